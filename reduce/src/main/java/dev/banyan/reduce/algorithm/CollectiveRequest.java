@@ -1,0 +1,29 @@
+package dev.banyan.reduce.algorithm;
+
+import dev.banyan.reduce.type.Collective;
+import java.util.Objects;
+
+/**
+ * What a schedule is wanted for.
+ *
+ * @param collective what is to be done
+ * @param root the root, or -1 where the collective has none
+ * @param count elements, as {@link Collective} counts them
+ * @param elementBytes size of one element in bytes
+ * @param inPlace whether inputs and outputs share memory
+ * @param chunkBytes greatest length of a chunk in bytes, at least {@code elementBytes}; {@link
+ *     Long#MAX_VALUE} leaves the cutting to the backend
+ */
+public record CollectiveRequest(
+        Collective collective, int root, long count, int elementBytes, boolean inPlace, long chunkBytes) {
+    public CollectiveRequest {
+        Objects.requireNonNull(collective, "collective");
+        if (count < 0 || elementBytes < 1 || chunkBytes < elementBytes) {
+            throw new IllegalArgumentException("a request for " + count + " elements of " + elementBytes
+                    + " bytes in chunks of " + chunkBytes + " bytes");
+        }
+        if (collective.hasRoot() == root < 0) {
+            throw new IllegalArgumentException("root " + root + " for " + collective.label());
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package dev.banyan.reduce.backend;
+
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Carries schedules out on some devices. Methods may be called from any thread; what {@link #close}
+ * frees must no longer be in use.
+ */
+public interface Backend extends AutoCloseable {
+    /** Its name as the command takes it, e.g. {@code host}. */
+    String name();
+
+    /**
+     * Memory of a rank's device, aligned to 64 bytes, zeroed, and freed by {@link #close}.
+     *
+     * @param rank 0..n-1
+     * @param bytes size in bytes, at least 0
+     */
+    MemorySegment allocate(int rank, long bytes);
+
+    /**
+     * Gets a schedule ready to run: scratch memory is allocated here, once.
+     *
+     * @param op the operation; {@link ReduceOp#AVG} is a sum whose result is divided by the number of
+     *     ranks
+     * @throws IllegalArgumentException if the schedule's element size is not the type's
+     */
+    Executable prepare(Schedule schedule, DataType type, ReduceOp op);
+
+    /** Frees all memory of the backend. */
+    @Override
+    void close();
+}

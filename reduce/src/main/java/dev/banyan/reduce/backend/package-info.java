@@ -1,0 +1,5 @@
+/** What carries schedules out. */
+@NullMarked
+package dev.banyan.reduce.backend;
+
+import org.jspecify.annotations.NullMarked;

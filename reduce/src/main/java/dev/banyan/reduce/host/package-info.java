@@ -1,0 +1,5 @@
+/** The embedded backend: virtual devices in the host's memory. */
+@NullMarked
+package dev.banyan.reduce.host;
+
+import org.jspecify.annotations.NullMarked;

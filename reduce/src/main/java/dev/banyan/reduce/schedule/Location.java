@@ -1,0 +1,19 @@
+package dev.banyan.reduce.schedule;
+
+import java.util.Objects;
+
+/**
+ * Where a step reads or writes. The length is that of the {@link Chunk}.
+ *
+ * @param rank whose memory, 0..n-1
+ * @param space which memory
+ * @param offset first byte, a multiple of the schedule's element size
+ */
+public record Location(int rank, Space space, long offset) {
+    public Location {
+        Objects.requireNonNull(space, "space");
+        if (rank < 0 || offset < 0) {
+            throw new IllegalArgumentException("rank " + rank + " and offset " + offset + " must not be negative");
+        }
+    }
+}

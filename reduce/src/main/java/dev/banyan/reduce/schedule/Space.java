@@ -1,0 +1,11 @@
+package dev.banyan.reduce.schedule;
+
+/** Which memory of a rank a {@link Location} is in. */
+public enum Space {
+    /** The rank's input buffer; never written unless the collective is in place. */
+    INPUT,
+    /** The rank's output buffer. */
+    OUTPUT,
+    /** Memory of the plan on the rank's device, for partial results; undefined at the start. */
+    SCRATCH
+}

@@ -1,0 +1,61 @@
+package dev.banyan.reduce.type;
+
+/**
+ * A collective operation over n ranks. With {@code count} elements:
+ *
+ * <table>
+ * <caption>Elements of each rank's buffers</caption>
+ * <tr><th>collective</th><th>input</th><th>output</th></tr>
+ * <tr><td>all_reduce</td><td>count</td><td>count</td></tr>
+ * <tr><td>reduce</td><td>count</td><td>count, at the root only</td></tr>
+ * <tr><td>broadcast</td><td>count, at the root only</td><td>count</td></tr>
+ * <tr><td>reduce_scatter</td><td>n count: block r is for rank r</td><td>count</td></tr>
+ * <tr><td>all_gather</td><td>count</td><td>n count: block r is rank r's</td></tr>
+ * </table>
+ *
+ * <p>In place, input and output of a rank are the same memory; for reduce_scatter the output of rank
+ * r is block r of its input, for all_gather the input of rank r is block r of its output, as in NCCL.
+ */
+public enum Collective {
+    /** Every rank gets the reduction of all inputs. */
+    ALL_REDUCE("all_reduce"),
+    /** The root gets the reduction of all inputs. */
+    REDUCE("reduce"),
+    /** Every rank gets the root's input. */
+    BROADCAST("broadcast"),
+    /** Rank r gets block r of the reduction of all inputs. */
+    REDUCE_SCATTER("reduce_scatter"),
+    /** Every rank gets the inputs of all ranks, in the order of ranks. */
+    ALL_GATHER("all_gather");
+
+    private final String label;
+
+    Collective(String label) {
+        this.label = label;
+    }
+
+    /** Name as nccl-tests write it. */
+    public String label() {
+        return label;
+    }
+
+    /** Whether it combines elements of several ranks. */
+    public boolean reduces() {
+        return this == ALL_REDUCE || this == REDUCE || this == REDUCE_SCATTER;
+    }
+
+    /** Whether one rank is special. */
+    public boolean hasRoot() {
+        return this == REDUCE || this == BROADCAST;
+    }
+
+    /** Elements of a rank's input, where it has one. */
+    public long inputElements(long count, int ranks) {
+        return this == REDUCE_SCATTER ? Math.multiplyExact(count, ranks) : count;
+    }
+
+    /** Elements of a rank's output, where it has one. */
+    public long outputElements(long count, int ranks) {
+        return this == ALL_GATHER ? Math.multiplyExact(count, ranks) : count;
+    }
+}

@@ -1,0 +1,123 @@
+package dev.banyan.topology;
+
+/**
+ * How well each pair of devices is connected, as tree generators see it.
+ *
+ * <p>The classes of a pair are 0 (none), 1 (PCIe), 2 (one NVLink) and 3 (two NVLinks or more, or an
+ * NVSwitch of at least two lanes per device). The weights follow from them by one rule: if the
+ * devices are connected by NVLink alone (classes above 1), PCIe pairs weigh 0; else they weigh 1/n.
+ * The rule is that of MXNet's tree KVStore ("Single machine All Reduce Topology-aware Communication",
+ * Apache MXNet wiki).
+ *
+ * <p>Immutable and safe for use from any thread.
+ */
+public final class LinkMatrix {
+    /** Class of a pair that has no connection. */
+    public static final int NONE = 0;
+    /** Class of a pair that is connected over PCIe (or through the host). */
+    public static final int PCIE = 1;
+    /** Class of a pair with one NVLink. */
+    public static final int NVLINK = 2;
+    /** Class of a pair with two NVLinks or more. */
+    public static final int NVLINKS = 3;
+
+    private final int size;
+    private final int[] classes;
+    private final double[] weights;
+    private final double[] gbs;
+    private final boolean nvlinkConnected;
+
+    /**
+     * Derives the weights from classes.
+     *
+     * @param classes n x n classes 0..3, symmetric, 0 on the diagonal
+     * @param gbs n x n one-way bandwidths in GB/s, row to column; those of pairs without weight are
+     *     taken as 0
+     * @throws IllegalArgumentException if the shapes differ, a class is out of range, or the classes are
+     *     not symmetric
+     */
+    public LinkMatrix(int[][] classes, double[][] gbs) {
+        size = classes.length;
+        this.classes = new int[size * size];
+        weights = new double[size * size];
+        this.gbs = new double[size * size];
+        if (gbs.length != size) {
+            throw new IllegalArgumentException(size + " rows of classes but " + gbs.length + " of bandwidths");
+        }
+        for (int a = 0; a < size; a++) {
+            if (classes[a].length != size || gbs[a].length != size) {
+                throw new IllegalArgumentException("row " + a + " has not " + size + " columns");
+            }
+            for (int b = 0; b < size; b++) {
+                int c = classes[a][b];
+                if (c < NONE || c > NVLINKS || (a == b && c != NONE) || c != classes[b][a]) {
+                    throw new IllegalArgumentException("class " + c + " of pair " + a + "," + b
+                            + " must be 0..3, symmetric, and 0 on the diagonal");
+                }
+                this.classes[a * size + b] = c;
+            }
+        }
+        nvlinkConnected = connectedAbove(PCIE);
+        for (int i = 0; i < weights.length; i++) {
+            int c = this.classes[i];
+            if (c > PCIE) {
+                weights[i] = c;
+            } else if (c == PCIE && !nvlinkConnected) {
+                weights[i] = 1.0 / size;
+            }
+            this.gbs[i] = weights[i] > 0 ? gbs[i / size][i % size] : 0;
+        }
+    }
+
+    private boolean connectedAbove(int bound) {
+        if (size == 0) {
+            return false;
+        }
+        boolean[] seen = new boolean[size];
+        int[] queue = new int[size];
+        int tail = 1;
+        seen[0] = true;
+        for (int head = 0; head < tail; head++) {
+            int a = queue[head];
+            for (int b = 0; b < size; b++) {
+                if (!seen[b] && classes[a * size + b] > bound) {
+                    seen[b] = true;
+                    queue[tail++] = b;
+                }
+            }
+        }
+        return tail == size;
+    }
+
+    /** Number of devices n. */
+    public int size() {
+        return size;
+    }
+
+    /** Weight of a pair: 0 where trees may not use it. */
+    public double weight(int a, int b) {
+        return weights[index(a, b)];
+    }
+
+    /** Class 0..3 of a pair, before the rule. */
+    public int classOf(int a, int b) {
+        return classes[index(a, b)];
+    }
+
+    /** One-way bandwidth from a to b in GB/s; 0 where the weight is 0. */
+    public double gbs(int a, int b) {
+        return gbs[index(a, b)];
+    }
+
+    /** Whether NVLinks alone connect all devices. False for a machine of no device. */
+    public boolean nvlinkConnected() {
+        return nvlinkConnected;
+    }
+
+    private int index(int a, int b) {
+        if (a < 0 || b < 0 || a >= size || b >= size) {
+            throw new IndexOutOfBoundsException("pair " + a + "," + b + " of " + size + " devices");
+        }
+        return a * size + b;
+    }
+}

@@ -1,0 +1,21 @@
+package dev.banyan.topology.format;
+
+import dev.banyan.topology.Machine;
+
+/** One format of machine descriptions. Implementations are stateless. */
+interface MachineFormat {
+    /** Its name, e.g. {@code nccl-xml}. */
+    String name();
+
+    /** Whether the text looks like this format, judged by its first lines; a bad file of the format counts. */
+    boolean recognizes(String text);
+
+    /**
+     * Reads a description.
+     *
+     * @param source what to call it in messages: a file's name
+     * @param text the whole description
+     * @throws MachineFormatException if it cannot be understood
+     */
+    Machine read(String source, String text);
+}

@@ -1,0 +1,5 @@
+/** Readers and writers of machine descriptions. */
+@NullMarked
+package dev.banyan.topology.format;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Devices, hubs and links of one machine. */
+@NullMarked
+package dev.banyan.topology;
+
+import org.jspecify.annotations.NullMarked;
