@@ -109,7 +109,7 @@ public final class MachineReader {
         return formats.stream()
                 .filter(format -> !(format instanceof ForeignOutput))
                 .map(MachineFormat::name)
-                .collect(Collectors.joining(", ", "known are: ", ""));
+                .collect(Collectors.joining(", ", "Banyan reads ", ""));
     }
 
     private static String decode(byte[] bytes) {
