@@ -264,7 +264,7 @@ final class NcclXmlWriter {
         Map<String, String> own = machine.devices().get(from).attributes();
         numbered(NcclNames.under(NcclNames.DANGLING, own)).values().forEach(dangling -> {
             String element = dangling.remove(NcclNames.ELEMENT);
-            xml.single("xgmi".equals(element) ? element : "nvlink", dangling);
+            xml.single("xgmi".equals(element) ? "xgmi" : "nvlink", dangling);
         });
         if (hasC2c(from)) {
             xml.single("c2c", NcclNames.under(NcclNames.C2C, own));

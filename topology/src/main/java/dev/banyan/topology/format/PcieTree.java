@@ -5,15 +5,20 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The PCIe links of a machine as trees under its CPU sockets, the way NCCL's files nest them. */
 final class PcieTree {
+    private static final int NONE = -1;
+
     private final Machine machine;
-    /** Per node the link to what is above it; null for sockets, NVSwitches and what hangs on no socket. */
-    private final @Nullable Link[] up;
+    /** Per node the indices of its PCIe links. */
+    private final List<List<Integer>> linksOf = new ArrayList<>();
+    /** Per node the index of the link to what is above it; NONE for sockets, NVSwitches and what hangs on no socket. */
+    private final int[] up;
 
     private final boolean[] reached;
 
@@ -24,12 +29,22 @@ final class PcieTree {
      */
     PcieTree(Machine machine) {
         this.machine = machine;
-        up = new Link[machine.nodeCount()];
+        up = new int[machine.nodeCount()];
+        Arrays.fill(up, NONE);
         reached = new boolean[machine.nodeCount()];
-        for (Link link : machine.links()) {
-            if (link.kind() == Link.Kind.PCIE && !forwards(link.a()) && !forwards(link.b())) {
+        for (int node = 0; node < machine.nodeCount(); node++) {
+            linksOf.add(new ArrayList<>());
+        }
+        for (int i = 0; i < machine.links().size(); i++) {
+            Link link = machine.links().get(i);
+            if (link.kind() != Link.Kind.PCIE) {
+                continue;
+            }
+            if (!forwards(link.a()) && !forwards(link.b())) {
                 throw cannot(link, "neither end of which is a PCIe switch, host bridge or CPU socket");
             }
+            linksOf.get(link.a()).add(i);
+            linksOf.get(link.b()).add(i);
         }
         for (int node = machine.size(); node < machine.nodeCount(); node++) {
             if (isKind(node, Hub.Kind.CPU_SOCKET)) {
@@ -58,17 +73,17 @@ final class PcieTree {
         queue.add(root);
         while (!queue.isEmpty()) {
             int node = queue.remove();
-            for (Link link : machine.links()) {
-                boolean here = link.kind() == Link.Kind.PCIE && (link.a() == node || link.b() == node);
-                if (!here || link == up[node]) {
+            for (int index : linksOf.get(node)) {
+                if (index == up[node]) {
                     continue;
                 }
+                Link link = machine.links().get(index);
                 int other = link.other(node);
                 if (reached[other]) {
                     throw cannot(link, "which closes a loop");
                 }
                 reached[other] = true;
-                up[other] = link;
+                up[other] = index;
                 if (forwards(other)) {
                     queue.add(other);
                 }
@@ -84,7 +99,7 @@ final class PcieTree {
 
     /** The link to what is above a node, or null. */
     @Nullable Link up(int node) {
-        return up[node];
+        return up[node] == NONE ? null : machine.links().get(up[node]);
     }
 
     /** Hubs and then devices right below a node. */
@@ -100,7 +115,7 @@ final class PcieTree {
     }
 
     private void addIfBelow(int node, int child, List<Integer> found) {
-        Link link = up[child];
+        Link link = up(child);
         if (link != null && link.other(child) == node) {
             found.add(child);
         }
@@ -110,12 +125,12 @@ final class PcieTree {
     List<Integer> roots() {
         List<Integer> found = new ArrayList<>();
         for (int node = machine.size(); node < machine.nodeCount(); node++) {
-            if (up[node] == null && !isKind(node, Hub.Kind.NVSWITCH)) {
+            if (up[node] == NONE && !isKind(node, Hub.Kind.NVSWITCH)) {
                 found.add(node);
             }
         }
         for (int node = 0; node < machine.size(); node++) {
-            if (up[node] == null) {
+            if (up[node] == NONE) {
                 found.add(node);
             }
         }
@@ -125,7 +140,7 @@ final class PcieTree {
     /** The socket above a node, or -1. */
     int socketAbove(int node) {
         int at = node;
-        for (Link link = up[at]; link != null; link = up[at]) {
+        for (Link link = up(at); link != null; link = up(at)) {
             at = link.other(at);
         }
         return isKind(at, Hub.Kind.CPU_SOCKET) ? at : -1;
