@@ -47,7 +47,7 @@ final class ForeignOutput implements MachineFormat {
 
     @Override
     public String name() {
-        return "output of another tool";
+        return "foreign";
     }
 
     @Override
