@@ -1,0 +1,224 @@
+package dev.banyan.trees.balanced;
+
+import dev.banyan.topology.LinkMatrix;
+import java.util.Arrays;
+
+/**
+ * The links of a matrix while trees are laid over them one after another: their penalised weights and
+ * how often each is used.
+ *
+ * <p>What a link is worth to the next tree is one {@code long}: its weight, and less important than any
+ * difference in weight, what one more tree would add to the sum over all links of uses^2 per GB/s.
+ * That sum is convex, so links of equal weight are loaded evenly. Values add up without rounding: trees
+ * of equal weight are equal, and sums do not depend on their order.
+ *
+ * <p>Not safe for use from several threads.
+ */
+final class LinkUse {
+    /**
+     * Value where there is no link. Sums of it and one value of a tree, or of it twice, are negative and
+     * do not overflow.
+     */
+    static final long NONE = -(1L << 61);
+
+    /** Weights are above this bit, loads below. The values of a tree sum to less than 2^60. */
+    private static final int WEIGHT_SHIFT = 30;
+
+    /** Trees by which a deterred link counts as used more than it is. */
+    private static final int DETERRENCE = 2;
+
+    private final int size;
+    private final double[] weights;
+    private final double[] perGbs;
+    private final int[] uses;
+    /** Uses that only pretend. */
+    private final int[] deterrents;
+    private final long[] values;
+    /** By uses: the penalty to that power. */
+    private final double[] factors;
+    private final double weightUnits;
+    private final double loadUnits;
+
+    /**
+     * @param matrix links that connect at least one device
+     * @param penalty factor on a link's weight for each tree that uses it, above 0 and at most 1
+     * @param trees how many trees will be laid
+     * @throws IllegalArgumentException if there is no device, or two devices without a path
+     */
+    LinkUse(LinkMatrix matrix, double penalty, int trees) {
+        size = matrix.size();
+        int pairs = size * size;
+        weights = new double[pairs];
+        perGbs = new double[pairs];
+        uses = new int[pairs];
+        deterrents = new int[pairs];
+        values = new long[pairs];
+        Arrays.fill(values, NONE);
+        boolean gbsKnown = true;
+        for (int a = 0; a < size; a++) {
+            for (int b = 0; b < size; b++) {
+                weights[a * size + b] = matrix.weight(a, b);
+                gbsKnown &= matrix.weight(a, b) <= 0 || matrix.gbs(a, b) > 0;
+            }
+        }
+        requireConnected();
+        double heaviest = 0;
+        double slowest = 0;
+        for (int a = 0; a < size; a++) {
+            for (int b = 0; b < size; b++) {
+                int pair = a * size + b;
+                if (weights[pair] > 0) {
+                    // Without bandwidths the weights stand for them.
+                    perGbs[pair] = 1 / (gbsKnown ? Math.min(matrix.gbs(a, b), matrix.gbs(b, a)) : weights[pair]);
+                    heaviest = Math.max(heaviest, weights[pair]);
+                    slowest = Math.max(slowest, perGbs[pair]);
+                }
+            }
+        }
+        factors = new double[trees + DETERRENCE + 1];
+        factors[0] = 1;
+        for (int k = 1; k < factors.length; k++) {
+            factors[k] = factors[k - 1] * penalty;
+        }
+        int bits = WEIGHT_SHIFT - (Integer.SIZE - Integer.numberOfLeadingZeros(size - 1));
+        weightUnits = (1L << bits) / heaviest;
+        loadUnits = (1L << bits) / (slowest * (2.0 * trees + 1));
+        for (int pair = 0; pair < pairs; pair++) {
+            revalue(pair);
+        }
+    }
+
+    private void requireConnected() {
+        if (size == 0) {
+            throw new IllegalArgumentException("no device to build a tree over");
+        }
+        boolean[] reached = new boolean[size];
+        int[] queue = new int[size];
+        int tail = 1;
+        reached[0] = true;
+        for (int head = 0; head < tail; head++) {
+            for (int b = 0; b < size; b++) {
+                if (!reached[b] && weights[queue[head] * size + b] > 0) {
+                    reached[b] = true;
+                    queue[tail++] = b;
+                }
+            }
+        }
+        for (int b = 0; b < size; b++) {
+            if (!reached[b]) {
+                throw new IllegalArgumentException("no path of links between devices 0 and " + b
+                        + "; leave one of them out, or give the pair a link (PCIe is class 1)");
+            }
+        }
+    }
+
+    private void revalue(int pair) {
+        if (weights[pair] > 0) {
+            // A link stays a link however often it was penalised.
+            double penalised = weights[pair] * factors[uses[pair] + deterrents[pair]];
+            long weight = Math.max(1, Math.round(penalised * weightUnits));
+            long load = Math.round((2 * uses[pair] + 1) * perGbs[pair] * loadUnits);
+            values[pair] = (weight << WEIGHT_SHIFT) - load;
+        }
+    }
+
+    /** Number of devices n. */
+    int size() {
+        return size;
+    }
+
+    /** n x n values, row after row, positive or {@link #NONE}; not to be changed, and new after each tree. */
+    long[] values() {
+        return values;
+    }
+
+    /** Lays a tree over the links: they are penalised for the next one. */
+    void use(int[] parents) {
+        count(parents, 1);
+    }
+
+    /** Takes a tree away again. */
+    void release(int[] parents) {
+        count(parents, -1);
+    }
+
+    private void count(int[] parents, int by) {
+        for (int device = 0; device < size; device++) {
+            int parent = parents[device];
+            if (parent >= 0) {
+                int down = parent * size + device;
+                int up = device * size + parent;
+                uses[down] += by;
+                uses[up] += by;
+                revalue(down);
+                revalue(up);
+            }
+        }
+    }
+
+    /** Greatest number of trees per GB/s on a link. */
+    double busiestLoad() {
+        double busiest = 0;
+        for (int pair = 0; pair < uses.length; pair++) {
+            busiest = Math.max(busiest, load(pair));
+        }
+        return busiest;
+    }
+
+    /** Number of links, each counted both ways, that bear at least a load. */
+    int linksLoaded(double load) {
+        int count = 0;
+        for (int pair = 0; pair < uses.length; pair++) {
+            if (load(pair) >= load) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** Whether a tree uses a link that bears at least a load. */
+    boolean usesLoaded(int[] parents, double load) {
+        for (int device = 0; device < size; device++) {
+            if (parents[device] >= 0 && load(parents[device] * size + device) >= load) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private double load(int pair) {
+        // Rounded, so that 2 trees on 25 GB/s are as much as 4 on 50.
+        return (float) (uses[pair] * perGbs[pair]);
+    }
+
+    /** Penalises the links that bear at least a load as if more trees used them. */
+    void deter(double load) {
+        for (int pair = 0; pair < uses.length; pair++) {
+            if (load(pair) >= load) {
+                deterrents[pair] = DETERRENCE;
+                revalue(pair);
+            }
+        }
+    }
+
+    /** Takes back all such penalties. */
+    void undeter() {
+        for (int pair = 0; pair < uses.length; pair++) {
+            if (deterrents[pair] > 0) {
+                deterrents[pair] = 0;
+                revalue(pair);
+            }
+        }
+    }
+
+    /** Weight of a tree before any penalty. */
+    double weight(int[] parents) {
+        double sum = 0;
+        for (int device = 0; device < size; device++) {
+            if (parents[device] >= 0) {
+                sum += weights[parents[device] * size + device];
+            }
+        }
+        return sum;
+    }
+}
