@@ -9,8 +9,10 @@ import dev.banyan.reduce.schedule.Space;
 import dev.banyan.reduce.schedule.Step;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,7 +55,7 @@ final class ChunkCompiler {
     /** Code that works on the buffers themselves. */
     StepCode steps(Chunk chunk) {
         List<Open> code = new ArrayList<>();
-        Map<Location, Value> values = new HashMap<>();
+        Map<Location, Value> values = new LinkedHashMap<>();
         Map<Location, Integer> touched = new HashMap<>();
         Map<Location, Operand> operands = new HashMap<>();
         for (Step step : chunk.steps()) {
@@ -107,23 +109,28 @@ final class ChunkCompiler {
     IntegerMeanCode integerMean(Chunk chunk) {
         List<IntegerMeanCode.Action> actions = new ArrayList<>();
         Map<Location, Integer> sums = new HashMap<>();
-        Map<Location, Integer> results = new HashMap<>();
+        Map<Location, Integer> results = new LinkedHashMap<>();
         int count = 0;
         for (Step step : chunk.steps()) {
             Location target = canonical(step.target());
             List<Location> sources = step.sources().stream().map(this::canonical).toList();
             checkTarget(sources, target);
-            for (Location source : sources) {
-                if (!sums.containsKey(source)) {
-                    actions.add(new IntegerMeanCode.Action.Load(count, slot(source), source.offset()));
-                    sums.put(source, count++);
+            int sum = -1;
+            for (int s = 0; s < sources.size(); s++) {
+                Location source = sources.get(s);
+                Integer next = sums.get(source);
+                if (next == null) {
+                    next = count++;
+                    actions.add(new IntegerMeanCode.Action.Load(next, slot(source), source.offset()));
+                    sums.put(source, next);
                 }
-            }
-            int sum = sums.get(sources.getFirst());
-            for (int s = 1; s < sources.size(); s++) {
-                int total = s == 1 ? count++ : sum;
-                actions.add(new IntegerMeanCode.Action.Add(total, sum, sums.get(sources.get(s))));
-                sum = total;
+                if (s == 0) {
+                    sum = next;
+                } else {
+                    int total = s == 1 ? count++ : sum;
+                    actions.add(new IntegerMeanCode.Action.Add(total, sum, next));
+                    sum = total;
+                }
             }
             sums.put(target, sum);
             if (isResult(target)) {
@@ -152,10 +159,10 @@ final class ChunkCompiler {
 
     /** Two ranges that overlap without being one would make elements depend on their neighbours. */
     private static void checkOverlaps(Iterable<Location> locations, long bytes) {
-        Map<List<Object>, java.util.TreeSet<Long>> offsets = new HashMap<>();
+        Map<List<Object>, TreeSet<Long>> offsets = new HashMap<>();
         for (Location location : locations) {
-            java.util.TreeSet<Long> there =
-                    offsets.computeIfAbsent(List.of(location.rank(), location.space()), key -> new java.util.TreeSet<>());
+            TreeSet<Long> there =
+                    offsets.computeIfAbsent(List.of(location.rank(), location.space()), key -> new TreeSet<>());
             Long before = there.lower(location.offset());
             Long after = there.higher(location.offset());
             if ((before != null && before + bytes > location.offset())
@@ -167,10 +174,10 @@ final class ChunkCompiler {
         }
     }
 
-    /** In place there is one buffer. */
+    /** In place there is one buffer, the output. */
     private Location canonical(Location location) {
-        return schedule.inPlace() && location.space() == Space.INPUT
-                ? new Location(location.rank(), Space.OUTPUT, location.offset())
+        return schedule.inPlace() && location.space() != Space.SCRATCH
+                ? new Location(location.rank(), Space.OUTPUT, schedule.offsetInPlace(location))
                 : location;
     }
 

@@ -64,7 +64,7 @@ final class KernelTemplates {
         } catch (IOException e) {
             throw new UncheckedIOException("can't read " + file, e);
         } catch (ReflectiveOperationException e) {
-            throw new AssertionError("a copy is in this package and has a constructor of one int", e);
+            throw new LinkageError("a template needs a constructor of one int: " + key.template().getName(), e);
         }
     }
 }
