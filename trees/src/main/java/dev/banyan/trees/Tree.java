@@ -7,7 +7,13 @@ import java.util.List;
 
 /**
  * A rooted spanning tree over devices 0..n-1. A reduction goes up from the leaves to the root, a
- * broadcast down. Immutable and safe for use from any thread.
+ * broadcast down.
+ *
+ * <p>A broadcast goes in levels: at each level every device that has the data, a <i>sub-root</i>, meets
+ * at most one child. A device meets its children in the order of {@link #children}, from the level
+ * after its own meeting onwards, one per level without a pause. {@link #levels()} writes that down.
+ *
+ * <p>Immutable and safe for use from any thread.
  */
 public final class Tree {
     private final int root;
@@ -15,32 +21,50 @@ public final class Tree {
     private final int[][] children;
     private final int[] topDown;
     private final int depth;
+    private final int levelCount;
 
     private Tree(int root, int[] parents, int[][] children) {
         this.root = root;
         this.parents = parents;
         this.children = children;
-        int n = parents.length;
-        topDown = new int[n];
-        int[] depths = new int[n];
-        topDown[0] = root;
-        int tail = 1;
+        topDown = breadthFirst(root, children, parents);
+        int[] depths = new int[parents.length];
+        int[] met = new int[parents.length];
         int deepest = 0;
-        for (int head = 0; head < tail; head++) {
-            for (int child : children[topDown[head]]) {
-                depths[child] = depths[topDown[head]] + 1;
+        int last = 0;
+        for (int device : topDown) {
+            int level = met[device];
+            for (int child : children[device]) {
+                depths[child] = depths[device] + 1;
                 deepest = Math.max(deepest, depths[child]);
-                topDown[tail++] = child;
+                met[child] = ++level;
             }
-        }
-        if (tail != n) {
-            throw new IllegalArgumentException("parents " + Arrays.toString(parents) + " do not all lead to root " + root);
+            last = Math.max(last, level);
         }
         depth = deepest;
+        levelCount = last;
+    }
+
+    private static int[] breadthFirst(int root, int[][] children, int[] parents) {
+        int[] order = new int[parents.length];
+        order[0] = root;
+        int tail = 1;
+        for (int head = 0; head < tail; head++) {
+            for (int child : children[order[head]]) {
+                order[tail++] = child;
+            }
+        }
+        if (tail != parents.length) {
+            throw new IllegalArgumentException("parents " + Arrays.toString(parents) + " do not all lead to root " + root);
+        }
+        return order;
     }
 
     /**
-     * A tree from each device's parent; children are in ascending order.
+     * A tree from each device's parent. A device meets first the child whose own broadcast takes the
+     * most levels (ties in ascending order), which makes the number of levels the least that these
+     * links allow (Slater, Cockayne, Hedetniemi: "Information Dissemination in Trees", SIAM J. Comput.
+     * 10(4), 1981, doi:10.1137/0210052).
      *
      * @param parents parents[v] is the parent of v, or -1 for the one root
      * @throws IllegalArgumentException if that is not a tree
@@ -64,14 +88,110 @@ public final class Tree {
             throw new IllegalArgumentException("no root in parents " + Arrays.toString(parents) + "; one must be -1");
         }
         int[][] children = new int[n][];
-        Arrays.setAll(children, v -> new int[counts[v]]);
+        for (int v = 0; v < n; v++) {
+            children[v] = new int[counts[v]];
+        }
         int[] filled = new int[n];
         for (int v = 0; v < n; v++) {
             if (v != root) {
                 children[parents[v]][filled[parents[v]]++] = v;
             }
         }
+        int[] order = breadthFirst(root, children, parents);
+        int[] duration = new int[n];
+        for (int i = n - 1; i >= 0; i--) {
+            int[] below = children[order[i]];
+            sortByDuration(below, duration);
+            int longest = 0;
+            for (int k = 0; k < below.length; k++) {
+                longest = Math.max(longest, k + 1 + duration[below[k]]);
+            }
+            duration[order[i]] = longest;
+        }
         return new Tree(root, parents.clone(), children);
+    }
+
+    /** Stable, longest first; the arrays are short. */
+    private static void sortByDuration(int[] devices, int[] duration) {
+        for (int i = 1; i < devices.length; i++) {
+            int device = devices[i];
+            int j = i;
+            for (; j > 0 && duration[devices[j - 1]] < duration[device]; j--) {
+                devices[j] = devices[j - 1];
+            }
+            devices[j] = device;
+        }
+    }
+
+    /**
+     * A tree from its level arrays, in either form of {@link #levels()}; the order of meeting is kept.
+     *
+     * @param levels row 0 is the root alone; each later row repeats the row above, each entry followed
+     *     by the partner that it meets at this level
+     * @throws IllegalArgumentException if the rows are no tree: the message names the row
+     */
+    public static Tree ofLevels(int[]... levels) {
+        if (levels.length == 0 || levels[0].length != 1) {
+            throw new IllegalArgumentException("row 0 of the levels must hold the root alone");
+        }
+        boolean doubling = true;
+        for (int k = 0; k < levels.length; k++) {
+            doubling &= k < Integer.SIZE - 1 && levels[k].length == 1 << k;
+        }
+        int[] last = levels[levels.length - 1];
+        int n = (int) Arrays.stream(last).distinct().count();
+        int[] parents = new int[n];
+        Arrays.fill(parents, Integer.MIN_VALUE);
+        List<List<Integer>> children = new ArrayList<>(n);
+        for (int v = 0; v < n; v++) {
+            children.add(new ArrayList<>());
+        }
+        place(-1, levels[0][0], parents, levels, 0);
+        for (int k = 1; k < levels.length; k++) {
+            int[] row = levels[k];
+            int at = 0;
+            boolean[] met = new boolean[n];
+            for (int device : levels[k - 1]) {
+                if (at == row.length || row[at++] != device) {
+                    throw badRow(levels, k, "device " + device + " of the row above is not in its place");
+                }
+                boolean partner = doubling
+                        ? row[at] != device
+                        : at < row.length && row[at] >= 0 && row[at] < n && parents[row[at]] == Integer.MIN_VALUE;
+                if (partner) {
+                    place(device, row[at], parents, levels, k);
+                    if (met[device]) {
+                        throw badRow(levels, k, "device " + device + " meets two devices");
+                    }
+                    met[device] = true;
+                    children.get(device).add(row[at]);
+                }
+                if (partner || doubling) {
+                    at++;
+                }
+            }
+            if (at != row.length) {
+                throw badRow(levels, k, "device " + row[at] + " does not follow a device of the row above");
+            }
+        }
+        int[][] ordered = new int[n][];
+        Arrays.setAll(ordered, v -> children.get(v).stream().mapToInt(Integer::intValue).toArray());
+        return new Tree(levels[0][0], parents, ordered);
+    }
+
+    private static void place(int parent, int device, int[] parents, int[][] levels, int row) {
+        if (device < 0 || device >= parents.length) {
+            throw badRow(levels, row, "the last row has " + parents.length + " devices, so " + device
+                    + " must be one of 0.." + (parents.length - 1));
+        }
+        if (parents[device] != Integer.MIN_VALUE) {
+            throw badRow(levels, row, "device " + device + " is met twice");
+        }
+        parents[device] = parent;
+    }
+
+    private static IllegalArgumentException badRow(int[][] levels, int row, String reason) {
+        return new IllegalArgumentException("row " + row + " " + Arrays.toString(levels[row]) + " of the levels: " + reason);
     }
 
     /** Number of devices n. */
@@ -104,6 +224,57 @@ public final class Tree {
         return depth;
     }
 
+    /** Number of levels in which a broadcast reaches every device; 0 for one device, at least log2 n. */
+    public int levelCount() {
+        return levelCount;
+    }
+
+    /**
+     * Whether this is a balanced binary tree: ceil(log2 n) levels, the fewest possible. "Binary" is its
+     * level array, not its links: a device has up to ceil(log2 n) children, one per level.
+     */
+    public boolean isBalancedBinary() {
+        return levelCount == ceilLog2(size());
+    }
+
+    private static int ceilLog2(int n) {
+        return Integer.SIZE - Integer.numberOfLeadingZeros(n - 1);
+    }
+
+    /**
+     * The level arrays: row 0 is the root, and each later row repeats the row above, each sub-root
+     * followed by the partner that it meets at that level.
+     *
+     * <p>In a {@linkplain #isBalancedBinary() balanced binary} tree a device that meets nobody is written
+     * twice, so that row k has 2^k entries, in pairs of sub-root and partner, e.g. {@code [3] [3 1]
+     * [3 0 1 5] [3 3 0 4 1 2 5 6]}. In any other tree it is written once, so that row k lists every
+     * device reached so far exactly once, e.g. {@code [0] [0 1] [0 2 1] [0 3 2 1]} for a star of four
+     * devices (with doubling, the rows of a deep tree would grow beyond all bounds).
+     *
+     * @return {@code levelCount() + 1} new rows
+     */
+    public int[][] levels() {
+        boolean doubling = isBalancedBinary();
+        int[][] levels = new int[levelCount + 1][];
+        levels[0] = new int[] {root};
+        int[] met = new int[size()];
+        for (int k = 1; k <= levelCount; k++) {
+            int[] above = levels[k - 1];
+            int[] row = new int[2 * above.length];
+            int at = 0;
+            for (int device : above) {
+                row[at++] = device;
+                if (met[device] < children[device].length) {
+                    row[at++] = children[device][met[device]++];
+                } else if (doubling) {
+                    row[at++] = device;
+                }
+            }
+            levels[k] = Arrays.copyOf(row, at);
+        }
+        return levels;
+    }
+
     /** Links as [parent, child], each child after its parent's own link. */
     public List<int[]> edges() {
         List<int[]> edges = new ArrayList<>(size() - 1);
@@ -115,7 +286,7 @@ public final class Tree {
         return edges;
     }
 
-    /** The same links hung up at another device. */
+    /** The same links hung up at another device, in as few levels as they allow. */
     public Tree rerooted(int newRoot) {
         int[] turned = parents.clone();
         int above = -1;

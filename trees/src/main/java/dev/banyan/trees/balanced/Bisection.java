@@ -1,0 +1,205 @@
+package dev.banyan.trees.balanced;
+
+import java.util.SplittableRandom;
+
+/**
+ * Recursive bisection, the search of {@link KernighanLin}. A cluster is a range of {@code members}; its
+ * root is carried along.
+ */
+final class Bisection implements TreeBuilder {
+    /** Complete trees of which the best is kept. */
+    private static final int CANDIDATES = 4;
+    /** Tries for a tree, complete or not. */
+    private static final int TREE_TRIES = 12;
+    /** New splits of one cluster within a try, after the first. */
+    private static final int SPLIT_TRIES = 3;
+
+    private final LinkUse links;
+    private final TreeBuilder fallback;
+    private final SplittableRandom random;
+    private final int n;
+    private final int levels;
+    private final int[] members;
+    private final int[] candidate;
+    /** By device: values of its links across the split less those within its half. */
+    private final long[] pull;
+
+    Bisection(LinkUse links, TreeBuilder fallback, long seed) {
+        this.links = links;
+        this.fallback = fallback;
+        random = new SplittableRandom(seed);
+        n = links.size();
+        levels = Integer.SIZE - Integer.numberOfLeadingZeros(n - 1);
+        members = new int[n];
+        candidate = new int[n];
+        pull = new long[n];
+    }
+
+    @Override
+    public boolean build(int root, int[] parents) {
+        for (int v = 0; v < n; v++) {
+            members[v] = v;
+        }
+        long best = LinkUse.NONE;
+        int complete = 0;
+        for (int attempt = 0; attempt < TREE_TRIES && complete < CANDIDATES; attempt++) {
+            candidate[root] = -1;
+            long value = split(0, n, root, levels);
+            if (value >= 0) {
+                complete++;
+                if (value > best) {
+                    best = value;
+                    System.arraycopy(candidate, 0, parents, 0, n);
+                }
+            }
+        }
+        return complete > 0 || fallback.build(root, parents);
+    }
+
+    /**
+     * Finds a tree of a cluster in the given number of levels.
+     *
+     * @return its value, or {@link LinkUse#NONE}
+     */
+    private long split(int from, int to, int root, int height) {
+        int size = to - from;
+        if (size == 1) {
+            return 0;
+        }
+        int half = 1 << (height - 1);
+        int least = Math.max(1, size - half);
+        int most = Math.min(size - 1, half);
+        for (int attempt = 0; attempt <= SPLIT_TRIES; attempt++) {
+            // The first split is even; the root may be in either half of an odd cluster.
+            int first = attempt == 0 ? size / 2 + (size & random.nextInt(2)) : least + random.nextInt(most - least + 1);
+            int middle = from + first;
+            shuffle(from, to);
+            improve(from, middle, to);
+            boolean rootFirst = contains(from, middle, root);
+            int child = rootFirst ? heaviestPartner(root, middle, to) : heaviestPartner(root, from, middle);
+            if (child >= 0) {
+                candidate[child] = root;
+                long joining = links.values()[root * n + child];
+                long a = split(from, middle, rootFirst ? root : child, height - 1);
+                long b = a < 0 ? a : split(middle, to, rootFirst ? child : root, height - 1);
+                return b < 0 ? LinkUse.NONE : joining + a + b;
+            }
+        }
+        return LinkUse.NONE;
+    }
+
+    private void shuffle(int from, int to) {
+        for (int i = to - 1; i > from; i--) {
+            swap(i, from + random.nextInt(i - from + 1));
+        }
+    }
+
+    private void swap(int i, int j) {
+        int device = members[i];
+        members[i] = members[j];
+        members[j] = device;
+    }
+
+    private boolean contains(int from, int to, int device) {
+        for (int i = from; i < to; i++) {
+            if (members[i] == device) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The device of the range that the root meets; ties by lot. -1 where no link leads there. */
+    private int heaviestPartner(int root, int from, int to) {
+        long best = 0;
+        int partner = -1;
+        int ties = 0;
+        for (int i = from; i < to; i++) {
+            long value = links.values()[root * n + members[i]];
+            if (value > best) {
+                best = value;
+                partner = members[i];
+                ties = 1;
+            } else if (value == best && value > 0 && random.nextInt(++ties) == 0) {
+                partner = members[i];
+            }
+        }
+        return partner;
+    }
+
+    /** Kernighan-Lin: passes over the two halves of a cluster until one gains nothing. */
+    private void improve(int from, int middle, int to) {
+        int swaps = Math.min(middle - from, to - middle);
+        while (pass(from, middle, to, swaps)) {
+            // The next pass starts from the better halves.
+        }
+    }
+
+    private boolean pass(int from, int middle, int to, int swaps) {
+        for (int i = from; i < to; i++) {
+            long sum = 0;
+            for (int j = from; j < to; j++) {
+                long value = linkValue(members[i], members[j]);
+                sum += (i < middle) == (j < middle) ? -value : value;
+            }
+            pull[members[i]] = sum;
+        }
+        long gain = 0;
+        long bestGain = 0;
+        int bestPrefix = 0;
+        for (int k = 0; k < swaps; k++) {
+            gain += swapBest(from + k, middle, middle + k, to);
+            if (gain > bestGain) {
+                bestGain = gain;
+                bestPrefix = k + 1;
+            }
+        }
+        for (int k = bestPrefix; k < swaps; k++) {
+            swap(from + k, middle + k);
+        }
+        return bestPrefix > 0;
+    }
+
+    /**
+     * Exchanges the two devices, one of each half, whose exchange gains most, and puts them at the start
+     * of their ranges.
+     *
+     * @return the gain: by how much the values across the split fall
+     */
+    private long swapBest(int firstFrom, int firstTo, int secondFrom, int secondTo) {
+        long best = Long.MIN_VALUE;
+        int bestI = firstFrom;
+        int bestJ = secondFrom;
+        for (int i = firstFrom; i < firstTo; i++) {
+            int a = members[i];
+            for (int j = secondFrom; j < secondTo; j++) {
+                int b = members[j];
+                long gain = pull[a] + pull[b] - 2 * linkValue(a, b);
+                if (gain > best) {
+                    best = gain;
+                    bestI = i;
+                    bestJ = j;
+                }
+            }
+        }
+        int a = members[bestI];
+        int b = members[bestJ];
+        swap(bestI, firstFrom);
+        swap(bestJ, secondFrom);
+        swap(firstFrom, secondFrom);
+        for (int i = firstFrom + 1; i < firstTo; i++) {
+            int device = members[i];
+            pull[device] += 2 * (linkValue(device, a) - linkValue(device, b));
+        }
+        for (int j = secondFrom + 1; j < secondTo; j++) {
+            int device = members[j];
+            pull[device] += 2 * (linkValue(device, b) - linkValue(device, a));
+        }
+        return best;
+    }
+
+    /** The value of a link, scaled down so that all links of a machine sum to less than 2^60. */
+    private long linkValue(int a, int b) {
+        return Math.max(0, links.values()[a * n + b]) >> levels;
+    }
+}

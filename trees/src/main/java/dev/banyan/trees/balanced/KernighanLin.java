@@ -1,0 +1,79 @@
+package dev.banyan.trees.balanced;
+
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.trees.Forest;
+import dev.banyan.trees.ForestGenerator;
+
+/**
+ * Balanced binary trees by recursive bisection.
+ *
+ * <p>At each level every cluster is split into two halves so that little link weight is cut, by the
+ * heuristic of Kernighan and Lin: exchange the pair of devices that gains most until all are
+ * exchanged, keep the best prefix of the exchanges, repeat while that gains. The heaviest crossing link
+ * that starts at the cluster's root joins the halves; both its ends become roots of their halves. Equal
+ * links are chosen by load, then by a seeded generator. Where the root has no crossing link, the
+ * cluster is split anew, from another start and at sizes that still fit the level below, a bounded number
+ * of times. Of a few such trees the heaviest is kept. If there is none, {@link Exact} searches up to
+ * {@value Exact#MAX_DEVICES} devices, and above that, or where no balanced tree exists, the tree is that
+ * of {@link Shallow}.
+ *
+ * <p>Cost: O(n^3) per pass over n devices (few passes are needed), O(n^3) per tree. Memory O(n).
+ *
+ * <p>Sources: B. W. Kernighan and S. Lin, "An Efficient Heuristic Procedure for Partitioning Graphs", Bell
+ * System Technical Journal 49(2), 1970, doi:10.1002/j.1538-7305.1970.tb01770.x; its use for trees:
+ * "Single machine All Reduce Topology-aware Communication", Apache MXNet wiki.
+ *
+ * <p>Caveats: a heuristic; {@link Exact} is optimal tree by tree, and fast enough for most up to
+ * {@value Exact#MAX_DEVICES} devices. Where all links are equal, any generator does.
+ */
+public final class KernighanLin implements ForestGenerator {
+    /** Link usage penalty where none is given: factor on a link's weight after each tree that uses it. */
+    public static final double DEFAULT_PENALTY = 0.7;
+
+    private static final long SEED = 1970;
+
+    private final double penalty;
+    private final long seed;
+
+    /** With the default penalty. */
+    public KernighanLin() {
+        this(DEFAULT_PENALTY);
+    }
+
+    /**
+     * With the default seed.
+     *
+     * @param penalty link usage penalty: factor on a link's weight after each tree that uses it, above 0
+     *     and at most 1 (none)
+     * @throws IllegalArgumentException if the penalty is out of range
+     */
+    public KernighanLin(double penalty) {
+        this(penalty, SEED);
+    }
+
+    /**
+     * @param penalty link usage penalty, as above
+     * @param seed of the generator that breaks ties and chooses first splits
+     * @throws IllegalArgumentException if the penalty is out of range
+     */
+    public KernighanLin(double penalty, long seed) {
+        this.penalty = TreeSequence.requirePenalty(penalty);
+        this.seed = seed;
+    }
+
+    @Override
+    public String name() {
+        return "kernighan-lin";
+    }
+
+    @Override
+    public Forest generate(LinkMatrix matrix, int... roots) {
+        return TreeSequence.generate(matrix, penalty, roots, links -> new Bisection(links, fallback(links), seed));
+    }
+
+    private static TreeBuilder fallback(LinkUse links) {
+        return links.size() <= Exact.MAX_DEVICES
+                ? (root, parents) -> new SubsetSearch(links).build(root, parents)
+                : (root, parents) -> false;
+    }
+}

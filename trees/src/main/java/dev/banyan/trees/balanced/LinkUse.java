@@ -1,0 +1,140 @@
+package dev.banyan.trees.balanced;
+
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.trees.Tree;
+import java.util.Arrays;
+
+/**
+ * The links of a matrix while trees are laid over them one after another: their penalised weights and
+ * how often each is used.
+ *
+ * <p>What a link is worth to the next tree is one {@code long}: its weight, and less important than any
+ * difference in weight, what one more tree would add to the sum over all links of uses^2 per GB/s.
+ * That sum is convex, so links of equal weight are loaded evenly. Values add up without rounding: trees
+ * of equal weight are equal, and sums do not depend on their order.
+ *
+ * <p>Not safe for use from several threads.
+ */
+final class LinkUse {
+    /**
+     * Value where there is no link. Sums of it and one value of a tree, or of it twice, are negative and
+     * do not overflow.
+     */
+    static final long NONE = -(1L << 61);
+
+    /** Weights are above this bit, loads below. The values of a tree sum to less than 2^60. */
+    private static final int WEIGHT_SHIFT = 30;
+
+    private final int size;
+    private final double penalty;
+    private final double[] weights;
+    private final double[] perGbs;
+    private final int[] uses;
+    private final long[] values;
+    private final double weightUnits;
+    private final double loadUnits;
+
+    /**
+     * @param matrix links that connect at least one device
+     * @param penalty factor on a link's weight for each tree that uses it, above 0 and at most 1
+     * @param trees how many trees will be laid
+     * @throws IllegalArgumentException if there is no device, or two devices without a path
+     */
+    LinkUse(LinkMatrix matrix, double penalty, int trees) {
+        size = matrix.size();
+        this.penalty = penalty;
+        int pairs = size * size;
+        weights = new double[pairs];
+        perGbs = new double[pairs];
+        uses = new int[pairs];
+        values = new long[pairs];
+        Arrays.fill(values, NONE);
+        boolean gbsKnown = true;
+        for (int a = 0; a < size; a++) {
+            for (int b = 0; b < size; b++) {
+                weights[a * size + b] = matrix.weight(a, b);
+                gbsKnown &= matrix.weight(a, b) <= 0 || matrix.gbs(a, b) > 0;
+            }
+        }
+        requireConnected();
+        double heaviest = 0;
+        double slowest = 0;
+        for (int a = 0; a < size; a++) {
+            for (int b = 0; b < size; b++) {
+                int pair = a * size + b;
+                if (weights[pair] > 0) {
+                    // Without bandwidths the weights stand for them.
+                    perGbs[pair] = 1 / (gbsKnown ? Math.min(matrix.gbs(a, b), matrix.gbs(b, a)) : weights[pair]);
+                    heaviest = Math.max(heaviest, weights[pair]);
+                    slowest = Math.max(slowest, perGbs[pair]);
+                }
+            }
+        }
+        int bits = WEIGHT_SHIFT - (Integer.SIZE - Integer.numberOfLeadingZeros(size - 1));
+        weightUnits = (1L << bits) / heaviest;
+        loadUnits = (1L << bits) / (slowest * (2.0 * trees + 1));
+        for (int pair = 0; pair < pairs; pair++) {
+            revalue(pair);
+        }
+    }
+
+    private void requireConnected() {
+        if (size == 0) {
+            throw new IllegalArgumentException("no device to build a tree over");
+        }
+        boolean[] reached = new boolean[size];
+        int[] queue = new int[size];
+        int tail = 1;
+        reached[0] = true;
+        for (int head = 0; head < tail; head++) {
+            for (int b = 0; b < size; b++) {
+                if (!reached[b] && weights[queue[head] * size + b] > 0) {
+                    reached[b] = true;
+                    queue[tail++] = b;
+                }
+            }
+        }
+        for (int b = 0; b < size; b++) {
+            if (!reached[b]) {
+                throw new IllegalArgumentException("no path of links between devices 0 and " + b
+                        + "; leave one of them out, or give the pair a link (PCIe is class 1)");
+            }
+        }
+    }
+
+    private void revalue(int pair) {
+        if (weights[pair] > 0) {
+            // A link stays a link however often it was penalised.
+            long weight = Math.max(1, Math.round(weights[pair] * weightUnits));
+            long load = Math.round((2 * uses[pair] + 1) * perGbs[pair] * loadUnits);
+            values[pair] = (weight << WEIGHT_SHIFT) - load;
+        }
+    }
+
+    /** Number of devices n. */
+    int size() {
+        return size;
+    }
+
+    /** n x n values, row after row, positive or {@link #NONE}; not to be changed, and new after each tree. */
+    long[] values() {
+        return values;
+    }
+
+    /** Lays a tree over the links: they are penalised for the next one. */
+    void use(Tree tree) {
+        for (int device = 0; device < size; device++) {
+            int parent = tree.parent(device);
+            if (parent >= 0) {
+                use(parent * size + device);
+                use(device * size + parent);
+            }
+        }
+    }
+
+    private void use(int pair) {
+        uses[pair]++;
+        weights[pair] *= penalty;
+        revalue(pair);
+    }
+}
