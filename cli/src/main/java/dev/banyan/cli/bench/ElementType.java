@@ -1,14 +1,11 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.reduce.type.DataType;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
-import java.util.stream.Collectors;
-import picocli.CommandLine.ITypeConverter;
-import picocli.CommandLine.TypeConversionException;
+import java.util.Map;
 
-/** An element type under the names that nccl-tests and Banyan give it. */
+/** An element type under the names that nccl-tests give it. */
 enum ElementType {
     INT8(DataType.I8),
     UINT8(DataType.U8),
@@ -34,23 +31,16 @@ enum ElementType {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    private String banyanName() {
-        return type.name().toLowerCase(Locale.ROOT);
-    }
+    /** For picocli: nccl-tests' names and Banyan's. */
+    static final class Converter extends NamedConverter<ElementType> {
+        Converter() {
+            super("element type", names());
+        }
 
-    static String names() {
-        return Arrays.stream(values()).map(ElementType::label).collect(Collectors.joining(", "));
-    }
-
-    /** For picocli. */
-    static final class Converter implements ITypeConverter<ElementType> {
-        @Override
-        public ElementType convert(String value) {
-            String wanted = value.toLowerCase(Locale.ROOT);
-            return Arrays.stream(values())
-                    .filter(type -> List.of(type.label(), type.banyanName()).contains(wanted))
-                    .findFirst()
-                    .orElseThrow(() -> new TypeConversionException("no element type '" + value + "'; the types are " + names()));
+        private static Map<String, ElementType> names() {
+            Map<String, ElementType> names = byName(values(), ElementType::label);
+            names.putAll(byName(values(), element -> element.type.name()));
+            return names;
         }
     }
 }
