@@ -1,20 +1,24 @@
 package dev.banyan.cli;
 
-import dev.banyan.cli.input.ChosenMachine;
 import java.io.PrintWriter;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** What people should know about the machine before they read the answer. */
+/** What people should know before they read the answer. */
 final class Remarks {
     private Remarks() {}
 
-    /** Prints where the machine comes from to stdout, as a comment, and its warnings to stderr. */
-    static void print(CommandSpec spec, ChosenMachine chosen) {
-        PrintWriter out = spec.commandLine().getOut();
-        if (chosen.remark() != null) {
-            out.println("# " + chosen.remark());
+    /**
+     * Prints to stdout, as a comment, where the machine comes from, and warnings to stderr.
+     *
+     * @param remark where the machine comes from, or null where the user said it
+     */
+    static void print(CommandSpec spec, @Nullable String remark, List<String> warnings) {
+        if (remark != null) {
+            spec.commandLine().getOut().println("# " + remark);
         }
         PrintWriter err = spec.commandLine().getErr();
-        chosen.warnings().forEach(warning -> err.println("warning: " + warning));
+        warnings.forEach(warning -> err.println("warning: " + warning));
     }
 }

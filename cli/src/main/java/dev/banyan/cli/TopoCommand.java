@@ -41,7 +41,7 @@ final class TopoCommand implements Runnable {
             Json.print(out, report);
             return;
         }
-        Remarks.print(spec, chosen);
+        Remarks.print(spec, chosen.remark(), report.warnings());
         report.printTable(out);
         out.flush();
     }

@@ -62,4 +62,28 @@ record TreesReport(
                 quality.totalWeight(),
                 warnings);
     }
+
+    void printTable(PrintWriter out, Forest forest) {
+        out.println(String.format(
+                Locale.ROOT,
+                "# %s: %d devices, %s, %d %s in %.2f ms",
+                machine, devices, algorithm, trees.size(), trees.size() == 1 ? "tree" : "trees", generationMs));
+        for (int i = 0; i < trees.size(); i++) {
+            TreeReport tree = trees.get(i);
+            out.println("#");
+            out.println(String.format(
+                    Locale.ROOT, "# root %d, share %.3f, weight %s", tree.root, tree.share, number(tree.weight)));
+            out.println(Arrays.stream(tree.levels)
+                    .map(level -> Arrays.stream(level).mapToObj(Integer::toString).collect(Collectors.joining(" ", "[", "]")))
+                    .collect(Collectors.joining(" ")));
+            out.println(TreeText.of(forest.trees().get(i)).stripTrailing());
+        }
+        out.println("#");
+        out.println("# total weight: " + number(totalWeight));
+        out.println(String.format(Locale.ROOT, "# trees per GB/s on the busiest link: %.3f", busiestLinkLoad));
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, "%.3f", value).replaceFirst("\\.?0+$", "");
+    }
 }

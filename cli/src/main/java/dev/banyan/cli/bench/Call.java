@@ -1,0 +1,70 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.ReduceOp;
+import java.util.Locale;
+
+/**
+ * The kind of call that is measured, whatever its size.
+ *
+ * @param collective the collective
+ * @param element type of the elements
+ * @param op operation; without meaning where the collective only copies
+ * @param root the root, or -1 where the collective has none
+ * @param ranks number of ranks
+ */
+record Call(Collective collective, ElementType element, ReduceOp op, int root, int ranks) {
+    /** Whether a rank has an input. */
+    boolean hasInput(int rank) {
+        return collective != Collective.BROADCAST || rank == root;
+    }
+
+    /** Whether a rank has an output. */
+    boolean hasOutput(int rank) {
+        return collective != Collective.REDUCE || rank == root;
+    }
+
+    /** Bytes of a rank's input, where it has one. */
+    long inputBytes(long count) {
+        return collective.inputElements(count, ranks) * element.type().bytes();
+    }
+
+    /** Bytes of a rank's output, where it has one. */
+    long outputBytes(long count) {
+        return collective.outputElements(count, ranks) * element.type().bytes();
+    }
+
+    /** Size as nccl-tests mean it: bytes of the larger of a rank's buffers. */
+    long size(long count) {
+        return Math.max(inputBytes(count), outputBytes(count));
+    }
+
+    /** Greatest count, at least 1, whose size is no more than the wanted one. */
+    long countFor(long size) {
+        return Math.max(1, size / size(1));
+    }
+
+    /** Bytes that all ranks must read and write in memory at least. */
+    long leastTraffic(long count) {
+        long bytes = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+            bytes += (hasInput(rank) ? inputBytes(count) : 0) + (hasOutput(rank) ? outputBytes(count) : 0);
+        }
+        return bytes;
+    }
+
+    /** What nccl-tests multiply algbw by to get busbw. */
+    double busFactor() {
+        double n = ranks;
+        return switch (collective) {
+            case ALL_REDUCE -> 2 * (n - 1) / n;
+            case REDUCE_SCATTER, ALL_GATHER -> (n - 1) / n;
+            case REDUCE, BROADCAST -> 1;
+        };
+    }
+
+    /** Name of the operation as nccl-tests write it. */
+    String opLabel() {
+        return collective.reduces() ? op.name().toLowerCase(Locale.ROOT) : "none";
+    }
+}
