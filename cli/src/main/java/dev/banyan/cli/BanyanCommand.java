@@ -28,7 +28,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         exitCodeList = {"0:done", "1:failed", "2:wrong usage"})
 final class BanyanCommand implements Runnable {
     @Spec
-    private CommandSpec spec;
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(names = "--debug", scope = ScopeType.INHERIT, description = "Show the stack trace of an error.")
     private boolean debug;

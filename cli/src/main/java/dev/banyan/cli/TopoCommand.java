@@ -24,13 +24,13 @@ import picocli.CommandLine.Spec;
         })
 final class TopoCommand implements Runnable {
     @Spec
-    private CommandSpec spec;
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Mixin
-    private MachineOptions machine;
+    private final MachineOptions machine = new MachineOptions();
 
-    @Option(names = "--format", description = "table or json (default: table).", defaultValue = "table")
-    private OutputFormat format;
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
 
     @Override
     public void run() {

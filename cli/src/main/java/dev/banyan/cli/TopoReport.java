@@ -25,11 +25,11 @@ record TopoReport(
         String machine,
         int devices,
         List<String> names,
-        double[][] matrix,
-        double[][] gbs,
+        List<double[]> matrix,
+        List<double[]> gbs,
         boolean nvlinkConnected,
         List<String> warnings,
-        int[][] classes) {
+        List<int[]> classes) {
     static TopoReport of(Machine machine, LinkMatrix links, List<String> warnings) {
         int n = links.size();
         double[][] matrix = new double[n][n];
@@ -43,7 +43,8 @@ record TopoReport(
             }
         }
         List<String> names = machine.devices().stream().map(Device::name).toList();
-        return new TopoReport(machine.name(), n, names, matrix, gbs, links.nvlinkConnected(), warnings, classes);
+        return new TopoReport(
+                machine.name(), n, names, List.of(matrix), List.of(gbs), links.nvlinkConnected(), warnings, List.of(classes));
     }
 
     void printTable(PrintWriter out) {
@@ -57,10 +58,10 @@ record TopoReport(
         printMatrix(out, "GB/s one way, from row to column; 0 where trees have no link", gbs);
     }
 
-    private void printMatrix(PrintWriter out, String title, double[][] values) {
+    private void printMatrix(PrintWriter out, String title, List<double[]> values) {
         out.println("#");
         out.println("# " + title);
-        String[][] cells = Arrays.stream(values)
+        String[][] cells = values.stream()
                 .map(row -> Arrays.stream(row).mapToObj(TopoReport::number).toArray(String[]::new))
                 .toArray(String[][]::new);
         int label = width(names.toArray(String[]::new));

@@ -41,10 +41,10 @@ final class TreesCommand implements Runnable {
     }
 
     @Spec
-    private CommandSpec spec;
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Mixin
-    private MachineOptions machine;
+    private final MachineOptions machine = new MachineOptions();
 
     @Option(
             names = {"-a", "--algorithm"},
@@ -64,8 +64,8 @@ final class TreesCommand implements Runnable {
                     + " (default: MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, or 0.7).")
     private @Nullable Double penalty;
 
-    @Option(names = "--format", description = "table, json or dot (default: table).", defaultValue = "table")
-    private Format format;
+    @Option(names = "--format", description = "table, json or dot (default: table).")
+    private Format format = Format.table;
 
     @Override
     public void run() {
@@ -89,7 +89,7 @@ final class TreesCommand implements Runnable {
         PrintWriter out = spec.commandLine().getOut();
         switch (format) {
             case json -> Json.print(out, report);
-            case dot -> out.println(ForestDot.of(forest));
+            case dot -> out.println();
             case table -> {
                 Remarks.print(spec, chosen.remark(), warnings);
                 report.printTable(out, forest);

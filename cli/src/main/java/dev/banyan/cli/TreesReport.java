@@ -41,7 +41,7 @@ record TreesReport(
      * @param edges [parent, child]
      * @param weight sum of its links' weights, not penalised
      */
-    record TreeReport(int root, double share, int[][] levels, List<int[]> edges, double weight) {}
+    record TreeReport(int root, double share, List<int[]> levels, List<int[]> edges, double weight) {}
 
     static TreesReport of(
             Machine machine, LinkMatrix links, String algorithm, double generationMs, Forest forest, List<String> warnings) {
@@ -49,7 +49,7 @@ record TreesReport(
         for (int i = 0; i < forest.trees().size(); i++) {
             Tree tree = forest.trees().get(i);
             trees.add(new TreeReport(
-                    tree.root(), forest.shares().get(i), tree.levels(), tree.edges(), tree.weight(links)));
+                    tree.root(), forest.shares().get(i), List.of(tree.levels()), tree.edges(), tree.weight(links)));
         }
         ForestQuality quality = ForestQuality.of(forest, links);
         return new TreesReport(
@@ -73,10 +73,9 @@ record TreesReport(
             out.println("#");
             out.println(String.format(
                     Locale.ROOT, "# root %d, share %.3f, weight %s", tree.root, tree.share, number(tree.weight)));
-            out.println(Arrays.stream(tree.levels)
+            out.println(tree.levels.stream()
                     .map(level -> Arrays.stream(level).mapToObj(Integer::toString).collect(Collectors.joining(" ", "[", "]")))
                     .collect(Collectors.joining(" ")));
-            out.println(TreeText.of(forest.trees().get(i)).stripTrailing());
         }
         out.println("#");
         out.println("# total weight: " + number(totalWeight));

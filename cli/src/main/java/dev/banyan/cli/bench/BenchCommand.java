@@ -51,10 +51,10 @@ public final class BenchCommand implements Runnable {
     private static final int MOST_RUNS = 1000;
 
     @Spec
-    private CommandSpec spec;
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Mixin
-    private MachineOptions machine;
+    private final MachineOptions machine = new MachineOptions();
 
     @Option(
             names = {"-b", "--minbytes"},
@@ -98,26 +98,23 @@ public final class BenchCommand implements Runnable {
 
     @Option(
             names = {"-c", "--check"},
-            paramLabel = "0|1",
-            defaultValue = "1",
-            description = "Whether every element is checked against a 64-bit reference (default: 1).")
-    private int check;
+            paramLabel = "N",
+            description = "0 leaves out the check of every element against a 64-bit reference (default: 1).")
+    private int check = 1;
 
     @Option(
             names = {"-d", "--datatype"},
             paramLabel = "TYPE",
-            defaultValue = "float",
             converter = ElementType.Converter.class,
             description = "int8, uint8, int32, int64, half, bfloat16, float or double (default: float).")
-    private ElementType type;
+    private ElementType type = ElementType.FLOAT;
 
     @Option(
             names = {"-o", "--op"},
             paramLabel = "OP",
-            defaultValue = "sum",
             converter = OpConverter.class,
             description = "sum, prod, min, max or avg (default: sum).")
-    private ReduceOp op;
+    private ReduceOp op = ReduceOp.SUM;
 
     @Option(
             names = {"-r", "--root"},
@@ -128,10 +125,9 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--collective",
             paramLabel = "NAME",
-            defaultValue = "all_reduce",
             converter = CollectiveConverter.class,
             description = "all_reduce, reduce, broadcast, reduce_scatter or all_gather (default: all_reduce).")
-    private Collective collective;
+    private Collective collective = Collective.ALL_REDUCE;
 
     @Option(
             names = {"-a", "--algorithm"},
@@ -152,12 +148,11 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            defaultValue = "host",
             description = "What carries the calls out: host, virtual devices in host memory (default: host).")
-    private String backend;
+    private String backend = "host";
 
-    @Option(names = "--format", description = "table or json (default: table).", defaultValue = "table")
-    private OutputFormat format;
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
 
     /** For picocli. */
     static final class OpConverter extends NamedConverter<ReduceOp> {
@@ -195,7 +190,7 @@ public final class BenchCommand implements Runnable {
         reporter.introduce(chosen, config.warnings());
         long wrong = workload == null
                 ? new SweepBench(chosen.machine(), config, reporter).run(sweep(chosen.machine().size()))
-                : new WorkloadBench(chosen.machine(), config, reporter)
+                : new WorkloadBench(chosen.machine(), reporter)
                         .run(workload, algorithms == null ? AlgorithmList.ALL : algorithms, runs);
         if (wrong > 0) {
             throw new IllegalStateException(wrong + (wrong == 1 ? " element is" : " elements are")
@@ -210,7 +205,7 @@ public final class BenchCommand implements Runnable {
         require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");
         require(runs == null || runs > 0, "-n is " + runs + "; it must be at least 1");
         require(warmups == null || warmups >= 0, "-w is " + warmups + "; it must not be negative");
-        require(check == 0 || check == 1, "-c is " + check + "; it must be 0 or 1");
+        require(check >= 0, "-c is " + check + "; it must not be negative");
         require(root == null || collective.hasRoot(), "-r has no meaning for " + collective.label() + ", which has no root");
         require(
                 workload == null || !anySizeGiven(),
@@ -236,7 +231,7 @@ public final class BenchCommand implements Runnable {
         Call call = new Call(collective, type, op, rootOrNone, ranks);
         List<Long> counts = sizes().stream().map(call::countFor).distinct().toList();
         AlgorithmList chosen = algorithms != null ? algorithms : anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
-        return new Sweep(call, counts, chosen, repeats(), check == 1);
+        return new Sweep(call, counts, chosen, repeats(), check > 0);
     }
 
     private List<Long> sizes() {

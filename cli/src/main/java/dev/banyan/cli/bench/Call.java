@@ -1,8 +1,13 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Locale;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
  * The kind of call that is measured, whatever its size.
@@ -42,6 +47,21 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
     /** Greatest count, at least 1, whose size is no more than the wanted one. */
     long countFor(long size) {
         return Math.max(1, size / size(1));
+    }
+
+    /** The call on given buffers, one of each per rank; those that it has no use for are left out. */
+    CollectiveCall outOfPlace(long count, MemorySegment[] inputs, MemorySegment[] outputs) {
+        return CollectiveCall.outOfPlace(
+                collective, root, count, element.type(), op, only(this::hasInput, inputs), only(this::hasOutput, outputs));
+    }
+
+    /** The call on given buffers, one per rank, that are inputs and outputs. */
+    CollectiveCall inPlace(long count, MemorySegment[] buffers) {
+        return CollectiveCall.inPlace(collective, root, count, element.type(), op, List.of(buffers));
+    }
+
+    private static List<MemorySegment> only(IntPredicate wanted, MemorySegment[] buffers) {
+        return IntStream.range(0, buffers.length).filter(wanted).mapToObj(rank -> buffers[rank]).toList();
     }
 
     /** Bytes that all ranks must read and write in memory at least. */

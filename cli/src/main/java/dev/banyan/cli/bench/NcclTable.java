@@ -9,19 +9,16 @@ final class NcclTable {
 
     static List<String> header() {
         return List.of(
-                line("# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place", "", "", "", "", ""),
-                line(
-                        "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s",
+                String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place", "", "", "", "", ""),
+                String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s",
                         "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
                         "busbw", "#wrong"),
-                line(
-                        "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s",
+                String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s",
                         "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", ""));
     }
 
     static String row(Row row) {
-        return line(
-                "%12d  %12d  %8s  %6s  %6d%s%s",
+        return String.format(Locale.ROOT, "%12d  %12d  %8s  %6s  %6d%s%s",
                 row.bytes(),
                 row.count(),
                 row.call().element().label(),
@@ -38,13 +35,12 @@ final class NcclTable {
                 .average()
                 .orElse(0);
         return List.of(
-                line("# Out of bounds values : %d %s", wrong, wrong == 0 ? "OK" : "FAILED"),
-                line("# Avg bus bandwidth    : %.4f", average));
+                String.format(Locale.ROOT, "# Out of bounds values : %d %s", wrong, wrong == 0 ? "OK" : "FAILED"),
+                String.format(Locale.ROOT, "# Avg bus bandwidth    : %.4f", average));
     }
 
     private static String cells(Measurement measured) {
-        return line(
-                "  %7s  %6.2f  %6.2f %6s",
+        return String.format(Locale.ROOT, "  %7s  %6.2f  %6.2f %6s",
                 time(measured.timeUs()),
                 measured.algbwGBs(),
                 measured.busbwGBs(),
@@ -52,10 +48,6 @@ final class NcclTable {
     }
 
     private static String time(double us) {
-        return line(us >= 10_000 ? "%.0f" : us >= 100 ? "%.1f" : "%.2f", us);
-    }
-
-    private static String line(String format, Object... values) {
-        return String.format(Locale.ROOT, format, values);
+        return String.format(Locale.ROOT, us >= 10_000 ? "%.0f" : us >= 100 ? "%.1f" : "%.2f", us);
     }
 }

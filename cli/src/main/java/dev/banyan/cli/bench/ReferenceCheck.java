@@ -37,7 +37,7 @@ final class ReferenceCheck {
     ReferenceCheck(DataType type, ReduceOp op, int ranks, long elements, long seed) {
         this.type = type;
         this.op = op;
-        int length = (int) Math.clamp(elements, 1, LONGEST_TILE);
+        int length = Math.clamp(elements, 1, LONGEST_TILE);
         Arena arena = Arena.ofAuto();
         inputs = IntStream.range(0, ranks)
                 .parallel()
@@ -136,7 +136,7 @@ final class ReferenceCheck {
             tolerance[i] = inputs.length * Elements.ulp(type, magnitude);
         }
         boolean rounded = op == ReduceOp.SUM || op == ReduceOp.AVG || op == ReduceOp.PROD;
-        return new Tile(type, values, rounded ? new Bounds(exact, tolerance) : null);
+        return new Tile(type, values, rounded ? new Tile.Bounds(exact, tolerance) : null);
     }
 
     private MemorySegment allocate(Arena arena, int length) {

@@ -2,6 +2,8 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
@@ -49,10 +51,10 @@ final class SweepBench {
                 if (sweep.algorithms().choices().size() > 1) {
                     progress.print(() -> reporter.lines(List.of("# algorithm: " + algorithm.label())));
                 }
-                try (Session session = Session.open(machine, config, algorithm)) {
-                    warmUp(session, sweep, first, second);
+                try (Communicator communicator = Communicators.open(machine, algorithm)) {
+                    warmUp(communicator, sweep, first, second);
                     for (long count : sweep.counts()) {
-                        Row row = runner.measure(algorithm, session, count);
+                        Row row = runner.measure(algorithm, communicator, count);
                         rows.add(row);
                         progress.step();
                         progress.print(() -> reporter.lines(List.of(NcclTable.row(row))));
@@ -69,14 +71,16 @@ final class SweepBench {
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 
-    private void warmUp(Session session, Sweep sweep, Buffers first, Buffers second) {
+    private void warmUp(Communicator communicator, Sweep sweep, Buffers first, Buffers second) {
         Call call = sweep.call();
         Repeats repeats = new Repeats(0, 1, MOST_WARM_UPS, WARM_UP_NANOS);
         for (long bytes : new long[] {call.size(sweep.counts().getFirst()), WARM_UP_BYTES}) {
             long count = Math.min(call.countFor(bytes), sweep.largestCount());
-            repeats.time(() -> session.run(
-                    call, count, first.first(call.inputBytes(count)), second.first(call.outputBytes(count))));
-            repeats.time(() -> session.runInPlace(call, count, second.first(call.size(count))));
+            CollectiveCall apart = call.outOfPlace(
+                    count, first.first(call.inputBytes(count)), second.first(call.outputBytes(count)));
+            CollectiveCall together = call.inPlace(count, second.first(call.size(count)));
+            repeats.time(() -> communicator.run(apart));
+            repeats.time(() -> communicator.run(together));
         }
     }
 

@@ -1,6 +1,8 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.type.Collective;
 import java.lang.foreign.MemorySegment;
 import java.util.function.IntToLongFunction;
@@ -32,12 +34,14 @@ final class SweepRunner {
     }
 
     /** One row. */
-    Row measure(AlgorithmChoice algorithm, Session session, long count) {
+    Row measure(AlgorithmChoice algorithm, Communicator communicator, long count) {
         MemorySegment[] inputs = first.first(call.inputBytes(count));
         MemorySegment[] outputs = second.first(call.outputBytes(count));
         MemorySegment[] both = second.first(call.size(count));
-        Runnable outOfPlace = () -> session.run(call, count, inputs, outputs);
-        Runnable inPlace = () -> session.runInPlace(call, count, both);
+        CollectiveCall callApart = call.outOfPlace(count, inputs, outputs);
+        CollectiveCall callTogether = call.inPlace(count, both);
+        Runnable outOfPlace = () -> communicator.run(callApart);
+        Runnable inPlace = () -> communicator.run(callTogether);
 
         Long wrongOutOfPlace = check == null ? null : checkOutOfPlace(check, outOfPlace, count, inputs, outputs);
         Measurement apart = Measurement.of(call, count, repeats.time(outOfPlace), wrongOutOfPlace);

@@ -7,7 +7,20 @@ import org.jspecify.annotations.Nullable;
 /** A block of elements that is repeated without end. */
 final class Tile {
     /** Floating-point values that a rounded result may be off from, and by how much. */
-    record Bounds(double[] exact, double[] tolerance) {}
+    static final class Bounds {
+        private final double[] exact;
+        private final double[] tolerance;
+
+        Bounds(double[] exact, double[] tolerance) {
+            this.exact = exact;
+            this.tolerance = tolerance;
+        }
+
+        boolean allow(int index, double value) {
+            // False for NaN.
+            return Math.abs(value - exact[index]) <= tolerance[index];
+        }
+    }
 
     /** Looks at a stretch that lies in one repetition; places and length in elements. */
     private interface Run {
@@ -81,10 +94,7 @@ final class Tile {
     private long outside(Bounds allowed, MemorySegment segment, long inTile, long inSegment, long length) {
         long outside = 0;
         for (int i = 0; i < length; i++) {
-            int at = (int) inTile + i;
-            double off = Math.abs(Elements.getDouble(type, segment, inSegment + i) - allowed.exact[at]);
-            // Written so that NaN counts.
-            if (!(off <= allowed.tolerance[at])) {
+            if (!allowed.allow((int) inTile + i, Elements.getDouble(type, segment, inSegment + i))) {
                 outside++;
             }
         }

@@ -58,10 +58,10 @@ record Workload(String name, List<Long> elements) {
                 if (line == null) {
                     return models;
                 }
-                header = line.split(" ");
+                header = line.split(" ", -1);
                 elements.clear();
             } else if (!line.isBlank() && !line.startsWith("#")) {
-                for (String run : line.strip().split(" ")) {
+                for (String run : line.strip().split(" ", -1)) {
                     int times = run.indexOf('x');
                     long count = Long.parseLong(times < 0 ? run : run.substring(0, times));
                     int repeat = times < 0 ? 1 : Integer.parseInt(run.substring(times + 1));

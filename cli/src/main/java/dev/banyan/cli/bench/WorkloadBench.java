@@ -2,7 +2,8 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Config;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
@@ -28,12 +29,10 @@ final class WorkloadBench {
     private static final long SEED = 2024;
 
     private final Machine machine;
-    private final Config config;
     private final Reporter reporter;
 
-    WorkloadBench(Machine machine, Config config, Reporter reporter) {
+    WorkloadBench(Machine machine, Reporter reporter) {
         this.machine = machine;
-        this.config = config;
         this.reporter = reporter;
     }
 
@@ -79,6 +78,7 @@ final class WorkloadBench {
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress(workload.name(), (long) depths.length * algorithms.choices().size())) {
             List<MemorySegment[]> keys = allocate(arena, workload, ranks);
+            List<CollectiveCall> calls = keys.stream().map(WorkloadBench::call).toList();
             ReferenceCheck check = new ReferenceCheck(
                     DataType.F32, ReduceOp.SUM, ranks, workload.elements().stream().mapToLong(Long::longValue).max().orElseThrow(), SEED);
             reporter.lines(List.of(
@@ -87,9 +87,9 @@ final class WorkloadBench {
                     String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s  %6s", "algorithm", "in flight", "time", "algbw", "#wrong"),
                     String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s  %6s", "", "(keys)", "(ms)", "(GB/s)", "")));
             for (AlgorithmChoice algorithm : algorithms.choices()) {
-                try (Session session = Session.open(machine, config, algorithm)) {
+                try (Communicator communicator = Communicators.open(machine, algorithm)) {
                     for (int depth : depths) {
-                        Runnable round = () -> push(session, keys, depth);
+                        Runnable round = () -> push(communicator, calls, depth);
                         long wrong = checkedRound(round, check, keys);
                         long[] nanos = repeats.time(round);
                         double timeMs = Measurement.median(nanos) / 1e6;
@@ -129,14 +129,19 @@ final class WorkloadBench {
         return keys;
     }
 
+    private static CollectiveCall call(MemorySegment[] buffers) {
+        long count = buffers[0].byteSize() / DataType.F32.bytes();
+        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of(buffers));
+    }
+
     private static long aligned(long elements) {
         return Math.ceilDiv(elements * DataType.F32.bytes(), ALIGNMENT) * ALIGNMENT;
     }
 
-    private static void push(Session session, List<MemorySegment[]> keys, int depth) {
+    private static void push(Communicator communicator, List<CollectiveCall> keys, int depth) {
         for (int from = 0; from < keys.size(); from += depth) {
             CompletableFuture.allOf(keys.subList(from, Math.min(from + depth, keys.size())).stream()
-                            .map(session::allReduceFloats)
+                            .map(communicator::runAsync)
                             .toArray(CompletableFuture[]::new))
                     .join();
         }

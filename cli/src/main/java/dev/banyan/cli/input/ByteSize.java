@@ -29,7 +29,7 @@ public record ByteSize(long bytes) {
             throw new IllegalArgumentException("'" + text + "' is not a size; write bytes, or a number with K, M or G");
         }
         int power = "kmgt".indexOf(matcher.group(2).toLowerCase(Locale.ROOT));
-        long factor = matcher.group(2).isEmpty() ? 1 : 1L << 10 * (power + 1);
+        long factor = matcher.group(2).isEmpty() ? 1 : 1L << (10 * (power + 1));
         try {
             return new ByteSize(new BigDecimal(matcher.group(1)).multiply(BigDecimal.valueOf(factor)).longValueExact());
         } catch (ArithmeticException e) {

@@ -26,7 +26,7 @@ public final class MachineOptions {
     private static final String DEFAULT_PRESET = "p3.16xlarge";
 
     @Spec(Spec.Target.MIXEE)
-    private CommandSpec spec;
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(
             names = {"-m", "--machine"},
@@ -42,9 +42,8 @@ public final class MachineOptions {
     @Option(
             names = "--unit",
             paramLabel = "weights|gbs",
-            defaultValue = "weights",
             description = "What an n x n matrix holds: the classic weights 0..3, or GB/s one way (default: weights).")
-    private Unit unit;
+    private Unit unit = Unit.weights;
 
     @Option(
             names = "--devices",
@@ -122,7 +121,7 @@ public final class MachineOptions {
             return new ChosenMachine(reader.parse("stdin", standardInput()), null);
         }
         Optional<Machine> preset = Presets.find(machine);
-        return new ChosenMachine(preset.orElseGet(() -> reader.read(file(machine))), null);
+        return new ChosenMachine(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
     }
 
     private Path file(String name) {
