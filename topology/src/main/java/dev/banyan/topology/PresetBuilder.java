@@ -9,26 +9,12 @@ import java.util.Map;
 /**
  * Puts a preset together: n equal GPUs first, then hubs, from the sockets down.
  *
- * <p>Bandwidths of PCIe and between sockets are the usable ones that NCCL assumes (its src/graph/topo.h and
- * topo.cc): a PCIe gen3 lane 0.75 GB/s, so 12 for x16, doubled with every generation; between sockets 10
- * for Intel up to Skylake and Cascade Lake, 16 for AMD Rome, 22 for Intel Sapphire Rapids. MXNet's
- * tree KVStore design counts the same 10 GB/s for "PCI-E connection + CPU".
- *
- * <p>Latencies are set so that their sum along a path gives what p2pBandwidthLatencyTest measures for
- * small peer writes: on V100 (DGX-1V, four-GPU nodes) 1.6 to 2.0 us over one NVLink hop, 16.4 to 17.6 us from GPU
- * to GPU through one socket (four PCIe hops) and 18.4 to 19.3 us through two; 2.28 us through DGX-2's
- * NVSwitches and 3.2 to 3.4 us through those of A100 (two hops).
+ * <p>What is not in the preset itself comes from {@link LinkSpeeds}; between sockets NCCL's figures are
+ * taken: 16 GB/s for AMD Rome, 22 for Intel Sapphire Rapids, and 10 (also MXNet's "PCI-E connection + CPU")
+ * for older Intel.
  */
 final class PresetBuilder {
-    static final double QPI_GBS = 10;
-    static final double ROME_GBS = 16;
-    static final double SAPPHIRE_RAPIDS_GBS = 22;
-
-    private static final double PCIE_HOP_US = 4.25;
-    private static final double SOCKET_HOP_US = 2;
-    private static final double DIRECT_HOP_US = 1.8;
-    private static final int PCIE_LANES = 16;
-    private static final double GEN3_GBS_PER_LANE = 0.75;
+    private static final int LANES = LinkSpeeds.PCIE_LANES;
 
     private final String name;
     private final Gpu gpu;
@@ -43,21 +29,24 @@ final class PresetBuilder {
         this.name = name;
         this.gpu = gpu;
         this.size = size;
-        gbsPerPcieLane = GEN3_GBS_PER_LANE * (1 << (pcieGeneration - 3));
+        gbsPerPcieLane = LinkSpeeds.pcieLaneGbs(LinkSpeeds.PCIE_GEN3_GTS * (1 << (pcieGeneration - 3)));
         numa = new int[size];
     }
 
-    private int addHub(String hubName, Hub.Kind kind) {
-        hubs.add(Hub.of(hubName, kind));
+    private int addHub(Hub hub) {
+        hubs.add(hub);
         return size + hubs.size() - 1;
     }
 
     /** CPU sockets, each linked to each other one. */
-    PresetBuilder sockets(int count, double gbs) {
+    PresetBuilder sockets(int count, Cpu cpu) {
         for (int i = 0; i < count; i++) {
-            int socket = addHub("CPU" + i, Hub.Kind.CPU_SOCKET);
+            Map<String, String> attributes = new LinkedHashMap<>();
+            attributes.put("numaid", Integer.toString(i));
+            cpu.addTo(attributes);
+            int socket = addHub(new Hub("CPU " + i, Hub.Kind.CPU_SOCKET, attributes));
             for (int other : sockets) {
-                links.add(Link.duplex(other, socket, Kind.SOCKET, 1, gbs, SOCKET_HOP_US));
+                links.add(Link.duplex(other, socket, Kind.SOCKET, 1, cpu.gbs, LinkSpeeds.SOCKET_US));
             }
             sockets.add(socket);
         }
@@ -67,7 +56,7 @@ final class PresetBuilder {
     /** A PCIe switch under a hub. */
     int pcieSwitch(int parent) {
         long switches = hubs.stream().filter(h -> h.kind() == Hub.Kind.PCIE_SWITCH).count();
-        int hub = addHub("PCIe switch " + switches, Hub.Kind.PCIE_SWITCH);
+        int hub = addHub(Hub.of("PCIe switch " + switches, Hub.Kind.PCIE_SWITCH));
         pcie(parent, hub);
         return hub;
     }
@@ -77,7 +66,7 @@ final class PresetBuilder {
     }
 
     private void pcie(int upper, int lower) {
-        links.add(Link.duplex(upper, lower, Kind.PCIE, PCIE_LANES, PCIE_LANES * gbsPerPcieLane, PCIE_HOP_US));
+        links.add(Link.duplex(upper, lower, Kind.PCIE, LANES, LANES * gbsPerPcieLane, LinkSpeeds.PCIE_US));
     }
 
     /** Hangs devices {@code first..first+count-1} on a hub; {@code socket} is the socket above it. */
@@ -102,7 +91,7 @@ final class PresetBuilder {
     PresetBuilder direct(int[][] wires) {
         for (int[] wire : wires) {
             int lanes = wire[2];
-            links.add(Link.duplex(wire[0], wire[1], gpu.linkKind, lanes, lanes * gpu.gbsPerLane, DIRECT_HOP_US));
+            links.add(Link.duplex(wire[0], wire[1], gpu.linkKind, lanes, lanes * gpu.gbsPerLane, LinkSpeeds.NVLINK_US));
         }
         return this;
     }
@@ -111,8 +100,9 @@ final class PresetBuilder {
      * NVSwitches that every device reaches with the same number of lanes, as one hub: the hardware spreads
      * each transfer over all of them by address.
      */
-    PresetBuilder nvSwitch(int lanes, double hopUs) {
-        int hub = addHub("NVSwitch", Hub.Kind.NVSWITCH);
+    PresetBuilder nvSwitch(int lanes) {
+        double hopUs = LinkSpeeds.nvswitchUs(Integer.parseInt(gpu.architecture));
+        int hub = addHub(Hub.of("NVSwitch", Hub.Kind.NVSWITCH));
         for (int device = 0; device < size; device++) {
             links.add(Link.duplex(device, hub, gpu.linkKind, lanes, lanes * gpu.gbsPerLane, hopUs));
         }

@@ -44,50 +44,45 @@ public final class Presets {
         {9, 13, 1}, {10, 14, 1}, {11, 15, 2},
     };
 
-    /** Half of the 2.28 us that p2pBandwidthLatencyTest measures through DGX-2's NVSwitches. */
-    private static final double NVSWITCH1_HOP_US = 1.14;
-    /** Half of the 3.2 to 3.4 us through A100's NVSwitches; H100's, not measured, are taken as equal. */
-    private static final double NVSWITCH_HOP_US = 1.65;
-
     private static final List<Preset> ALL = List.of(
             new PresetBuilder("p3.16xlarge", 8, Gpu.V100, 3)
-                    .sockets(2, PresetBuilder.QPI_GBS)
+                    .sockets(2, Cpu.INTEL_XEON)
                     .switchesOf(2)
                     .direct(DGX_1V_WIRES)
                     .describedAs("8 V100, hybrid cube mesh of single and double NVLinks (24 lanes)", "dgx-1v"),
             new PresetBuilder("p3.8xlarge", 4, Gpu.V100, 3)
-                    .sockets(1, PresetBuilder.QPI_GBS)
+                    .sockets(1, Cpu.INTEL_XEON)
                     .switchesOf(2)
                     .direct(V100_QUAD_WIRES)
                     .describedAs("4 V100, all linked by single and double NVLinks (9 lanes)"),
             p2(),
             new PresetBuilder("dgx-1p", 8, Gpu.P100, 3)
-                    .sockets(2, PresetBuilder.QPI_GBS)
+                    .sockets(2, Cpu.INTEL_XEON)
                     .switchesOf(2)
                     .direct(DGX_1P_WIRES)
                     .describedAs("8 P100, hybrid cube mesh of single NVLinks (16 lanes)", "dgx-1"),
             dgx2(),
             new PresetBuilder("dgx-a100", 8, Gpu.A100, 4)
-                    .sockets(2, PresetBuilder.ROME_GBS)
+                    .sockets(2, Cpu.AMD_ROME)
                     .switchesOf(2)
-                    .nvSwitch(12, NVSWITCH_HOP_US)
+                    .nvSwitch(12)
                     .describedAs("8 A100, NVSwitch, 12 NVLinks per GPU", "p4d.24xlarge"),
             new PresetBuilder("dgx-h100", 8, Gpu.H100, 5)
-                    .sockets(2, PresetBuilder.SAPPHIRE_RAPIDS_GBS)
+                    .sockets(2, Cpu.SAPPHIRE_RAPIDS)
                     .switchesOf(1)
-                    .nvSwitch(18, NVSWITCH_HOP_US)
+                    .nvSwitch(18)
                     .describedAs("8 H100, NVSwitch, 18 NVLinks per GPU", "p5.48xlarge"),
             new PresetBuilder("mi250x8", 16, Gpu.MI250X, 4)
-                    .sockets(2, PresetBuilder.ROME_GBS)
+                    .sockets(2, Cpu.AMD_ROME)
                     .switchesOf(4)
                     .direct(MI250X_WIRES)
                     .describedAs("8 MI250X (16 dies), 4 xGMI links within a package, 6 out of it"),
             new PresetBuilder("pcie-4", 4, Gpu.GENERIC, 3)
-                    .sockets(1, PresetBuilder.QPI_GBS)
+                    .sockets(1, Cpu.INTEL_XEON)
                     .switchesOf(2)
                     .describedAs("4 GPUs, PCIe gen3 x16, two switches under one socket"),
             new PresetBuilder("pcie-8", 8, Gpu.GENERIC, 3)
-                    .sockets(2, PresetBuilder.QPI_GBS)
+                    .sockets(2, Cpu.INTEL_XEON)
                     .switchesOf(2)
                     .describedAs("8 GPUs, PCIe gen3 x16, four switches under two sockets"));
 
@@ -97,7 +92,7 @@ public final class Presets {
 
     /** Eight boards of two GPUs with a switch each, all on one PCIe fabric, so that any pair is peer to peer. */
     private static Preset p2() {
-        PresetBuilder builder = new PresetBuilder("p2.16xlarge", 16, Gpu.K80, 3).sockets(1, PresetBuilder.QPI_GBS);
+        PresetBuilder builder = new PresetBuilder("p2.16xlarge", 16, Gpu.K80, 3).sockets(1, Cpu.INTEL_XEON);
         int root = builder.pcieSwitch(builder.socket(0));
         for (int half = 0; half < 2; half++) {
             int upper = builder.pcieSwitch(root);
@@ -110,13 +105,13 @@ public final class Presets {
 
     /** Under each socket two switches, under each of them two more with two GPUs each. */
     private static Preset dgx2() {
-        PresetBuilder builder = new PresetBuilder("dgx-2", 16, Gpu.V100_SXM3, 3).sockets(2, PresetBuilder.QPI_GBS);
+        PresetBuilder builder = new PresetBuilder("dgx-2", 16, Gpu.V100_SXM3, 3).sockets(2, Cpu.INTEL_XEON);
         for (int quad = 0; quad < 4; quad++) {
             int upper = builder.pcieSwitch(builder.socket(quad / 2));
             builder.devices(builder.pcieSwitch(upper), quad / 2, quad * 4, 2);
             builder.devices(builder.pcieSwitch(upper), quad / 2, quad * 4 + 2, 2);
         }
-        return builder.nvSwitch(6, NVSWITCH1_HOP_US).describedAs("16 V100, NVSwitch, 6 NVLinks per GPU");
+        return builder.nvSwitch(6).describedAs("16 V100, NVSwitch, 6 NVLinks per GPU");
     }
 
     private static Map<String, Preset> byName() {

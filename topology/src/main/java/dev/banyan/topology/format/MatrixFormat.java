@@ -4,6 +4,7 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.PeerAccess;
 import java.util.ArrayList;
@@ -30,7 +31,7 @@ final class MatrixFormat implements MachineFormat {
     static final int MAX_DEVICES = 1024;
 
     private static final double MAX_PCIE_GBS = 16;
-    private static final double MIN_NVLINKS_GBS = 1.5 * LinkDefaults.NVLINK_LANE_GBS;
+    private static final double MIN_NVLINKS_GBS = 1.5 * AssumedLinks.NVLINK_LANE_GBS;
 
     private static final Pattern LOG_PREFIX = Pattern.compile("^\\s*\\[\\d\\d:\\d\\d:\\d\\d\\] \\S+:\\d+: ?");
     private static final Pattern LOG_REMARK = Pattern.compile("^\\s*only \\d+ out of \\d+ GPU pairs .*");
@@ -309,9 +310,9 @@ final class MatrixFormat implements MachineFormat {
             for (int b = a + 1; b < n; b++) {
                 if (classes[a][b] >= LinkMatrix.NVLINK) {
                     int lanes = classes[a][b] - LinkMatrix.PCIE;
-                    links.add(LinkDefaults.nvLink(a, b, lanes, LinkDefaults.NVLINK_LANE_GBS));
+                    links.add(AssumedLinks.nvLink(a, b, lanes, AssumedLinks.NVLINK_LANE_GBS));
                 } else if (classes[a][b] == LinkMatrix.PCIE && !complete) {
-                    links.add(LinkDefaults.pcie(a, b));
+                    links.add(AssumedLinks.pcie(a, b));
                 }
             }
         }
@@ -319,7 +320,7 @@ final class MatrixFormat implements MachineFormat {
         if (pcie && complete) {
             hubs.add(Hub.of("host", Hub.Kind.CPU_SOCKET));
             for (int device = 0; device < n; device++) {
-                links.add(LinkDefaults.pcie(device, n));
+                links.add(AssumedLinks.pcie(device, n));
             }
         }
         return machine(source, n, hubs, links, warnings);
@@ -346,10 +347,10 @@ final class MatrixFormat implements MachineFormat {
                 boolean nvlink = slower > MAX_PCIE_GBS;
                 int lanes = slower < MIN_NVLINKS_GBS
                         ? 1
-                        : (int) Math.max(2, Math.round(slower / LinkDefaults.NVLINK_LANE_GBS));
+                        : (int) Math.max(2, Math.round(slower / AssumedLinks.NVLINK_LANE_GBS));
                 links.add(new Link(
-                        a, b, nvlink ? Link.Kind.NVLINK : Link.Kind.PCIE, nvlink ? lanes : LinkDefaults.PCIE_LANES,
-                        gbs[a][b], gbs[b][a], nvlink ? LinkDefaults.NVLINK_US : LinkDefaults.PCIE_US));
+                        a, b, nvlink ? Link.Kind.NVLINK : Link.Kind.PCIE, nvlink ? lanes : LinkSpeeds.PCIE_LANES,
+                        gbs[a][b], gbs[b][a], nvlink ? LinkSpeeds.NVLINK_US : LinkSpeeds.PCIE_US));
             }
         }
         return machine(source, n, List.of(), links, warnings);
