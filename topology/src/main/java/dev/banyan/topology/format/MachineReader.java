@@ -38,7 +38,8 @@ public final class MachineReader {
      */
     public MachineReader(MatrixUnit unit) {
         // Text of another tool may hold lines that look like a matrix, so it is looked for before the matrix.
-        formats = List.of(new TopoTextFormat(), new ForeignOutput(), new MatrixFormat(Objects.requireNonNull(unit)));
+        formats = List.of(new BanyanJsonFormat(), new NcclXmlFormat(), new TopoTextFormat(), new ForeignOutput(),
+                new MatrixFormat(Objects.requireNonNull(unit)));
     }
 
     /**
