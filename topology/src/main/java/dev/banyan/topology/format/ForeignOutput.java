@@ -15,15 +15,15 @@ final class ForeignOutput implements MachineFormat {
     private static final List<Tool> TOOLS = List.of(
             tool(
                     "P2P \\(Peer-to-Peer\\) GPU Bandwidth|P2P Connectivity Matrix|\\bD\\\\D\\b"
-                            + "|(Bandwidth|Latency).*Matrix \\((GB/s|us)\\)|CAN(NOT)? Access Peer Device",
+                            + "|(Bandwidth|Latency).{0,60}Matrix \\((GB/s|us)\\)|CAN(NOT)? Access Peer Device",
                     "is output of p2pBandwidthLatencyTest, which measures links and does not name them" + INSTEAD
                             + "; or keep the numbers of one bandwidth matrix and read it as GB/s"),
             tool(
-                    "^\\s*Link \\d+: Remote Device|^\\s*Link \\d+: [0-9.]+ GB/s|^\\s*Link \\d+: <inactive>"
-                            + "|^\\s*Link \\d+, .*: (true|false)|all links are inActive"
+                    "^[ \\t]*Link \\d+: Remote Device|^[ \\t]*Link \\d+: [0-9.]+ GB/s|^[ \\t]*Link \\d+: <inactive>"
+                            + "|^[ \\t]*Link \\d+, [^:\\n]{1,60}: (true|false)|all links are inActive"
                             + "|not have or support Nvlink|Nvlink queries are not supported",
-                    "is output of nvidia-smi nvlink, which lists the NVLinks of each device but not how the devices"
-                            + " are paired" + INSTEAD),
+                    "is output of nvidia-smi nvlink, which lists the NVLinks of each device but not to which device"
+                            + " they lead" + INSTEAD),
             tool(
                     "^ERROR: Option|^Invalid combination of input arguments",
                     "is an error message of nvidia-smi, not its output (nvidia-smi for Windows has no topo -m)"
@@ -32,7 +32,7 @@ final class ForeignOutput implements MachineFormat {
                     "NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|command not found",
                     "is an error message of nvidia-smi, not its output; make nvidia-smi work first"),
             tool("\\| NVIDIA-SMI [0-9.]+", "is the summary table of nvidia-smi, which does not show links" + INSTEAD),
-            tool("^GPU \\d+: .*\\(UUID: ", "is output of nvidia-smi -L, which does not show links" + INSTEAD),
+            tool("^GPU \\d+: [^\\n(]{1,80}\\(UUID: ", "is output of nvidia-smi -L, which does not show links" + INSTEAD),
             tool(
                     "ROCm System Management|Link Type between two GPUs",
                     "is output of rocm-smi, which is not read; set NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL,"
@@ -47,7 +47,7 @@ final class ForeignOutput implements MachineFormat {
 
     @Override
     public String name() {
-        return "output of another tool";
+        return "foreign";
     }
 
     @Override

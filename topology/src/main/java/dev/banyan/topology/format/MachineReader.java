@@ -12,7 +12,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Collectors;
 
 /**
  * Reads machine descriptions. The format is found from the content: {@code nvidia-smi topo -m} text, an
@@ -25,6 +24,8 @@ public final class MachineReader {
     public static final int MAX_BYTES = 16 << 20;
 
     private static final int QUOTED_CHARS = 60;
+    private static final String KNOWN = "Banyan reads output of \"nvidia-smi topo -m\", NCCL topology XML, a plain n x n"
+            + " matrix, and its own JSON";
 
     private final List<MachineFormat> formats;
 
@@ -81,7 +82,7 @@ public final class MachineReader {
     public Machine parse(String source, String text) {
         String content = text.startsWith("\uFEFF") ? text.substring(1) : text;
         if (content.isBlank()) {
-            throw new MachineFormatException(source, 0, 0, "is empty; " + known());
+            throw new MachineFormatException(source, 0, 0, "is empty; " + KNOWN);
         }
         int nul = content.indexOf('\0');
         if (nul >= 0) {
@@ -103,14 +104,7 @@ public final class MachineReader {
             begin = begin.substring(0, QUOTED_CHARS) + "...";
         }
         throw new MachineFormatException(
-                source, first + 1, 0, "is no machine description: it begins with \"" + begin + "\"; " + known());
-    }
-
-    private String known() {
-        return formats.stream()
-                .filter(format -> !(format instanceof ForeignOutput))
-                .map(MachineFormat::name)
-                .collect(Collectors.joining(", ", "known are: ", ""));
+                source, first + 1, 0, "is no machine description: it begins with \"" + begin + "\"; " + KNOWN);
     }
 
     private static String decode(byte[] bytes) {

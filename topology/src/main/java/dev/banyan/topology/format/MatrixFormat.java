@@ -57,7 +57,7 @@ final class MatrixFormat implements MachineFormat {
 
     @Override
     public String name() {
-        return "a plain n x n matrix";
+        return "matrix";
     }
 
     @Override

@@ -23,13 +23,12 @@ final class TopoTableParser {
     private static final int MAX_ENDS = 1024;
 
     private static final Pattern TITLE =
-            Pattern.compile("CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\s?NUMA\\s?ID", Pattern.CASE_INSENSITIVE);
+            Pattern.compile("CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\s?NUMA\\s?ID");
     /** Names that drivers print side by side in concatenated headers, then any other name. */
     private static final Pattern COLUMN = Pattern.compile(TITLE.pattern() + "|" + GPU.pattern()
-            + "|NIC\\d+|mlx\\d+_\\d+|[^\\s|]+?(?=CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\d|[\\s|]|$)",
-            Pattern.CASE_INSENSITIVE);
+            + "|NIC\\d+|mlx\\d+_\\d+|[^\\s|]+?(?=CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\d|[\\s|]|$)");
     private static final Pattern BROKEN_TITLE =
-            Pattern.compile("CPU|GPU|NUMA|ID|Aff\\w*|\\w*nity", Pattern.CASE_INSENSITIVE);
+            Pattern.compile("CPU|GPU|NUMA|ID|Af\\w*|\\w*nity");
     private static final Pattern HEADER_START = Pattern.compile("\\s*GPU\\d{1,4}(?![:\\d\\]])");
     private static final Pattern MARKDOWN_HEADER = Pattern.compile("\\s*\\|.*\\|\\s*GPU\\d{1,4}\\s*\\|.*");
     private static final Pattern MARKDOWN_RULE = Pattern.compile("[\\s|:-]+");
@@ -390,7 +389,7 @@ final class TopoTableParser {
 
     private static String affinity(String column, Map<String, String> affinity) {
         for (Map.Entry<String, String> entry : affinity.entrySet()) {
-            if (entry.getKey().regionMatches(true, 0, column, 0, column.length())) {
+            if (entry.getKey().startsWith(column)) {
                 return entry.getValue().equals("N/A") ? "" : entry.getValue();
             }
         }

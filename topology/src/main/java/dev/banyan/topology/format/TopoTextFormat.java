@@ -14,7 +14,7 @@ import dev.banyan.topology.Machine;
 final class TopoTextFormat implements MachineFormat {
     @Override
     public String name() {
-        return "output of \"nvidia-smi topo -m\"";
+        return "topo-text";
     }
 
     @Override
