@@ -10,7 +10,8 @@ import java.util.function.Function;
  * Writes machine descriptions that {@link MachineReader} reads.
  *
  * <p>{@code json} keeps everything. {@code nccl-xml} keeps devices, hubs, cards and the bandwidth of links, which
- * NCCL's files have a place for or which NCCL ignores; it loses latencies and warnings.
+ * NCCL's files have a place for or which NCCL ignores; it loses latencies and warnings. {@code topo} is what {@code
+ * nvidia-smi topo -m} would print.
  */
 public final class MachineWriter {
     private static final Map<String, Function<Machine, String>> FORMATS = formatsByName();
@@ -21,6 +22,7 @@ public final class MachineWriter {
         Map<String, Function<Machine, String>> formats = new LinkedHashMap<>();
         formats.put(BanyanJsonFormat.NAME, BanyanJsonWriter::write);
         formats.put(NcclXmlFormat.NAME, NcclXmlWriter::write);
+        formats.put("topo", TopoTextWriter::write);
         return formats;
     }
 

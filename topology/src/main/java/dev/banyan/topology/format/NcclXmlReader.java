@@ -39,6 +39,7 @@ final class NcclXmlReader {
     private final Map<String, XmlElement> functions = new HashMap<>();
     private final Set<String> unknownElements = new TreeSet<>();
     private int functionsWithoutGpu;
+    private int functionsWithoutClass;
 
     NcclXmlReader(String source) {
         this.source = source;
@@ -84,6 +85,10 @@ final class NcclXmlReader {
         speeds.report();
         if (!unknownElements.isEmpty()) {
             warnings.add("elements that are not known are left out: <" + String.join(">, <", unknownElements) + ">");
+        }
+        if (functionsWithoutClass > 0) {
+            warnings.add(functionsWithoutClass + " PCI functions have neither a class nor anything in them: they are"
+                    + " kept, but it is not known what they are");
         }
         if (functionsWithoutGpu > 0) {
             warnings.add(functionsWithoutGpu + " PCI functions have the class of a GPU but no <gpu> element, so the"
@@ -156,15 +161,16 @@ final class NcclXmlReader {
 
     private void readHub(XmlElement pci, Place place) {
         boolean root = pci.text(NcclNames.CLASS).startsWith("0x0600");
+        PciSpeed.Width width = speeds.of(pci);
         hubs.add(new HubDraft(
                 root ? Hub.Kind.HOST_BRIDGE : Hub.Kind.PCIE_SWITCH,
                 (root ? "Host bridge " : "PCIe switch ") + BusId.normalize(pci.text(NcclNames.BUSID)),
-                kept(pci), place.hub, speeds.of(pci), place.host));
+                kept(pci), place.hub, width, place.host));
         Place below = place.under(hubs.size() - 1);
         for (XmlElement child : pci.children) {
             switch (child.name) {
                 case "pci" -> readPci(child, below);
-                case "gpu" -> addDevice(child, pci, below, Map.of());
+                case "gpu" -> addDevice(child, pci, below, width, Map.of());
                 case "nic", "net" -> readNic(child, below, Map.of());
                 default -> unknown(child);
             }
@@ -172,6 +178,7 @@ final class NcclXmlReader {
     }
 
     private void readFunction(XmlElement pci, Place place) {
+        PciSpeed.Width width = speeds.of(pci);
         Map<String, String> function = new LinkedHashMap<>();
         NcclNames.putAll(function, NcclNames.PCI, kept(pci));
         int gpus = 0;
@@ -179,7 +186,7 @@ final class NcclXmlReader {
         for (XmlElement child : pci.children) {
             switch (child.name) {
                 case "gpu" -> {
-                    addDevice(child, pci, place, function);
+                    addDevice(child, pci, place, width, function);
                     used = true;
                     if (++gpus == 2) {
                         warnings.add(child, "PCI function " + Quote.of(pci.text(NcclNames.BUSID)) + " has several GPUs"
@@ -202,6 +209,7 @@ final class NcclXmlReader {
             return;
         }
         functionsWithoutGpu += NcclNames.isGpuClass(pciClass) ? 1 : 0;
+        functionsWithoutClass += pciClass.isEmpty() ? 1 : 0;
         Map<String, String> parent = hubs.get(place.hub).attributes;
         NcclNames.putAll(parent, NcclNames.LEAF + nextNumber(NcclNames.LEAF, parent) + ".", kept(pci));
     }
@@ -212,7 +220,8 @@ final class NcclXmlReader {
         return numbers.size();
     }
 
-    private void addDevice(XmlElement gpu, XmlElement pci, Place place, Map<String, String> function) {
+    private void addDevice(XmlElement gpu, XmlElement pci, Place place, PciSpeed.Width width,
+            Map<String, String> function) {
         if (devices.size() == MAX_DEVICES) {
             throw values.refuse(gpu, "has more than " + MAX_DEVICES + " GPUs, too many for one machine");
         }
@@ -222,7 +231,7 @@ final class NcclXmlReader {
         Map<String, String> attributes = kept(gpu);
         attributes.putAll(function);
         devices.add(new DeviceDraft(gpu, BusId.normalize(pci.text(NcclNames.BUSID)), place.host, place.numa,
-                place.socket, place.hub, speeds.of(pci), attributes));
+                place.socket, place.hub, width, attributes));
     }
 
     private void readNic(XmlElement element, Place place, Map<String, String> function) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * fetched or opened, bounded depth and size.
  */
 final class XmlTree {
-    private static final int MAX_DEPTH = 128;
+    private static final int MAX_DEPTH = 64;
     private static final int MAX_ELEMENTS = 100_000;
 
     private final String source;
@@ -26,6 +26,7 @@ final class XmlTree {
 
     private final String body;
     private final int[] lineStarts;
+    private final Deque<XmlElement> open = new ArrayDeque<>();
 
     private XmlTree(String source, String text) {
         this.source = source;
@@ -69,12 +70,20 @@ final class XmlTree {
                 reader.close();
             }
         } catch (XMLStreamException e) {
-            int line = e.getLocation() == null ? 0 : e.getLocation().getLineNumber();
-            int column = e.getLocation() == null ? 0 : e.getLocation().getColumnNumber();
-            int before = e.getLocation() == null ? 0 : lineOf(offset) - 1;
-            throw new MachineFormatException(source, Math.max(line, 0) + before, Math.max(column, 0),
-                    "is not well-formed XML (" + reason(e) + "); it may be cut off, dump it again");
+            throw malformed(e);
         }
+    }
+
+    private MachineFormatException malformed(XMLStreamException e) {
+        int stopped = e.getLocation() == null ? 0 : Math.max(e.getLocation().getCharacterOffset(), 0) + offset;
+        XmlElement inside = open.peek();
+        if (inside != null && text.substring(Math.min(stopped, text.length())).isBlank()) {
+            int end = text.stripTrailing().length();
+            return at(end, "is cut off: it ends before <" + Quote.of(inside.name) + "> of line " + inside.line
+                    + " is closed; dump it again");
+        }
+        return at(Math.min(stopped, text.length()), "is not well-formed XML: " + reason(e)
+                + "; correct it, or dump it again");
     }
 
     /** Where a document type declaration begins outside comments, or -1. Only the prolog can hold one. */
@@ -107,7 +116,6 @@ final class XmlTree {
     }
 
     private XmlElement read(XMLStreamReader reader) throws XMLStreamException {
-        Deque<XmlElement> open = new ArrayDeque<>();
         @Nullable XmlElement root = null;
         int count = 0;
         while (reader.hasNext()) {
