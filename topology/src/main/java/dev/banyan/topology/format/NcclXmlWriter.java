@@ -41,12 +41,20 @@ final class NcclXmlWriter {
     /**
      * Writes a machine.
      *
-     * @throws IllegalArgumentException if NCCL's files cannot express one of its links
+     * @throws IllegalArgumentException if NCCL's files cannot express one of its links or attributes
      */
     static String write(Machine machine) {
         NcclXmlWriter writer = new NcclXmlWriter(machine);
         writer.writeSystem();
-        return writer.xml.toString();
+        String text = writer.xml.toString();
+        try {
+            // Attributes may come from anywhere: what is written must be readable.
+            new NcclXmlFormat().read(machine.name(), text);
+        } catch (MachineFormatException e) {
+            throw new IllegalArgumentException("NCCL's files cannot express this machine (" + e.getMessage()
+                    + "); write JSON instead", e);
+        }
+        return text;
     }
 
     /** Those that the machine has, and made-up ones for other devices and hubs. */
@@ -181,7 +189,7 @@ final class NcclXmlWriter {
             return attributes;
         }
         double gbs = Math.min(link.gbsAToB(), link.gbsBToA());
-        if (width(attributes).equals(new PciSpeed.Width(link.lanes(), gbs))) {
+        if (!madeUp && width(attributes).equals(new PciSpeed.Width(link.lanes(), gbs))) {
             return attributes;
         }
         attributes.remove(NcclNames.GBS);

@@ -18,7 +18,9 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.Node;
 import java.util.List;
+import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,8 +35,8 @@ class NcclXmlFormatTest {
         return machine.links().stream().filter(link -> link.kind() == kind).toList();
     }
 
-    private static List<String> names(List<? extends dev.banyan.topology.Node> nodes) {
-        return nodes.stream().map(dev.banyan.topology.Node::name).toList();
+    private static List<String> names(List<? extends Node> nodes) {
+        return nodes.stream().map(Node::name).toList();
     }
 
     @Test
@@ -283,7 +285,7 @@ class NcclXmlFormatTest {
         });
         Machine grace = read(system(cpu(0, gpu(0, 0, 90, "<c2c bw=\"44712\" count=\"10\"/>\n"))));
         assertThat(links(grace, Link.Kind.NVLINK)).singleElement()
-                .satisfies(link -> assertThat(link.gbsFrom(0)).isCloseTo(447.12, org.assertj.core.data.Offset.offset(1e-9)));
+                .satisfies(link -> assertThat(link.gbsFrom(0)).isCloseTo(447.12, Offset.offset(1e-9)));
     }
 
     @Test
