@@ -92,9 +92,9 @@ final class NcclXmlWriter {
                 }
             };
             if (!expressible) {
-                throw new IllegalArgumentException("NCCL's files cannot express the " + BanyanJsonWriter.word(link.kind())
-                        + " link between " + machine.node(link.a()).name() + " and " + machine.node(link.b()).name()
-                        + "; write JSON instead");
+                throw new IllegalArgumentException("NCCL's files cannot express the "
+                        + BanyanJsonWriter.word(link.kind()) + " link between "
+                        + machine.node(link.a()).name() + " and " + machine.node(link.b()).name() + "; write JSON instead");
             }
             if (link.a() < machine.size() && link.b() < machine.size() && busIds[link.a()].equals(busIds[link.b()])) {
                 throw new IllegalArgumentException("NCCL's files cannot express the link between "
@@ -181,6 +181,10 @@ final class NcclXmlWriter {
         }
         boolean madeUp = given.isEmpty();
         attributes.putAll(given);
+        if (!BusId.normalize(attributes.getOrDefault(NcclNames.BUSID, "")).equals(BusId.normalize(busIds[node]))) {
+            // The device's own bus id is the one that links name.
+            attributes.put(NcclNames.BUSID, busIds[node]);
+        }
         if (madeUp) {
             attributes.put(NcclNames.CLASS, pciClass);
         }

@@ -66,8 +66,8 @@ class BanyanJsonFormatTest {
     @Test
     void completesWhatMayBeMissing() {
         Machine machine = read("""
-                {"banyan": 1, "links": [{"latencyUs": 1, "gbsBToA": 2, "gbsAToB": 3e0, "lanes": 1, "kind": "PCIE", "b": 1,
-                 "a": 0}], "hubs": [{"kind": "cpu-socket", "name": "c"}], "nics": [{"name": "n"}],
+                {"banyan": 1, "links": [{"latencyUs": 1, "gbsBToA": 2, "gbsAToB": 3e0, "lanes": 1, "kind": "PCIE",
+                 "b": 1, "a": 0}], "hubs": [{"kind": "cpu-socket", "name": "c"}], "nics": [{"name": "n"}],
                  "devices": [{"name": "g"}], "name": "short"}
                 """);
         assertThat(machine.devices().getFirst().numa()).isEqualTo(-1);
@@ -93,7 +93,7 @@ class BanyanJsonFormatTest {
         "{\"banyan\": 1, \"devices\": [7]}               | 1:27 | a device must be an object, not 7",
         "{\"banyan\": 1, \"devices\": [{\"numa\": 0}]}   | 1:27 | \"name\" of the device is missing",
         "{\"banyan\": 1, \"devices\": [{\"name\": \"g\", \"numa\": -2}]} | 1:27 | \"numa\" is -2",
-        "{\"banyan\": 1, \"devices\": [{\"name\": \"g\", \"attributes\": {\"a\": 1}}]} | 1:61 | must be a string, not 1",
+        "{\"banyan\": 1, \"devices\": [{\"name\": \"g\", \"attributes\": {\"a\":1}}]} | 1:60 | must be a string, not 1",
         "{\"banyan\": 1, \"hubs\": [{\"name\": \"h\", \"kind\": \"hub\"}]} | 1:46 | known are pcie-switch",
         "{\"banyan\": 1,                                 | 1     | not valid JSON",
         "{\"banyan\": 01}                                | 1:13  | not valid JSON",

@@ -66,7 +66,9 @@ class NcclCorpusTest {
                 lanes[link.other(0)] += link.lanes();
             }
         }
-        String direct = Arrays.stream(lanes, 0, machine.size()).mapToObj(String::valueOf).collect(Collectors.joining(" "));
+        String direct = Arrays.stream(lanes, 0, machine.size())
+                .mapToObj(String::valueOf)
+                .collect(Collectors.joining(" "));
         int toSwitches = Arrays.stream(lanes, machine.size(), lanes.length).sum();
         return toSwitches == 0 ? direct : direct + " +" + toSwitches;
     }

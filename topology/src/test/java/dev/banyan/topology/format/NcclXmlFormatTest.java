@@ -44,7 +44,8 @@ class NcclXmlFormatTest {
         Machine machine = read(system(
                 cpu(0,
                         pcieSwitch("0000:01:00.0", gpu(0, nvlink(1, 2)), gpu(1, nvlink(0, 2))),
-                        pci("0000:05:00.0", "0x020700", "<nic>\n<net name=\"mlx5_0\" dev=\"0\" speed=\"100000\"/>\n</nic>\n")),
+                        pci("0000:05:00.0", "0x020700", 
+                                "<nic>\n<net name=\"mlx5_0\" dev=\"0\" speed=\"100000\"/>\n</nic>\n")),
                 cpu(1, gpu(2))));
         assertThat(machine.name()).isEqualTo("box.xml");
         assertThat(machine.warnings()).isEmpty();

@@ -65,7 +65,8 @@ class NcclXmlWriterTest {
     }
 
     static Machine withoutWarnings(Machine machine) {
-        return new Machine(machine.name(), machine.devices(), machine.hubs(), machine.links(), machine.nics(), List.of());
+        return new Machine(machine.name(), machine.devices(), machine.hubs(), machine.links(), machine.nics(),
+                List.of());
     }
 
     @Test
@@ -105,7 +106,8 @@ class NcclXmlWriterTest {
     @Test
     void writesWhatNcclNeeds() {
         String text = write(Presets.find("p3.8xlarge").orElseThrow());
-        assertThat(text).startsWith("<system version=\"1\" name=\"p3.8xlarge\">\n  <cpu numaid=\"0\">\n    <pci busid=");
+        assertThat(text).startsWith(
+                "<system version=\"1\" name=\"p3.8xlarge\">\n  <cpu numaid=\"0\">\n    <pci busid=");
         assertThat(text).contains(" class=\"0x060400\" link_speed=\"8.0 GT/s PCIe\" link_width=\"16\">");
         assertThat(text).containsPattern("<gpu model=\"[^\"]+\" sm=\"70\" dev=\"3\" rank=\"3\" gdr=\"0\">");
         assertThat(text).containsPattern("<nvlink target=\"0000:04:00.0\" count=\"2\" tclass=\"0x030200\"/>");

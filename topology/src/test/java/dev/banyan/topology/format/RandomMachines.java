@@ -14,7 +14,8 @@ import java.util.Random;
 /** Machines that need make no sense: any nodes, links, names and attributes. */
 final class RandomMachines {
     private static final String[] WORDS = {
-        "", "a", "GPU0", "0000:06:00.0", "two words", "\"quoted\"", "back\\slash", "<tag/>", "&amp;", "line\nfeed", "tab\t",
+        "", "a", "GPU0", "0000:06:00.0", "two words", "\"quoted\"", "back\\slash", "<tag/>", "&amp;", "line\nfeed",
+        "tab\t",
         "\u0000", "\u001b[4m", "\u00e9", "\ud83c\udf33", "\ud800", "{}", "null", "1e400",
     };
 
