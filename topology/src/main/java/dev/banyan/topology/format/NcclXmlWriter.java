@@ -94,7 +94,8 @@ final class NcclXmlWriter {
             if (!expressible) {
                 throw new IllegalArgumentException("NCCL's files cannot express the "
                         + BanyanJsonWriter.word(link.kind()) + " link between "
-                        + machine.node(link.a()).name() + " and " + machine.node(link.b()).name() + "; write JSON instead");
+                        + machine.node(link.a()).name() + " and " + machine.node(link.b()).name()
+                        + "; write JSON instead");
             }
             if (link.a() < machine.size() && link.b() < machine.size() && busIds[link.a()].equals(busIds[link.b()])) {
                 throw new IllegalArgumentException("NCCL's files cannot express the link between "
