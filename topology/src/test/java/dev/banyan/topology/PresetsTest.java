@@ -118,7 +118,8 @@ class PresetsTest {
         Machine machine = machine(name);
         for (int device = 0; device < machine.size(); device++) {
             int at = device;
-            assertThat(machine.links().stream().filter(l -> l.kind() == Link.Kind.NVLINK && (l.a() == at || l.b() == at)))
+            assertThat(machine.links().stream()
+                            .filter(l -> l.kind() == Link.Kind.NVLINK && (l.a() == at || l.b() == at)))
                     .singleElement()
                     .satisfies(link -> {
                         assertThat(link.lanes()).isEqualTo(lanes);

@@ -18,15 +18,15 @@ import java.util.regex.Pattern;
  *   "banyan": 1,
  *   "name": "pair",
  *   "devices": [
- *     {"name": "GPU0", "busId": "0000:06:00.0", "numa": 0, "attributes": {"sm": "70"}},
- *     {"name": "GPU1", "busId": "0000:07:00.0", "numa": 0, "attributes": {"sm": "70"}}
+ *     { "name": "GPU0", "busId": "0000:06:00.0", "numa": 0, "attributes": { "sm": "70" } },
+ *     { "name": "GPU1", "busId": "0000:07:00.0", "numa": 0, "attributes": { "sm": "70" } }
  *   ],
- *   "hubs": [{"name": "CPU 0", "kind": "cpu-socket", "attributes": {}}],
+ *   "hubs": [{ "name": "CPU 0", "kind": "cpu-socket", "attributes": {} }],
  *   "links": [
- *     {"a": 0, "b": 1, "kind": "nvlink", "lanes": 2, "gbsAToB": 50.0, "gbsBToA": 50.0, "latencyUs": 1.8},
- *     {"a": 2, "b": 0, "kind": "pcie", "lanes": 16, "gbsAToB": 12.0, "gbsBToA": 12.0, "latencyUs": 4.25}
+ *     { "a": 0, "b": 1, "kind": "nvlink", "lanes": 2, "gbsAToB": 50.0, "gbsBToA": 50.0, "latencyUs": 1.8 },
+ *     { "a": 2, "b": 0, "kind": "pcie", "lanes": 16, "gbsAToB": 12.0, "gbsBToA": 12.0, "latencyUs": 4.25 }
  *   ],
- *   "nics": [{"name": "mlx5_0", "hub": 2, "attributes": {}}],
+ *   "nics": [{ "name": "mlx5_0", "hub": 2, "attributes": {} }],
  *   "warnings": []
  * }
  * }</pre>

@@ -26,6 +26,7 @@ final class BanyanJsonReader {
     private final String source;
     private final JsonParser parser;
 
+    private Place keyPlace = new Place(0, 0);
     private @Nullable String name;
     private boolean versioned;
     private @Nullable List<Device> devices;
@@ -196,6 +197,7 @@ final class BanyanJsonReader {
         }
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
             String key = parser.currentName();
+            keyPlace = place();
             parser.nextToken();
             field.read(key);
         }
@@ -267,7 +269,7 @@ final class BanyanJsonReader {
     }
 
     private MachineFormatException unknown(String key, String known) {
-        return refuse("key \"" + Quote.of(key) + "\" is not known here; known are " + known);
+        return keyPlace.refuse("key \"" + Quote.of(key) + "\" is not known here; known are " + known);
     }
 
     private MachineFormatException refuse(String problem) {

@@ -2,7 +2,6 @@ package dev.banyan.topology.format;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.core.util.Separators;
 import dev.banyan.topology.Device;
@@ -19,8 +18,6 @@ import java.util.Map;
 /** Writes Banyan's JSON: keys in a fixed order, one device, hub, link or card per line. */
 final class BanyanJsonWriter {
     private static final JsonFactory FACTORY = new JsonFactory();
-    /** Levels up to the entries of the machine's arrays have lines of their own; what is deeper stays in one line. */
-    private static final int LINES_TO_LEVEL = 2;
 
     private BanyanJsonWriter() {}
 
@@ -36,22 +33,33 @@ final class BanyanJsonWriter {
     }
 
     private static DefaultPrettyPrinter printer() {
-        DefaultIndenter lines = new DefaultIndenter("  ", "\n") {
-            private static final long serialVersionUID = 1L;
-
-            @Override
-            public void writeIndentation(JsonGenerator json, int level) throws IOException {
-                if (level <= LINES_TO_LEVEL) {
-                    super.writeIndentation(json, level);
-                }
-            }
-        };
         Separators separators = Separators.createDefaultInstance()
                 .withObjectFieldValueSpacing(Separators.Spacing.AFTER)
-                .withObjectEntrySpacing(Separators.Spacing.AFTER)
+                .withObjectEntrySpacing(Separators.Spacing.NONE)
                 .withObjectEmptySeparator("")
                 .withArrayEmptySeparator("");
-        return new DefaultPrettyPrinter(separators).withObjectIndenter(lines).withArrayIndenter(lines);
+        return new DefaultPrettyPrinter(separators)
+                .withObjectIndenter(new LinesTo(1))
+                .withArrayIndenter(new LinesTo(2));
+    }
+
+    /** Begins lines down to a level; what is deeper is parted by spaces. */
+    private static final class LinesTo implements DefaultPrettyPrinter.Indenter {
+        private final int deepest;
+
+        LinesTo(int deepest) {
+            this.deepest = deepest;
+        }
+
+        @Override
+        public void writeIndentation(JsonGenerator json, int level) throws IOException {
+            json.writeRaw(level <= deepest ? "\n" + "  ".repeat(level) : " ");
+        }
+
+        @Override
+        public boolean isInline() {
+            return false;
+        }
     }
 
     private static void write(Machine machine, JsonGenerator json) throws IOException {

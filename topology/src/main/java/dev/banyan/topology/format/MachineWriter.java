@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,7 +12,8 @@ import java.util.function.Function;
  *
  * <p>{@code json} keeps everything. {@code nccl-xml} keeps devices, hubs, cards and the bandwidth of links, which
  * NCCL's files have a place for or which NCCL ignores; it loses latencies and warnings. {@code topo} is what {@code
- * nvidia-smi topo -m} would print.
+ * nvidia-smi topo -m} would print; {@code matrix} and {@code matrix-gbs} are the classes and the GB/s of its {@link
+ * LinkMatrix}.
  */
 public final class MachineWriter {
     private static final Map<String, Function<Machine, String>> FORMATS = formatsByName();
@@ -23,6 +25,8 @@ public final class MachineWriter {
         formats.put(BanyanJsonFormat.NAME, BanyanJsonWriter::write);
         formats.put(NcclXmlFormat.NAME, NcclXmlWriter::write);
         formats.put("topo", TopoTextWriter::write);
+        formats.put("matrix", machine -> MatrixWriter.write(LinkMatrix.of(machine), MatrixUnit.CLASSES));
+        formats.put("matrix-gbs", machine -> MatrixWriter.write(LinkMatrix.of(machine), MatrixUnit.GBS));
         return formats;
     }
 

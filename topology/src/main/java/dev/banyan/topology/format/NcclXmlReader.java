@@ -305,7 +305,8 @@ final class NcclXmlReader {
             cards.add(new Nic(draft.name, n + draft.parent, draft.attributes));
         }
         String name = root.text("name");
-        return new Machine(name.isEmpty() ? MachineReader.machineName(source) : name, built, allHubs, links, cards, warnings.list());
+        String called = name.isEmpty() ? MachineReader.machineName(source) : name;
+        return new Machine(called, built, allHubs, links, cards, warnings.list());
     }
 
     private static Link pcie(int upper, int lower, PciSpeed.Width width) {

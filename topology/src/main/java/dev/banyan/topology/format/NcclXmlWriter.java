@@ -41,12 +41,20 @@ final class NcclXmlWriter {
     /**
      * Writes a machine.
      *
-     * @throws IllegalArgumentException if NCCL's files cannot express one of its links
+     * @throws IllegalArgumentException if NCCL's files cannot express one of its links or attributes
      */
     static String write(Machine machine) {
         NcclXmlWriter writer = new NcclXmlWriter(machine);
         writer.writeSystem();
-        return writer.xml.toString();
+        String text = writer.xml.toString();
+        try {
+            // Attributes may come from anywhere: what is written must be readable.
+            new NcclXmlFormat().read(machine.name(), text);
+        } catch (MachineFormatException e) {
+            throw new IllegalArgumentException("NCCL's files cannot express this machine (" + e.getMessage()
+                    + "); write JSON instead", e);
+        }
+        return text;
     }
 
     /** Those that the machine has, and made-up ones for other devices and hubs. */
@@ -84,8 +92,9 @@ final class NcclXmlWriter {
                 }
             };
             if (!expressible) {
-                throw new IllegalArgumentException("NCCL's files cannot express the " + BanyanJsonWriter.word(link.kind())
-                        + " link between " + machine.node(link.a()).name() + " and " + machine.node(link.b()).name()
+                throw new IllegalArgumentException("NCCL's files cannot express the "
+                        + BanyanJsonWriter.word(link.kind()) + " link between "
+                        + machine.node(link.a()).name() + " and " + machine.node(link.b()).name()
                         + "; write JSON instead");
             }
             if (link.a() < machine.size() && link.b() < machine.size() && busIds[link.a()].equals(busIds[link.b()])) {
@@ -173,6 +182,10 @@ final class NcclXmlWriter {
         }
         boolean madeUp = given.isEmpty();
         attributes.putAll(given);
+        if (!BusId.normalize(attributes.getOrDefault(NcclNames.BUSID, "")).equals(BusId.normalize(busIds[node]))) {
+            // The device's own bus id is the one that links name.
+            attributes.put(NcclNames.BUSID, busIds[node]);
+        }
         if (madeUp) {
             attributes.put(NcclNames.CLASS, pciClass);
         }
@@ -181,7 +194,7 @@ final class NcclXmlWriter {
             return attributes;
         }
         double gbs = Math.min(link.gbsAToB(), link.gbsBToA());
-        if (width(attributes).equals(new PciSpeed.Width(link.lanes(), gbs))) {
+        if (!madeUp && width(attributes).equals(new PciSpeed.Width(link.lanes(), gbs))) {
             return attributes;
         }
         attributes.remove(NcclNames.GBS);

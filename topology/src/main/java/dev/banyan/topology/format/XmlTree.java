@@ -21,7 +21,7 @@ final class XmlTree {
 
     private final String source;
     private final String text;
-    /** Length of what was cut off before {@link #body}: white space, which XML does not allow before its declaration. */
+    /** Length of the white space before {@link #body}, which XML does not allow before its declaration. */
     private final int offset;
 
     private final String body;

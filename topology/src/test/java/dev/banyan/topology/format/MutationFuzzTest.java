@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.fail;
 
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.Preset;
+import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,27 +24,36 @@ import org.junit.jupiter.api.Timeout;
  * Fixtures#all()}, or a folder to {@link #FOLDERS}, to have it mutated too.
  */
 class MutationFuzzTest {
-    private static final List<String> FOLDERS = List.of("topo_m", "nvlink", "p2p");
+    private static final List<String> FOLDERS = List.of("topo_m", "nvlink", "p2p", "xml", "xml/rccl", "xml_partial");
     private static final int ROUNDS = 10_000;
     private static final long SEED = 20_260_101;
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** A machine busy with other work may stop any thread for a while; a slow input stays slow. */
     private static final int ATTEMPTS = 3;
 
+    private static final int TRIPS_EVERY = 4;
+
     private static final String[] PIECES = {
         "GPU0", "GPU1", "GPU99999", " X ", "NV1", "NV18", "NV999", "PIX", "SYS", "NIC0", "CPU Affinity",
         "NUMA Affinity", "Legend:", "0", "1", "2", "3", "-1", "1e308", "1e999", "NaN", "v", ".", "-", "|", "[", "]",
-        "{", "}", "<", ">", "\"", "&", "/", ";", "#", ",", " ", "\t", "\t\t", "\n", "\r\n", "\n\n", "\033[4m", "\033[0m",
-        "\uFEFF", "\0", "\u20AC"
+        "{", "}", "<", ">", "\"", "&", "/", ";", "#", ",", " ", "\t", "\t\t", "\n", "\r\n", "\n\n", "\033[4m",
+        "\033[0m", "\uFEFF", "\0", "\u20AC",
+        "busid=\"0000:06:00.0\"", "count=\"1\"", "count=\"-1\"", "tclass=\"0x068000\"", "<gpu>", "</gpu>", "<cpu>",
+        "<pci>", "</pci>", "<nvlink/>", "<!DOCTYPE x>", "<!--", "-->", "&amp;", "&lt;", "&x;", "null", "{}", "[]",
+        "\"a\": 0,", "\"lanes\": 99999999999", "1e400", ":"
     };
 
     private static List<String> samples() throws IOException {
         List<String> samples = new ArrayList<>(Fixtures.all());
+        for (Preset preset : Presets.all()) {
+            samples.add(MachineWriter.write(preset.machine(), "json"));
+            samples.add(MachineWriter.write(preset.machine(), "nccl-xml"));
+        }
         Path corpus = Path.of(System.getProperty("banyan.shared", "."), "corpus");
         for (String folder : FOLDERS) {
             if (Files.isDirectory(corpus.resolve(folder))) {
                 try (Stream<Path> files = Files.list(corpus.resolve(folder))) {
-                    for (Path file : files.sorted().toList()) {
+                    for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
                         samples.add(new String(Files.readAllBytes(file), StandardCharsets.UTF_8));
                     }
                 }
@@ -92,6 +103,11 @@ class MutationFuzzTest {
             Machine machine = reader.parse("fuzz", text);
             LinkMatrix matrix = LinkMatrix.of(machine);
             assertThat(matrix.size()).isEqualTo(machine.size());
+            if (round % TRIPS_EVERY == 0) {
+                String json = MachineWriter.write(machine, "json");
+                assertThat(reader.parse("json", json)).as("after a trip through JSON").isEqualTo(machine);
+                writesXmlOrSaysWhyNot(reader, machine);
+            }
             return true;
         } catch (MachineFormatException e) {
             assertThat(e.getMessage()).startsWith("fuzz:").doesNotContain("\n");
@@ -99,6 +115,17 @@ class MutationFuzzTest {
         } catch (RuntimeException e) {
             return fail("round " + round + " of seed " + SEED + " failed on:\n" + text, e);
         }
+    }
+
+    private static void writesXmlOrSaysWhyNot(MachineReader reader, Machine machine) {
+        String xml;
+        try {
+            xml = MachineWriter.write(machine, "nccl-xml");
+        } catch (IllegalArgumentException e) {
+            assertThat(e).hasMessageContaining("write JSON instead");
+            return;
+        }
+        assertThat(reader.parse("xml", xml).size()).isEqualTo(machine.size());
     }
 
     private static void mutate(StringBuilder text, List<String> samples, Random random) {

@@ -18,7 +18,9 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.Node;
 import java.util.List;
+import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,8 +35,8 @@ class NcclXmlFormatTest {
         return machine.links().stream().filter(link -> link.kind() == kind).toList();
     }
 
-    private static List<String> names(List<? extends dev.banyan.topology.Node> nodes) {
-        return nodes.stream().map(dev.banyan.topology.Node::name).toList();
+    private static List<String> names(List<? extends Node> nodes) {
+        return nodes.stream().map(Node::name).toList();
     }
 
     @Test
@@ -42,7 +44,8 @@ class NcclXmlFormatTest {
         Machine machine = read(system(
                 cpu(0,
                         pcieSwitch("0000:01:00.0", gpu(0, nvlink(1, 2)), gpu(1, nvlink(0, 2))),
-                        pci("0000:05:00.0", "0x020700", "<nic>\n<net name=\"mlx5_0\" dev=\"0\" speed=\"100000\"/>\n</nic>\n")),
+                        pci("0000:05:00.0", "0x020700", 
+                                "<nic>\n<net name=\"mlx5_0\" dev=\"0\" speed=\"100000\"/>\n</nic>\n")),
                 cpu(1, gpu(2))));
         assertThat(machine.name()).isEqualTo("box.xml");
         assertThat(machine.warnings()).isEmpty();
@@ -283,7 +286,7 @@ class NcclXmlFormatTest {
         });
         Machine grace = read(system(cpu(0, gpu(0, 0, 90, "<c2c bw=\"44712\" count=\"10\"/>\n"))));
         assertThat(links(grace, Link.Kind.NVLINK)).singleElement()
-                .satisfies(link -> assertThat(link.gbsFrom(0)).isCloseTo(447.12, org.assertj.core.data.Offset.offset(1e-9)));
+                .satisfies(link -> assertThat(link.gbsFrom(0)).isCloseTo(447.12, Offset.offset(1e-9)));
     }
 
     @Test

@@ -37,7 +37,8 @@ class XmlSafetyTest {
     void expandsNoEntities() {
         StringBuilder laughs = new StringBuilder("<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [<!ENTITY a0 \"ha\">\n");
         for (int i = 1; i < 40; i++) {
-            laughs.append("<!ENTITY a").append(i).append(" \"").append(("&a" + (i - 1) + ";").repeat(10)).append("\">\n");
+            laughs.append("<!ENTITY a").append(i).append(" \"")
+                    .append(("&a" + (i - 1) + ";").repeat(10)).append("\">\n");
         }
         refused(laughs + "]>\n<system version=\"1\">&a39;</system>", "DTD");
     }
