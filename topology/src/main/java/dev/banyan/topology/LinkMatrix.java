@@ -1,5 +1,7 @@
 package dev.banyan.topology;
 
+import java.util.List;
+
 /**
  * How well each pair of devices is connected, as tree generators see it.
  *
@@ -21,7 +23,14 @@ public final class LinkMatrix {
     /** Class of a pair with two NVLinks or more. */
     public static final int NVLINKS = 3;
 
+    /**
+     * Bandwidth in GB/s, one way, that is assumed for a pair that is staged through the host: half of
+     * what a PCIe 3.0 x16 slot gives, as the data crosses it in and out of host memory.
+     */
+    public static final double HOST_STAGED_GBS = 6;
+
     private final int size;
+    private final List<String> warnings;
     private final int[] classes;
     private final double[] weights;
     private final double[] gbs;
@@ -37,6 +46,11 @@ public final class LinkMatrix {
      *     not symmetric
      */
     public LinkMatrix(int[][] classes, double[][] gbs) {
+        this(classes, gbs, List.of());
+    }
+
+    private LinkMatrix(int[][] classes, double[][] gbs, List<String> warnings) {
+        this.warnings = warnings;
         size = classes.length;
         this.classes = new int[size * size];
         weights = new double[size * size];
@@ -67,6 +81,42 @@ public final class LinkMatrix {
             }
             this.gbs[i] = weights[i] > 0 ? gbs[i / size][i % size] : 0;
         }
+    }
+
+    /**
+     * The matrix of a machine: classes and bandwidths of its {@link Routes}. Where neither NVLink nor
+     * NVLink with PCIe connects the devices, pairs without any connection count as PCIe too, staged
+     * through the host at {@link #HOST_STAGED_GBS}, with a warning; so there is always a plan.
+     */
+    public static LinkMatrix of(Machine machine) {
+        int n = machine.size();
+        Routes routes = Routes.of(machine);
+        int[][] classes = new int[n][n];
+        double[][] gbs = new double[n][n];
+        for (int a = 0; a < n; a++) {
+            for (int b = 0; b < n; b++) {
+                Connection connection = routes.between(a, b);
+                classes[a][b] = connection.linkClass();
+                gbs[a][b] = connection.gbs();
+            }
+        }
+        LinkMatrix matrix = new LinkMatrix(classes, gbs);
+        if (n < 2 || matrix.connectedAbove(NONE)) {
+            return matrix;
+        }
+        int staged = 0;
+        for (int a = 0; a < n; a++) {
+            for (int b = 0; b < n; b++) {
+                if (a != b && classes[a][b] == NONE) {
+                    classes[a][b] = PCIE;
+                    gbs[a][b] = HOST_STAGED_GBS;
+                    staged++;
+                }
+            }
+        }
+        return new LinkMatrix(classes, gbs, List.of(staged / 2 + " of " + n * (n - 1) / 2 + " pairs of devices of "
+                + machine.name() + " have no connection in its description: they are taken as staged through the host"
+                + " at " + HOST_STAGED_GBS + " GB/s"));
     }
 
     private boolean connectedAbove(int bound) {
@@ -112,6 +162,11 @@ public final class LinkMatrix {
     /** Whether NVLinks alone connect all devices. False for a machine of no device. */
     public boolean nvlinkConnected() {
         return nvlinkConnected;
+    }
+
+    /** What was assumed about the machine beyond its description, one sentence each. */
+    public List<String> warnings() {
+        return warnings;
     }
 
     private int index(int a, int b) {

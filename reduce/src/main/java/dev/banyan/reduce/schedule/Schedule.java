@@ -41,6 +41,22 @@ public record Schedule(
         }
     }
 
+    /**
+     * Where a location lies in its rank's only buffer when the schedule is in place: the input's offset in
+     * the output for all_gather, the output's in the input for reduce_scatter, no shift otherwise.
+     *
+     * @param location in {@link Space#INPUT} or {@link Space#OUTPUT}
+     * @return offset in bytes
+     */
+    public long offsetInPlace(Location location) {
+        boolean shifted = switch (location.space()) {
+            case INPUT -> collective == Collective.ALL_GATHER;
+            case OUTPUT -> collective == Collective.REDUCE_SCATTER;
+            case SCRATCH -> false;
+        };
+        return shifted ? location.offset() + location.rank() * count * elementBytes : location.offset();
+    }
+
     /** Number of steps of all chunks. */
     public int stepCount() {
         return chunks.stream().mapToInt(chunk -> chunk.steps().size()).sum();

@@ -1,0 +1,93 @@
+package dev.banyan.cli;
+
+import dev.banyan.cli.bench.BenchCommand;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.PicocliException;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The command itself: its subcommands, and how errors are told. */
+@Command(
+        name = "banyan",
+        description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to that machine's links.",
+        subcommands = {TopoCommand.class, TreesCommand.class, BenchCommand.class},
+        mixinStandardHelpOptions = true,
+        scope = ScopeType.INHERIT,
+        versionProvider = BanyanCommand.Version.class,
+        usageHelpAutoWidth = true,
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {"0:done", "1:failed", "2:wrong usage"})
+final class BanyanCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Option(names = "--debug", scope = ScopeType.INHERIT, description = "Show the stack trace of an error.")
+    private boolean debug;
+
+    /** The command, writing to the given places. */
+    static CommandLine commandLine(PrintWriter out, PrintWriter err) {
+        BanyanCommand root = new BanyanCommand();
+        return new CommandLine(root)
+                .setOut(out)
+                .setErr(err)
+                .setParameterExceptionHandler(root::wrongUsage)
+                .setExecutionExceptionHandler(root::failed);
+    }
+
+    /** Without a subcommand there is nothing to do but to say what there is. */
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "which command? topo, trees or bench");
+    }
+
+    private int wrongUsage(ParameterException error, String[] args) {
+        CommandLine command = error.getCommandLine();
+        PrintWriter err = command.getErr();
+        err.println("banyan: " + sentence(error));
+        if (!UnmatchedArgumentException.printSuggestions(error, err)) {
+            err.println("See '" + command.getCommandSpec().qualifiedName() + " --help'.");
+        }
+        return command.getCommandSpec().exitCodeOnInvalidInput();
+    }
+
+    private int failed(Exception error, CommandLine command, @Nullable ParseResult parsed) {
+        PrintWriter err = command.getErr();
+        err.println("banyan: " + sentence(error));
+        if (debug) {
+            error.printStackTrace(err);
+        }
+        return command.getCommandSpec().exitCodeOnExecutionException();
+    }
+
+    /** One line. What Banyan's own code throws says what to do; of anything else the kind is worth knowing. */
+    private static String sentence(Exception error) {
+        boolean told = error instanceof IllegalArgumentException
+                || error instanceof IllegalStateException
+                || error instanceof UncheckedIOException
+                || error instanceof PicocliException
+                || error.getClass().getName().startsWith("dev.banyan.");
+        String message = error.getMessage() == null ? "" : error.getMessage().strip().replaceAll("\\s+", " ");
+        return told && !message.isEmpty()
+                ? message
+                : "internal error: " + error.getClass().getSimpleName() + " " + message
+                        + "; please report it with what --debug shows";
+    }
+
+    /** The version that the jar was built as. */
+    static final class Version implements CommandLine.IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String built = BanyanCommand.class.getPackage().getImplementationVersion();
+            return new String[] {"banyan " + (built == null ? "(not packaged)" : built)};
+        }
+    }
+}

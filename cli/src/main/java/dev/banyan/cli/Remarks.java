@@ -1,0 +1,24 @@
+package dev.banyan.cli;
+
+import java.io.PrintWriter;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+
+/** What people should know before they read the answer. */
+final class Remarks {
+    private Remarks() {}
+
+    /**
+     * Prints to stdout, as a comment, where the machine comes from, and warnings to stderr.
+     *
+     * @param remark where the machine comes from, or null where the user said it
+     */
+    static void print(CommandSpec spec, @Nullable String remark, List<String> warnings) {
+        if (remark != null) {
+            spec.commandLine().getOut().println("# " + remark);
+        }
+        PrintWriter err = spec.commandLine().getErr();
+        warnings.forEach(warning -> err.println("warning: " + warning));
+    }
+}

@@ -1,0 +1,259 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.NamedConverter;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.ReduceOp;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan bench}: the options, which are those of nccl-tests where nccl-tests has them. */
+@Command(
+        name = "bench",
+        description = {
+            "Measure collectives, check every element, and say what to expect.",
+            "Without options: a short all_reduce sweep of all algorithms."
+        },
+        footer = {
+            "",
+            "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce, (n-1)/n for",
+            "reduce_scatter and all_gather, and 1 for reduce and broadcast.",
+            "",
+            "Examples:",
+            "  banyan bench",
+            "  banyan bench -b 8 -e 128M -f 2 --algorithm ring,multi-tree",
+            "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half -b 1M -e 1M",
+            "  banyan bench --workload resnet-50 --format json"
+        })
+public final class BenchCommand implements Runnable {
+    private static final ByteSize FIRST = ByteSize.parse("8");
+    private static final ByteSize LAST = ByteSize.parse("128M");
+    private static final ByteSize SHORT_FIRST = ByteSize.parse("1K");
+    private static final ByteSize SHORT_LAST = ByteSize.parse("64M");
+    private static final int FACTOR = 2;
+    private static final int SHORT_FACTOR = 4;
+    private static final int WARMUPS = 5;
+    private static final int RUNS = 20;
+    private static final int SHORT_RUNS = 5;
+    private static final int MOST_RUNS = 1000;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
+
+    @Option(
+            names = {"-b", "--minbytes"},
+            paramLabel = "SIZE",
+            converter = ByteSize.Converter.class,
+            description = "Smallest size, e.g. 8, 64K, 1M (default: 8; of the short sweep 1K).")
+    private @Nullable ByteSize first;
+
+    @Option(
+            names = {"-e", "--maxbytes"},
+            paramLabel = "SIZE",
+            converter = ByteSize.Converter.class,
+            description = "Largest size (default: 128M; of the short sweep 64M).")
+    private @Nullable ByteSize last;
+
+    @Option(
+            names = {"-f", "--stepfactor"},
+            paramLabel = "N",
+            description = "Each size is N times the one before (default: 2; of the short sweep 4).")
+    private @Nullable Integer factor;
+
+    @Option(
+            names = {"-i", "--stepbytes"},
+            paramLabel = "SIZE",
+            converter = ByteSize.Converter.class,
+            description = "Each size is SIZE more than the one before, instead of -f.")
+    private @Nullable ByteSize step;
+
+    @Option(
+            names = {"-n", "--iters"},
+            paramLabel = "N",
+            description = "Timed runs of each size (default: 20, more where they are short, fewer in the short sweep"
+                    + " where they are long).")
+    private @Nullable Integer runs;
+
+    @Option(
+            names = {"-w", "--warmup_iters"},
+            paramLabel = "N",
+            description = "Runs before the timed ones (default: 5).")
+    private @Nullable Integer warmups;
+
+    @Option(
+            names = {"-c", "--check"},
+            paramLabel = "N",
+            description = "0 leaves out the check of every element against a 64-bit reference (default: 1).")
+    private int check = 1;
+
+    @Option(
+            names = {"-d", "--datatype"},
+            paramLabel = "TYPE",
+            converter = ElementType.Converter.class,
+            description = "int8, uint8, int32, int64, half, bfloat16, float or double (default: float).")
+    private ElementType type = ElementType.FLOAT;
+
+    @Option(
+            names = {"-o", "--op"},
+            paramLabel = "OP",
+            converter = OpConverter.class,
+            description = "sum, prod, min, max or avg (default: sum).")
+    private ReduceOp op = ReduceOp.SUM;
+
+    @Option(
+            names = {"-r", "--root"},
+            paramLabel = "RANK",
+            description = "Root of a reduce or broadcast (default: 0).")
+    private @Nullable Integer root;
+
+    @Option(
+            names = "--collective",
+            paramLabel = "NAME",
+            converter = CollectiveConverter.class,
+            description = "all_reduce, reduce, broadcast, reduce_scatter or all_gather (default: all_reduce).")
+    private Collective collective = Collective.ALL_REDUCE;
+
+    @Option(
+            names = {"-a", "--algorithm"},
+            paramLabel = "NAME[,NAME]",
+            converter = AlgorithmList.Converter.class,
+            description = "auto, single-tree, multi-tree, ring, star, or all (default: auto; of the short sweep and of"
+                    + " workloads all).")
+    private @Nullable AlgorithmList algorithms;
+
+    @Option(
+            names = "--workload",
+            paramLabel = "MODEL",
+            converter = WorkloadConverter.class,
+            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet key by key, with 1, 50"
+                    + " and all keys in flight before a wait.")
+    private @Nullable Workload workload;
+
+    @Option(
+            names = "--backend",
+            paramLabel = "NAME",
+            description = "What carries the calls out: host, virtual devices in host memory (default: host).")
+    private String backend = "host";
+
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    /** For picocli. */
+    static final class OpConverter extends NamedConverter<ReduceOp> {
+        OpConverter() {
+            super("operation", byName(ReduceOp.values(), ReduceOp::name));
+        }
+    }
+
+    /** For picocli: the underscores may be missing, as in the names of nccl-tests' programs. */
+    static final class CollectiveConverter extends NamedConverter<Collective> {
+        CollectiveConverter() {
+            super("collective", names());
+        }
+
+        private static Map<String, Collective> names() {
+            Map<String, Collective> names = byName(Collective.values(), Collective::label);
+            names.putAll(byName(Collective.values(), one -> one.label().replace("_", "")));
+            return names;
+        }
+    }
+
+    /** For picocli. */
+    static final class WorkloadConverter extends NamedConverter<Workload> {
+        WorkloadConverter() {
+            super("workload", Workload.all());
+        }
+    }
+
+    @Override
+    public void run() {
+        refuseNonsense();
+        Config config = Config.load();
+        ChosenMachine chosen = machine.choose(2);
+        Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format);
+        reporter.introduce(chosen, config.warnings());
+        long wrong = workload == null
+                ? new SweepBench(chosen.machine(), config, reporter).run(sweep(chosen.machine().size()))
+                : new WorkloadBench(chosen.machine(), reporter)
+                        .run(workload, algorithms == null ? AlgorithmList.ALL : algorithms, runs);
+        if (wrong > 0) {
+            throw new IllegalStateException(wrong + (wrong == 1 ? " element is" : " elements are")
+                    + " not what the 64-bit reference says");
+        }
+    }
+
+    private void refuseNonsense() {
+        require(backend.equals("host"), "no backend is called '" + backend + "'; this build has: host");
+        require(factor == null || step == null, "-f and -i exclude each other");
+        require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
+        require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");
+        require(runs == null || runs > 0, "-n is " + runs + "; it must be at least 1");
+        require(warmups == null || warmups >= 0, "-w is " + warmups + "; it must not be negative");
+        require(check >= 0, "-c is " + check + "; it must not be negative");
+        require(root == null || collective.hasRoot(), "-r has no meaning for " + collective.label() + ", which has no root");
+        require(
+                workload == null || !anySizeGiven(),
+                "--workload brings its own sizes; leave -b, -e, -f and -i out");
+        require(
+                workload == null || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
+                "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
+    }
+
+    private void require(boolean condition, String message) {
+        if (!condition) {
+            throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+
+    private boolean anySizeGiven() {
+        return first != null || last != null || factor != null || step != null;
+    }
+
+    private Sweep sweep(int ranks) {
+        int rootOrNone = collective.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
+        require(rootOrNone < ranks && (root == null || root >= 0), "-r is " + root + "; the ranks are 0.." + (ranks - 1));
+        Call call = new Call(collective, type, op, rootOrNone, ranks);
+        List<Long> counts = sizes().stream().map(call::countFor).distinct().toList();
+        AlgorithmList chosen = algorithms != null ? algorithms : anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
+        return new Sweep(call, counts, chosen, repeats(), check > 0);
+    }
+
+    private List<Long> sizes() {
+        boolean given = anySizeGiven();
+        long from = (first != null ? first : given ? FIRST : SHORT_FIRST).bytes();
+        // One of the two ends alone may lie beyond the other's default.
+        long to = last != null ? last.bytes() : Math.max(from, (given ? LAST : SHORT_LAST).bytes());
+        from = first == null ? Math.min(from, to) : from;
+        require(from > 0 && to >= from, "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
+        if (step != null) {
+            return Sizes.byStep(from, to, step.bytes());
+        }
+        return Sizes.byFactor(from, to, factor != null ? factor : given ? FACTOR : SHORT_FACTOR);
+    }
+
+    private Repeats repeats() {
+        int before = warmups == null ? WARMUPS : warmups;
+        if (runs != null) {
+            return Repeats.exactly(before, runs);
+        }
+        return anySizeGiven()
+                ? new Repeats(before, RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(10))
+                : new Repeats(before, SHORT_RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(60));
+    }
+}

@@ -1,0 +1,90 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+
+/**
+ * The kind of call that is measured, whatever its size.
+ *
+ * @param collective the collective
+ * @param element type of the elements
+ * @param op operation; without meaning where the collective only copies
+ * @param root the root, or -1 where the collective has none
+ * @param ranks number of ranks
+ */
+record Call(Collective collective, ElementType element, ReduceOp op, int root, int ranks) {
+    /** Whether a rank has an input. */
+    boolean hasInput(int rank) {
+        return collective != Collective.BROADCAST || rank == root;
+    }
+
+    /** Whether a rank has an output. */
+    boolean hasOutput(int rank) {
+        return collective != Collective.REDUCE || rank == root;
+    }
+
+    /** Bytes of a rank's input, where it has one. */
+    long inputBytes(long count) {
+        return collective.inputElements(count, ranks) * element.type().bytes();
+    }
+
+    /** Bytes of a rank's output, where it has one. */
+    long outputBytes(long count) {
+        return collective.outputElements(count, ranks) * element.type().bytes();
+    }
+
+    /** Size as nccl-tests mean it: bytes of the larger of a rank's buffers. */
+    long size(long count) {
+        return Math.max(inputBytes(count), outputBytes(count));
+    }
+
+    /** Greatest count, at least 1, whose size is no more than the wanted one. */
+    long countFor(long size) {
+        return Math.max(1, size / size(1));
+    }
+
+    /** The call on given buffers, one of each per rank; those that it has no use for are left out. */
+    CollectiveCall outOfPlace(long count, MemorySegment[] inputs, MemorySegment[] outputs) {
+        return CollectiveCall.outOfPlace(
+                collective, root, count, element.type(), op, only(this::hasInput, inputs), only(this::hasOutput, outputs));
+    }
+
+    /** The call on given buffers, one per rank, that are inputs and outputs. */
+    CollectiveCall inPlace(long count, MemorySegment[] buffers) {
+        return CollectiveCall.inPlace(collective, root, count, element.type(), op, List.of(buffers));
+    }
+
+    private static List<MemorySegment> only(IntPredicate wanted, MemorySegment[] buffers) {
+        return IntStream.range(0, buffers.length).filter(wanted).mapToObj(rank -> buffers[rank]).toList();
+    }
+
+    /** Bytes that all ranks must read and write in memory at least. */
+    long leastTraffic(long count) {
+        long bytes = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+            bytes += (hasInput(rank) ? inputBytes(count) : 0) + (hasOutput(rank) ? outputBytes(count) : 0);
+        }
+        return bytes;
+    }
+
+    /** What nccl-tests multiply algbw by to get busbw. */
+    double busFactor() {
+        double n = ranks;
+        return switch (collective) {
+            case ALL_REDUCE -> 2 * (n - 1) / n;
+            case REDUCE_SCATTER, ALL_GATHER -> (n - 1) / n;
+            case REDUCE, BROADCAST -> 1;
+        };
+    }
+
+    /** Name of the operation as nccl-tests write it. */
+    String opLabel() {
+        return collective.reduces() ? op.name().toLowerCase(Locale.ROOT) : "none";
+    }
+}

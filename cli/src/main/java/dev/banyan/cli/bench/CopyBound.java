@@ -1,0 +1,36 @@
+package dev.banyan.cli.bench;
+
+import java.lang.foreign.MemorySegment;
+import java.util.stream.IntStream;
+
+/**
+ * What the host's memory allows: a plain copy of the same buffers by all cores, measured in the same run.
+ * A collective on the host must read every input and write every output once; a copy does nothing else.
+ *
+ * @param bytes bytes that were read and written
+ * @param nanos median time in ns
+ */
+record CopyBound(long bytes, long nanos) {
+    private static final int RUNS = 7;
+    private static final long PIECE = 4L << 20;
+
+    static CopyBound measure(MemorySegment[] from, MemorySegment[] to) {
+        long each = from[0].byteSize();
+        int pieces = Math.toIntExact(Math.ceilDiv(each, PIECE));
+        Runnable copy = () -> IntStream.range(0, from.length * pieces).parallel().forEach(i -> {
+            long offset = i % pieces * PIECE;
+            MemorySegment.copy(from[i / pieces], offset, to[i / pieces], offset, Math.min(PIECE, each - offset));
+        });
+        long nanos = Measurement.median(Repeats.exactly(2, RUNS).time(copy));
+        return new CopyBound(2 * each * from.length, nanos);
+    }
+
+    /** Shortest time in us in which that much could be read and written. */
+    double leastUs(long traffic) {
+        return nanos / 1e3 * traffic / bytes;
+    }
+
+    double gbs() {
+        return (double) bytes / nanos;
+    }
+}

@@ -1,0 +1,46 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.input.NamedConverter;
+import dev.banyan.reduce.type.DataType;
+import java.util.Locale;
+import java.util.Map;
+
+/** An element type under the names that nccl-tests give it. */
+enum ElementType {
+    INT8(DataType.I8),
+    UINT8(DataType.U8),
+    INT32(DataType.I32),
+    INT64(DataType.I64),
+    HALF(DataType.F16),
+    BFLOAT16(DataType.BF16),
+    FLOAT(DataType.F32),
+    DOUBLE(DataType.F64);
+
+    private final DataType type;
+
+    ElementType(DataType type) {
+        this.type = type;
+    }
+
+    DataType type() {
+        return type;
+    }
+
+    /** Name as nccl-tests write it. */
+    String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** For picocli: nccl-tests' names and Banyan's. */
+    static final class Converter extends NamedConverter<ElementType> {
+        Converter() {
+            super("element type", names());
+        }
+
+        private static Map<String, ElementType> names() {
+            Map<String, ElementType> names = byName(values(), ElementType::label);
+            names.putAll(byName(values(), element -> element.type.name()));
+            return names;
+        }
+    }
+}

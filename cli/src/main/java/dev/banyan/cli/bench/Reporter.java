@@ -1,0 +1,61 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Progress;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Where results go: as lines while they come in for people, at the end and alone for programs. A reader
+ * that has gone, as {@code head} does, ends the run.
+ */
+final class Reporter {
+    private final PrintWriter out;
+    private final PrintWriter err;
+    private final OutputFormat format;
+
+    Reporter(PrintWriter out, PrintWriter err, OutputFormat format) {
+        this.out = out;
+        this.err = err;
+        this.format = format;
+    }
+
+    /** Says which machine is measured, and what is odd about it. */
+    void introduce(ChosenMachine chosen, List<String> settingWarnings) {
+        if (chosen.remark() != null) {
+            lines(List.of("# " + chosen.remark()));
+        }
+        lines(List.of("# machine " + chosen.machine().name() + ", " + chosen.machine().size()
+                + " devices, played by the host backend: " + Runtime.getRuntime().availableProcessors()
+                + " processors, " + System.getProperty("os.arch") + ", Java " + Runtime.version().feature()));
+        Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
+                .forEach(warning -> err.println("warning: " + warning));
+    }
+
+    /** Lines for people only. */
+    void lines(List<String> lines) {
+        if (format == OutputFormat.table) {
+            lines.forEach(out::println);
+            out.flush();
+        }
+    }
+
+    /** Whether nobody reads any more. */
+    boolean abandoned() {
+        return out.checkError();
+    }
+
+    /** The whole result, for programs only. */
+    void result(List<?> rows) {
+        if (format == OutputFormat.json) {
+            Json.print(out, rows);
+        }
+    }
+
+    Progress progress(String task, long steps) {
+        return Progress.start(task, steps, err);
+    }
+}

@@ -1,0 +1,99 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.input.ByteSize;
+import dev.banyan.reduce.AlgorithmChoice;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** What a sweep has shown: algorithms side by side, where one overtakes another, and what could be expected. */
+final class Summary {
+    private final List<AlgorithmChoice> algorithms;
+    /** Rows of one size, smallest size first. */
+    private final List<List<Row>> bySize;
+
+    /** @param rows at least one; each size with the same algorithms, in the same order */
+    Summary(List<Row> rows) {
+        algorithms = rows.stream().map(Row::algorithm).distinct().toList();
+        bySize = List.copyOf(
+                rows.stream().collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList())).values());
+    }
+
+    /** Times out of place in us, size by algorithm, the least of each size marked. */
+    List<String> table() {
+        List<String> lines = new ArrayList<>();
+        lines.add("# time (us) out of place; * is the least");
+        lines.add(algorithms.stream()
+                .map(algorithm -> String.format(Locale.ROOT, "%13s ", algorithm.label()))
+                .collect(Collectors.joining("", String.format(Locale.ROOT, "# %10s", "size"), "")));
+        for (List<Row> rows : bySize) {
+            Row best = rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
+            lines.add(rows.stream()
+                    .map(row -> String.format(Locale.ROOT, "%13.1f%s", us(row), row.equals(best) ? "*" : " "))
+                    .collect(Collectors.joining("", String.format(Locale.ROOT, "# %10s", size(best)), "")));
+        }
+        return lines;
+    }
+
+    /**
+     * From which size on several trees beat one; nothing where not both were measured.
+     *
+     * @param boundBytes the array bound in bytes: what the automatic choice goes by
+     */
+    Optional<String> crossover(long boundBytes) {
+        int single = algorithms.indexOf(AlgorithmChoice.SINGLE_TREE);
+        int multi = algorithms.indexOf(AlgorithmChoice.MULTI_TREE);
+        if (single < 0 || multi < 0) {
+            return Optional.empty();
+        }
+        Row from = null;
+        for (List<Row> rows : bySize) {
+            boolean beaten = us(rows.get(multi)) < us(rows.get(single));
+            from = !beaten ? null : from == null ? rows.get(multi) : from;
+        }
+        return Optional.of("# crossover: " + told(from) + "; auto takes multi-tree above " + new ByteSize(boundBytes).label()
+                + " (MXNET_KVSTORE_TREE_ARRAY_BOUND)");
+    }
+
+    private static String told(@Nullable Row from) {
+        return from == null
+                ? "multi-tree does not beat single-tree at the largest size here"
+                : "multi-tree is faster than single-tree from " + size(from) + " on";
+    }
+
+    /** The bound at the largest size, and each algorithm's share of it. */
+    List<String> expectation(CopyBound bound) {
+        List<Row> largest = bySize.getLast();
+        Row any = largest.getFirst();
+        double leastUs = bound.leastUs(any.call().leastTraffic(any.count()));
+        List<String> lines = new ArrayList<>();
+        lines.add(String.format(
+                Locale.ROOT,
+                "# what to expect: a plain copy by all cores reads and writes %.1f GB/s here, so %s of %s over %d ranks",
+                bound.gbs(), any.call().collective().label(), size(any), any.call().ranks()));
+        lines.add(String.format(
+                Locale.ROOT,
+                "# takes %.0f us or more: at most %.2f GB/s algbw. Reached out of place, in place:",
+                leastUs, any.bytes() / leastUs / 1e3));
+        for (Row row : largest) {
+            lines.add(String.format(
+                    Locale.ROOT,
+                    "# %13s  %3.0f%%  %3.0f%%",
+                    row.algorithm().label(), 100 * leastUs / us(row), 100 * leastUs / row.inPlace().timeUs()));
+        }
+        return lines;
+    }
+
+    private static double us(Row row) {
+        return row.outOfPlace().timeUs();
+    }
+
+    private static String size(Row row) {
+        return new ByteSize(row.bytes()).label();
+    }
+}

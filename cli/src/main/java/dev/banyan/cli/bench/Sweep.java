@@ -1,0 +1,27 @@
+package dev.banyan.cli.bench;
+
+import java.util.List;
+
+/**
+ * What is to be measured.
+ *
+ * @param call the kind of call
+ * @param counts element counts, as the collective counts them, ascending
+ * @param algorithms what carries the calls out, one after another
+ * @param repeats how often
+ * @param checked whether every element is checked against the reference
+ */
+record Sweep(Call call, List<Long> counts, AlgorithmList algorithms, Repeats repeats, boolean checked) {
+    Sweep {
+        counts = List.copyOf(counts);
+    }
+
+    long largestCount() {
+        return counts.getLast();
+    }
+
+    /** Number of rows that it makes. */
+    int rows() {
+        return counts.size() * algorithms.choices().size();
+    }
+}

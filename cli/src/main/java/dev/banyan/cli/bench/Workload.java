@@ -1,0 +1,82 @@
+package dev.banyan.cli.bench;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * The gradients of a model.
+ *
+ * @param name the model, e.g. {@code resnet-50}
+ * @param elements elements of each key, from the input layer to the output layer
+ */
+record Workload(String name, List<Long> elements) {
+    private static final String TABLE = "workloads.txt";
+
+    Workload {
+        elements = List.copyOf(elements);
+    }
+
+    /** Number of keys. */
+    int keys() {
+        return elements.size();
+    }
+
+    /** Elements of all keys. */
+    long totalElements() {
+        return elements.stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** All models by name, in the order of the table. */
+    static Map<String, Workload> all() {
+        InputStream stream = Objects.requireNonNull(Workload.class.getResourceAsStream(TABLE), TABLE);
+        try (BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
+            return read(reader);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Map<String, Workload> read(BufferedReader reader) throws IOException {
+        Map<String, Workload> models = new LinkedHashMap<>();
+        String[] header = {};
+        List<Long> elements = new ArrayList<>();
+        for (String line = reader.readLine(); ; line = reader.readLine()) {
+            if (line == null || line.startsWith("model ")) {
+                if (header.length > 0) {
+                    models.put(header[1], checked(header, elements));
+                }
+                if (line == null) {
+                    return models;
+                }
+                header = line.split(" ", -1);
+                elements.clear();
+            } else if (!line.isBlank() && !line.startsWith("#")) {
+                for (String run : line.strip().split(" ", -1)) {
+                    int times = run.indexOf('x');
+                    long count = Long.parseLong(times < 0 ? run : run.substring(0, times));
+                    int repeat = times < 0 ? 1 : Integer.parseInt(run.substring(times + 1));
+                    elements.addAll(Collections.nCopies(repeat, count));
+                }
+            }
+        }
+    }
+
+    private static Workload checked(String[] header, List<Long> elements) {
+        Workload workload = new Workload(header[1], elements);
+        if (workload.keys() != Integer.parseInt(header[2]) || workload.totalElements() != Long.parseLong(header[3])) {
+            throw new IllegalStateException(TABLE + ": " + header[1] + " has " + workload.keys() + " keys of "
+                    + workload.totalElements() + " elements, not " + header[2] + " of " + header[3]);
+        }
+        return workload;
+    }
+}

@@ -1,0 +1,196 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.output.Progress;
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All-reduces a model's gradients in place, key by key in the order of keys, with a bounded number of
+ * calls in flight before it waits for all of them.
+ */
+final class WorkloadBench {
+    private static final int FEW_IN_FLIGHT = 50;
+    private static final int ALIGNMENT = 64;
+    private static final long SEED = 2024;
+
+    private final Machine machine;
+    private final Reporter reporter;
+
+    WorkloadBench(Machine machine, Reporter reporter) {
+        this.machine = machine;
+        this.reporter = reporter;
+    }
+
+    /**
+     * One algorithm at one depth, as JSON has it.
+     *
+     * @param keys number of keys
+     * @param bytes bytes of all keys of one rank
+     * @param inFlight calls in flight before a wait
+     * @param timeMs median time of one round over all keys in ms
+     * @param algbwGBs bytes over time in GB/s
+     * @param wrong wrong elements of all ranks
+     * @param rounds timed rounds
+     */
+    record Result(
+            String workload,
+            int keys,
+            long bytes,
+            int inFlight,
+            String algorithm,
+            double timeMs,
+            double algbwGBs,
+            long wrong,
+            int rounds) {}
+
+    /**
+     * Returns the number of wrong elements.
+     *
+     * @param rounds timed rounds, or null for as many as fit in half a second, at least 3
+     */
+    long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
+        Repeats repeats = rounds == null
+                ? new Repeats(1, 3, 100, TimeUnit.MILLISECONDS.toNanos(500))
+                : Repeats.exactly(1, rounds);
+        int ranks = machine.size();
+        long bytes = workload.totalElements() * DataType.F32.bytes();
+        Memory.require(ranks * bytes, "use fewer devices with --devices, or a smaller workload");
+        int[] depths = IntStream.of(1, FEW_IN_FLIGHT, workload.keys())
+                .map(depth -> Math.min(depth, workload.keys()))
+                .distinct()
+                .toArray();
+        List<Result> results = new ArrayList<>();
+        try (Arena arena = Arena.ofShared();
+                Progress progress = reporter.progress(workload.name(), (long) depths.length * algorithms.choices().size())) {
+            List<MemorySegment[]> keys = allocate(arena, workload, ranks);
+            List<CollectiveCall> calls = keys.stream().map(WorkloadBench::call).toList();
+            ReferenceCheck check = new ReferenceCheck(
+                    DataType.F32, ReduceOp.SUM, ranks, workload.elements().stream().mapToLong(Long::longValue).max().orElseThrow(), SEED);
+            reporter.lines(List.of(
+                    "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes + " bytes on each of " + ranks
+                            + " devices, in place",
+                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s  %6s", "algorithm", "in flight", "time", "algbw", "#wrong"),
+                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s  %6s", "", "(keys)", "(ms)", "(GB/s)", "")));
+            for (AlgorithmChoice algorithm : algorithms.choices()) {
+                try (Communicator communicator = Communicators.open(machine, algorithm)) {
+                    for (int depth : depths) {
+                        Runnable round = () -> push(communicator, calls, depth);
+                        long wrong = checkedRound(round, check, keys);
+                        long[] nanos = repeats.time(round);
+                        double timeMs = Measurement.median(nanos) / 1e6;
+                        Result result = new Result(
+                                workload.name(), workload.keys(), bytes, depth, algorithm.label(), timeMs,
+                                bytes / timeMs / 1e6, wrong, nanos.length);
+                        results.add(result);
+                        progress.step();
+                        progress.print(() -> reporter.lines(List.of(line(result))));
+                        if (reporter.abandoned()) {
+                            return 0;
+                        }
+                    }
+                }
+            }
+            progress.print(() -> reporter.lines(expectation(keys, bytes, results)));
+        }
+        reporter.result(results);
+        return results.stream().mapToLong(Result::wrong).sum();
+    }
+
+    /** For each key a buffer per rank; the keys of a rank lie one after another in one allocation. */
+    private static List<MemorySegment[]> allocate(Arena arena, Workload workload, int ranks) {
+        long bytes = workload.elements().stream().mapToLong(WorkloadBench::aligned).sum();
+        MemorySegment[] whole = IntStream.range(0, ranks)
+                .mapToObj(rank -> arena.allocate(bytes, ALIGNMENT))
+                .toArray(MemorySegment[]::new);
+        List<MemorySegment[]> keys = new ArrayList<>();
+        long at = 0;
+        for (long elements : workload.elements()) {
+            long offset = at;
+            keys.add(Arrays.stream(whole)
+                    .map(segment -> segment.asSlice(offset, elements * DataType.F32.bytes()))
+                    .toArray(MemorySegment[]::new));
+            at += aligned(elements);
+        }
+        return keys;
+    }
+
+    private static CollectiveCall call(MemorySegment[] buffers) {
+        long count = buffers[0].byteSize() / DataType.F32.bytes();
+        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of(buffers));
+    }
+
+    private static long aligned(long elements) {
+        return Math.ceilDiv(elements * DataType.F32.bytes(), ALIGNMENT) * ALIGNMENT;
+    }
+
+    private static void push(Communicator communicator, List<CollectiveCall> keys, int depth) {
+        for (int from = 0; from < keys.size(); from += depth) {
+            CompletableFuture.allOf(keys.subList(from, Math.min(from + depth, keys.size())).stream()
+                            .map(communicator::runAsync)
+                            .toArray(CompletableFuture[]::new))
+                    .join();
+        }
+    }
+
+    private static long checkedRound(Runnable round, ReferenceCheck check, List<MemorySegment[]> keys) {
+        IntStream.range(0, keys.size()).parallel().forEach(key -> {
+            for (int rank = 0; rank < keys.get(key).length; rank++) {
+                check.fill(keys.get(key)[rank], rank, 0, key);
+            }
+        });
+        round.run();
+        return IntStream.range(0, keys.size()).parallel().mapToLong(key -> {
+            MemorySegment[] outputs = keys.get(key);
+            long count = outputs[0].byteSize() / DataType.F32.bytes();
+            return IntStream.range(0, outputs.length)
+                    .mapToLong(rank -> check.wrong(Collective.ALL_REDUCE, outputs[rank], rank, -1, count, key))
+                    .sum();
+        }).sum();
+    }
+
+    private static String line(Result result) {
+        return String.format(
+                Locale.ROOT,
+                "  %12s  %9d  %10.3f  %7.2f  %6d",
+                result.algorithm, result.inFlight, result.timeMs, result.algbwGBs, result.wrong);
+    }
+
+    /** Half of the ranks' buffers copied over the other half: as much as is read and written by the calls, halved. */
+    private static List<String> expectation(List<MemorySegment[]> keys, long bytes, List<Result> results) {
+        MemorySegment[] largest = keys.stream()
+                .max((a, b) -> Long.compare(a[0].byteSize(), b[0].byteSize()))
+                .orElseThrow();
+        int half = largest.length / 2;
+        CopyBound bound = CopyBound.measure(
+                Arrays.copyOfRange(largest, 0, half), Arrays.copyOfRange(largest, half, 2 * half));
+        double leastMs = bound.leastUs(2 * bytes * largest.length) / 1e3;
+        Result best = results.stream()
+                .min((a, b) -> Double.compare(a.timeMs, b.timeMs))
+                .orElseThrow();
+        return List.of(
+                "#",
+                String.format(
+                        Locale.ROOT,
+                        "# what to expect: a plain copy by all cores moves %.1f GB/s here, so a round cannot take less than %.1f ms",
+                        bound.gbs(), leastMs),
+                String.format(
+                        Locale.ROOT,
+                        "# the best, %s with %d in flight, reached %.0f%% of that",
+                        best.algorithm, best.inFlight, 100 * leastMs / best.timeMs));
+    }
+}

@@ -1,0 +1,63 @@
+package dev.banyan.cli.input;
+
+import java.util.Arrays;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.TypeConversionException;
+
+/** Devices as {@code --devices} names them, in the order of ranks: {@code 4,2,3,1}, {@code 0-3}, {@code 7-4,0}. */
+final class DeviceList {
+    private static final Pattern ITEM = Pattern.compile("(\\d{1,6})(?:-(\\d{1,6}))?");
+
+    private final int[] indices;
+
+    private DeviceList(int[] indices) {
+        this.indices = indices;
+    }
+
+    /** Device indices; a new array. */
+    int[] indices() {
+        return indices.clone();
+    }
+
+    /**
+     * Reads a list.
+     *
+     * @throws IllegalArgumentException if it is no list, or names a device twice
+     */
+    static DeviceList parse(String text) {
+        int[] indices = Arrays.stream(text.split(",", -1)).map(String::strip).flatMapToInt(item -> {
+            Matcher matcher = ITEM.matcher(item);
+            if (!matcher.matches()) {
+                throw new IllegalArgumentException("'" + text + "' is not a list of devices; write indices such as 4,2,3,1 or 0-3");
+            }
+            int from = Integer.parseInt(matcher.group(1));
+            int to = matcher.group(2) == null ? from : Integer.parseInt(matcher.group(2));
+            return from <= to
+                    ? IntStream.rangeClosed(from, to)
+                    : IntStream.rangeClosed(to, from).map(i -> from + to - i);
+        }).toArray();
+        int[] sorted = indices.clone();
+        Arrays.sort(sorted);
+        for (int i = 1; i < sorted.length; i++) {
+            if (sorted[i] == sorted[i - 1]) {
+                throw new IllegalArgumentException("device " + sorted[i] + " is named twice; name each device once");
+            }
+        }
+        return new DeviceList(indices);
+    }
+
+    /** For picocli. */
+    static final class Converter implements ITypeConverter<DeviceList> {
+        @Override
+        public DeviceList convert(String value) {
+            try {
+                return parse(value);
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException(e.getMessage());
+            }
+        }
+    }
+}

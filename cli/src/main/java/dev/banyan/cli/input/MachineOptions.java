@@ -1,0 +1,156 @@
+package dev.banyan.cli.input;
+
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.MachineProbe;
+import dev.banyan.topology.Presets;
+import dev.banyan.topology.format.MachineReader;
+import dev.banyan.topology.format.MatrixUnit;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The options that say which machine is meant. */
+public final class MachineOptions {
+    /** Taken where nothing is said and nothing found. */
+    private static final String DEFAULT_PRESET = "p3.16xlarge";
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Option(
+            names = {"-m", "--machine"},
+            paramLabel = "PRESET|FILE|-",
+            description = {
+                "The machine: a preset (${COMPLETION-CANDIDATES}), a file, or - for standard input.",
+                "A file may hold the output of nvidia-smi topo -m, an NCCL topology XML, an n x n matrix, or Banyan's JSON.",
+                "Without it: this machine where a probe finds GPUs, else the preset " + DEFAULT_PRESET + "."
+            },
+            completionCandidates = PresetNames.class)
+    private @Nullable String machine;
+
+    @Option(
+            names = "--unit",
+            paramLabel = "weights|gbs",
+            description = "What an n x n matrix holds: the classic weights 0..3, or GB/s one way (default: weights).")
+    private Unit unit = Unit.weights;
+
+    @Option(
+            names = "--devices",
+            paramLabel = "LIST",
+            converter = DeviceList.Converter.class,
+            description = "Devices to use, in the order of ranks, e.g. 4,2,3,1 or 0-3 (default: all).")
+    private @Nullable DeviceList devices;
+
+    /** What a plain matrix holds. */
+    enum Unit {
+        weights(MatrixUnit.CLASSES),
+        gbs(MatrixUnit.GBS);
+
+        private final MatrixUnit entries;
+
+        Unit(MatrixUnit entries) {
+            this.entries = entries;
+        }
+    }
+
+    static final class PresetNames implements Iterable<String> {
+        @Override
+        public java.util.Iterator<String> iterator() {
+            return Presets.names().iterator();
+        }
+    }
+
+    /**
+     * The machine that is meant, reduced to the wanted devices.
+     *
+     * @param least number of devices that the command needs
+     * @throws ParameterException if the options make no sense
+     * @throws IllegalStateException if the machine has too few devices, or a probe fails
+     */
+    public ChosenMachine choose(int least) {
+        ChosenMachine whole = whole();
+        Machine all = whole.machine();
+        if (least > 0 && all.size() == 0) {
+            throw new IllegalStateException(all.name() + " has no devices; name a machine that has some with --machine");
+        }
+        ChosenMachine chosen = devices == null ? whole : whole.with(subset(all, devices.indices()));
+        int found = chosen.machine().size();
+        if (found < least) {
+            String needed = "this command needs at least " + least + " devices, but ";
+            if (devices == null) {
+                throw new IllegalStateException(needed + all.name() + " has " + found);
+            }
+            throw new ParameterException(spec.commandLine(), needed + "--devices names " + found);
+        }
+        return chosen;
+    }
+
+    private Machine subset(Machine all, int[] indices) {
+        try {
+            return all.subset(indices);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), "--devices: " + e.getMessage(), e);
+        }
+    }
+
+    private ChosenMachine whole() {
+        if (machine == null) {
+            for (MachineProbe probe : ServiceLoader.load(MachineProbe.class)) {
+                Optional<Machine> found = probe.probe().filter(probed -> probed.size() > 0);
+                if (found.isPresent()) {
+                    return new ChosenMachine(found.get(), "this machine, found by " + probe.name());
+                }
+            }
+            return new ChosenMachine(
+                    Presets.find(DEFAULT_PRESET).orElseThrow(),
+                    "no GPU found here: taking the preset " + DEFAULT_PRESET + " (another one by --machine)");
+        }
+        MachineReader reader = new MachineReader(unit.entries);
+        if (machine.equals("-")) {
+            return new ChosenMachine(reader.parse("stdin", standardInput()), null);
+        }
+        Optional<Machine> preset = Presets.find(machine);
+        return new ChosenMachine(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
+    }
+
+    private Path file(String name) {
+        try {
+            Path path = Path.of(name);
+            if (Files.exists(path)) {
+                return path;
+            }
+        } catch (InvalidPathException e) {
+            throw new ParameterException(spec.commandLine(), "'" + name + "' can be neither a preset nor a file's name", e);
+        }
+        List<String> similar = Similar.to(name, Presets.names());
+        throw new ParameterException(
+                spec.commandLine(),
+                "no preset and no file is called '" + name + "'"
+                        + (similar.isEmpty() ? "" : "; did you mean " + String.join(" or ", similar) + "?")
+                        + "; presets: " + String.join(", ", Presets.names()));
+    }
+
+    private static String standardInput() {
+        try {
+            byte[] bytes = System.in.readNBytes(MachineReader.MAX_BYTES + 1);
+            if (bytes.length > MachineReader.MAX_BYTES) {
+                throw new IllegalArgumentException("stdin: more than " + (MachineReader.MAX_BYTES >> 20)
+                        + " MiB, too large for a machine description");
+            }
+            return new String(bytes, StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("stdin: cannot be read: " + e.getMessage(), e);
+        }
+    }
+}

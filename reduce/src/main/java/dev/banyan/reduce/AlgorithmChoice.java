@@ -1,0 +1,26 @@
+package dev.banyan.reduce;
+
+/** Which algorithm carries collectives out. */
+public enum AlgorithmChoice {
+    /** The fitting one for each call. */
+    AUTO("auto"),
+    /** One tree for the whole array. */
+    SINGLE_TREE("single-tree"),
+    /** One tree per device, each for a slice of the array. */
+    MULTI_TREE("multi-tree"),
+    /** Around a ring. */
+    RING("ring"),
+    /** Through one device. */
+    STAR("star");
+
+    private final String label;
+
+    AlgorithmChoice(String label) {
+        this.label = label;
+    }
+
+    /** Name as the configuration and the command take it. */
+    public String label() {
+        return label;
+    }
+}

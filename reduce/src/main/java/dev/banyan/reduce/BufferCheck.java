@@ -1,0 +1,130 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.type.Collective;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Refuses calls whose buffers do not fit, before anything is written. */
+final class BufferCheck {
+    /** Stands for any thread but the owner of a confined arena. Never started. */
+    private static final Thread ANOTHER = Thread.ofVirtual().unstarted(() -> {});
+
+    private final CollectiveCall call;
+    private final int ranks;
+
+    private BufferCheck(CollectiveCall call, int ranks) {
+        this.call = call;
+        this.ranks = ranks;
+    }
+
+    /**
+     * @throws IllegalArgumentException if the root or a buffer does not fit; the message says which and why
+     */
+    static void check(CollectiveCall call, int ranks) {
+        Collective collective = call.collective();
+        if (collective.hasRoot() && (call.root() < 0 || call.root() >= ranks)) {
+            throw new IllegalArgumentException("root " + call.root() + " for " + collective.label() + " over " + ranks
+                    + " ranks; roots are 0.." + (ranks - 1));
+        }
+        new BufferCheck(call, ranks).check();
+    }
+
+    private void check() {
+        Collective collective = call.collective();
+        long inputBytes = bytes(collective.inputElements(call.count(), ranks));
+        long outputBytes = bytes(collective.outputElements(call.count(), ranks));
+        int inputs = call.inPlace() || collective != Collective.BROADCAST ? ranks : 1;
+        int outputs = call.inPlace() || collective != Collective.REDUCE ? ranks : 1;
+        if (call.inPlace()) {
+            checkEach("buffer", call.outputs(), outputs, Math.max(inputBytes, outputBytes), true);
+            checkOverlaps(List.of(), 0, call.outputs(), Math.max(inputBytes, outputBytes));
+        } else {
+            checkEach("input", call.inputs(), inputs, inputBytes, false);
+            checkEach("output", call.outputs(), outputs, outputBytes, true);
+            checkOverlaps(call.inputs(), inputBytes, call.outputs(), outputBytes);
+        }
+    }
+
+    private long bytes(long elements) {
+        return Math.multiplyExact(elements, call.type().bytes());
+    }
+
+    private void checkEach(String what, List<MemorySegment> buffers, int expected, long bytes, boolean written) {
+        if (buffers.size() != expected) {
+            throw new IllegalArgumentException(call.collective().label() + " got " + buffers.size() + " " + what
+                    + "s, but needs " + expected
+                    + (expected == ranks ? ", one for each rank of the communicator" : ", the root's"));
+        }
+        for (int r = 0; r < expected; r++) {
+            MemorySegment buffer = buffers.get(r);
+            String problem = problem(buffer, bytes, written);
+            if (problem != null) {
+                throw new IllegalArgumentException(call.collective().label() + ": the " + what + " of rank "
+                        + (expected == ranks ? r : call.root()) + " " + problem);
+            }
+        }
+    }
+
+    private @Nullable String problem(MemorySegment buffer, long bytes, boolean written) {
+        if (buffer.byteSize() < bytes) {
+            return "has " + buffer.byteSize() + " bytes, but " + bytes + " are needed";
+        }
+        if (!buffer.isNative()) {
+            return "is on the Java heap; take one from Communicator.allocate or a shared Arena";
+        }
+        if (!buffer.scope().isAlive()) {
+            return "is closed; keep its Arena open until the collective has ended";
+        }
+        if (!buffer.isAccessibleBy(ANOTHER)) {
+            return "belongs to one thread only; take one from Communicator.allocate or a shared Arena";
+        }
+        if (written && buffer.isReadOnly()) {
+            return "is read-only, but is written";
+        }
+        return null;
+    }
+
+    /**
+     * Outputs may overlap nothing. One pass over the ranges in the order of their addresses: a range overlaps
+     * an earlier one if that reaches beyond its start.
+     */
+    private void checkOverlaps(
+            List<MemorySegment> inputs, long inputBytes, List<MemorySegment> outputs, long outputBytes) {
+        int all = inputs.size() + outputs.size();
+        long[] starts = new long[all];
+        int[] order = new int[all];
+        for (int i = 0; i < all; i++) {
+            starts[i] = (i < inputs.size() ? inputs.get(i) : outputs.get(i - inputs.size())).address();
+            int place = i;
+            for (; place > 0 && Long.compareUnsigned(starts[order[place - 1]], starts[i]) > 0; place--) {
+                order[place] = order[place - 1];
+            }
+            order[place] = i;
+        }
+        long anyEnd = 0;
+        long outputEnd = 0;
+        for (int i : order) {
+            boolean output = i >= inputs.size();
+            long bytes = output ? outputBytes : inputBytes;
+            if (bytes == 0) {
+                continue;
+            }
+            if (Long.compareUnsigned(output ? anyEnd : outputEnd, starts[i]) > 0) {
+                throw new IllegalArgumentException(call.collective().label() + ": the "
+                        + (output ? (call.inPlace() ? "buffer" : "output") : "input") + " of rank "
+                        + (output ? i - inputs.size() : i) + " overlaps another one; "
+                        + (call.inPlace() ? "give every rank memory of its own"
+                                : "give outputs memory of their own, or call the in-place form"));
+            }
+            anyEnd = later(anyEnd, starts[i] + bytes);
+            if (output) {
+                outputEnd = later(outputEnd, starts[i] + bytes);
+            }
+        }
+    }
+
+    private static long later(long a, long b) {
+        return Long.compareUnsigned(a, b) > 0 ? a : b;
+    }
+}

@@ -1,0 +1,289 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Collectives over the devices of one machine: rank r is device r of the machine. One process holds all
+ * ranks, so a call takes the buffers of all of them, in the order of ranks. {@link Collective} says how
+ * many elements each buffer holds.
+ *
+ * <p><b>Buffers</b> are memory of {@link #allocate}, or, on the host backend, any native memory that all
+ * threads may access. They must not be touched, nor their arenas closed, until the call has ended. Out of
+ * place, inputs stay as they were and no output may overlap another buffer. In place, what ranks
+ * without a result (of reduce: all but the root; of reduce_scatter: blocks of other ranks) hold afterwards
+ * is undefined. Wrong buffers are refused by an IllegalArgumentException before anything is written.
+ *
+ * <p><b>Order.</b> Calls run one at a time, in the order of submission, like those on one CUDA stream; the
+ * blocking methods wait for what was submitted before. A blocking call that finds nothing before it runs
+ * on the calling thread. What depends on a future runs on the communicator's thread: keep it short; it may
+ * submit calls, blocking ones too. Communicators are independent of each other.
+ *
+ * <p><b>Failures.</b> A call that is not done within the configured timeout fails with a {@link
+ * dev.banyan.reduce.backend.CollectiveTimeoutException}. Blocking methods throw, futures complete
+ * exceptionally with the same exception. After {@link #close} every method throws an
+ * IllegalStateException.
+ *
+ * <p><b>Cost.</b> The first call of a kind (collective, count, type, operation, in or out of place, root)
+ * makes a plan; further calls reuse it and build no tree and allocate no device memory. The plans used
+ * last are kept.
+ *
+ * <p>Safe for use from any thread.
+ */
+public final class Communicator implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Communicator.class);
+    private static final int KEPT_PLANS = 512;
+    private static final AtomicInteger COUNT = new AtomicInteger();
+
+    private final Machine machine;
+    private final Config config;
+    private final Backend backend;
+    private final boolean ownsBackend;
+    private final Algorithms algorithms;
+    private final CallQueue queue;
+    private final AtomicBoolean freed = new AtomicBoolean();
+    private final PlanCache plans = new PlanCache(KEPT_PLANS);
+
+    private Communicator(Machine machine, Config config, Backend backend, boolean ownsBackend) {
+        this.machine = machine;
+        this.config = config;
+        this.backend = backend;
+        this.ownsBackend = ownsBackend;
+        algorithms = new Algorithms(machine, config);
+        queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.timeout());
+        config.warnings().forEach(LOG::warn);
+    }
+
+    /**
+     * A communicator over all devices of a machine, on the host backend. For some devices, or in another
+     * order, give {@link Machine#subset}.
+     *
+     * @throws IllegalArgumentException if the machine has no device
+     */
+    public static Communicator create(Machine machine, Config config) {
+        checkDevices(machine);
+        return new Communicator(
+                machine, config, new HostBackend(machine.size(), config.threads(), config.timeout()), true);
+    }
+
+    /**
+     * A communicator on a given backend, which several may share and which {@link #close} leaves open.
+     *
+     * @throws IllegalArgumentException if the machine has no device
+     */
+    public static Communicator create(Machine machine, Config config, Backend backend) {
+        checkDevices(machine);
+        return new Communicator(machine, config, Objects.requireNonNull(backend, "backend"), false);
+    }
+
+    private static void checkDevices(Machine machine) {
+        if (machine.size() == 0) {
+            throw new IllegalArgumentException(
+                    "machine " + machine.name() + " has no devices; a communicator needs at least one");
+        }
+    }
+
+    /** Number of ranks n. */
+    public int size() {
+        return machine.size();
+    }
+
+    /** The machine. */
+    public Machine machine() {
+        return machine;
+    }
+
+    /**
+     * Memory of a rank's device, aligned to 64 bytes and zeroed. It is freed with the backend: by {@link
+     * #close}, unless the backend was given.
+     *
+     * @param rank 0..n-1
+     * @param bytes size in bytes, at least 0
+     */
+    public MemorySegment allocate(int rank, long bytes) {
+        return backend.allocate(rank, bytes);
+    }
+
+    /** Carries out a call and returns when it has ended. */
+    public void run(CollectiveCall call) {
+        BufferCheck.check(call, size());
+        queue.run(() -> execute(call));
+    }
+
+    /** Submits a call. The future completes when it has ended. */
+    public CompletableFuture<Void> runAsync(CollectiveCall call) {
+        BufferCheck.check(call, size());
+        return queue.submit(() -> execute(call));
+    }
+
+    /** Gives every rank the reduction of all buffers, in place. */
+    public void allReduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+        run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> allReduceAsync(
+            List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+        return runAsync(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
+    }
+
+    /** Gives every rank's output the reduction of all inputs. */
+    public void allReduce(
+            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
+        run(CollectiveCall.outOfPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs, outputs));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> allReduceAsync(
+            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
+        return runAsync(CollectiveCall.outOfPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs, outputs));
+    }
+
+    /** Makes the root's buffer the reduction of all buffers; the others are undefined afterwards. */
+    public void reduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op, int root) {
+        run(CollectiveCall.inPlace(Collective.REDUCE, root, count, type, op, buffers));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> reduceAsync(
+            List<MemorySegment> buffers, long count, DataType type, ReduceOp op, int root) {
+        return runAsync(CollectiveCall.inPlace(Collective.REDUCE, root, count, type, op, buffers));
+    }
+
+    /** Makes the root's output the reduction of all inputs. */
+    public void reduce(
+            List<MemorySegment> inputs, MemorySegment output, long count, DataType type, ReduceOp op, int root) {
+        run(CollectiveCall.outOfPlace(Collective.REDUCE, root, count, type, op, inputs, List.of(output)));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> reduceAsync(
+            List<MemorySegment> inputs, MemorySegment output, long count, DataType type, ReduceOp op, int root) {
+        return runAsync(CollectiveCall.outOfPlace(Collective.REDUCE, root, count, type, op, inputs, List.of(output)));
+    }
+
+    /** Copies the root's buffer to all others. */
+    public void broadcast(List<MemorySegment> buffers, long count, DataType type, int root) {
+        run(CollectiveCall.inPlace(Collective.BROADCAST, root, count, type, ReduceOp.SUM, buffers));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> broadcastAsync(List<MemorySegment> buffers, long count, DataType type, int root) {
+        return runAsync(CollectiveCall.inPlace(Collective.BROADCAST, root, count, type, ReduceOp.SUM, buffers));
+    }
+
+    /** Copies the root's input to the outputs of all ranks. */
+    public void broadcast(MemorySegment input, List<MemorySegment> outputs, long count, DataType type, int root) {
+        run(CollectiveCall.outOfPlace(
+                Collective.BROADCAST, root, count, type, ReduceOp.SUM, List.of(input), outputs));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> broadcastAsync(
+            MemorySegment input, List<MemorySegment> outputs, long count, DataType type, int root) {
+        return runAsync(CollectiveCall.outOfPlace(
+                Collective.BROADCAST, root, count, type, ReduceOp.SUM, List.of(input), outputs));
+    }
+
+    /**
+     * Makes block r, of count elements, of rank r's buffer the reduction of block r of all buffers; the
+     * other blocks are undefined afterwards.
+     */
+    public void reduceScatter(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+        run(CollectiveCall.inPlace(Collective.REDUCE_SCATTER, -1, count, type, op, buffers));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> reduceScatterAsync(
+            List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+        return runAsync(CollectiveCall.inPlace(Collective.REDUCE_SCATTER, -1, count, type, op, buffers));
+    }
+
+    /** Makes the output of rank r the reduction of block r, of count elements, of all inputs. */
+    public void reduceScatter(
+            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
+        run(CollectiveCall.outOfPlace(Collective.REDUCE_SCATTER, -1, count, type, op, inputs, outputs));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> reduceScatterAsync(
+            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
+        return runAsync(CollectiveCall.outOfPlace(Collective.REDUCE_SCATTER, -1, count, type, op, inputs, outputs));
+    }
+
+    /** Copies block r, of count elements, of rank r's buffer to block r of all buffers. */
+    public void allGather(List<MemorySegment> buffers, long count, DataType type) {
+        run(CollectiveCall.inPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, buffers));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> allGatherAsync(List<MemorySegment> buffers, long count, DataType type) {
+        return runAsync(CollectiveCall.inPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, buffers));
+    }
+
+    /** Copies the input of rank r to block r, of count elements, of all outputs. */
+    public void allGather(List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type) {
+        run(CollectiveCall.outOfPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, inputs, outputs));
+    }
+
+    /** As the blocking method of that name; the future completes when the call has ended. */
+    public CompletableFuture<Void> allGatherAsync(
+            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type) {
+        return runAsync(CollectiveCall.outOfPlace(
+                Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, inputs, outputs));
+    }
+    /**
+     * Waits for the calls that were submitted, frees the plans and, unless it was given, the backend and its
+     * memory. Closing twice is no error.
+     *
+     * @throws dev.banyan.reduce.backend.CollectiveTimeoutException if a call is stuck; nothing is freed then
+     */
+    @Override
+    public void close() {
+        queue.close();
+        if (freed.compareAndSet(false, true)) {
+            plans.close();
+            if (ownsBackend) {
+                backend.close();
+            }
+        }
+    }
+
+    private void execute(CollectiveCall call) {
+        PlanKey key = PlanKey.of(call, Algorithms.choose(config, call.count()));
+        Executable plan = plans.get(key, this::prepare);
+        plan.run(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
+    }
+
+    private Executable prepare(PlanKey key) {
+        CollectiveRequest request = new CollectiveRequest(
+                key.collective(), key.root(), key.count(), key.type().bytes(), key.inPlace(), config.chunkBytes());
+        return backend.prepare(algorithms.get(key.algorithm()).schedule(request), key.type(), key.op());
+    }
+
+    /** One segment per rank; a lone one is the root's. */
+    private MemorySegment[] perRank(List<MemorySegment> buffers, int root) {
+        MemorySegment[] segments = new MemorySegment[size()];
+        for (int r = 0; r < segments.length; r++) {
+            segments[r] = buffers.size() == segments.length ? buffers.get(r) : MemorySegment.NULL;
+        }
+        if (buffers.size() < segments.length) {
+            segments[root] = buffers.getFirst();
+        }
+        return segments;
+    }
+}

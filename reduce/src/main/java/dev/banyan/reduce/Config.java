@@ -1,0 +1,386 @@
+package dev.banyan.reduce;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The settings of a communicator. Each is taken from the first of these that has it:
+ *
+ * <ol>
+ *   <li>the program, through a {@link Builder};
+ *   <li>JVM system properties, {@code -DNAME=value};
+ *   <li>environment variables, {@code NAME=value};
+ *   <li>the properties file (UTF-8) that BANYAN_CONFIG names as system property or environment variable;
+ *       without that, {@code banyan.properties} in the working directory if there is one;
+ *   <li>the default.
+ * </ol>
+ *
+ * <p>Names are the same in all of them. A blank value counts as none. Flags are 0 or 1. Byte sizes may end
+ * in K, M or G (powers of 1024).
+ *
+ * <table>
+ * <caption>Settings</caption>
+ * <tr><th>name</th><th>meaning</th><th>unit</th><th>default</th><th>allowed</th></tr>
+ * <tr><td>MXNET_KVSTORE_USETREE</td><td>whether BANYAN_ALGORITHM=auto uses trees; 0 makes it use the star,
+ *     MXNet's way without trees</td><td>flag</td><td>1</td><td>0, 1</td></tr>
+ * <tr><td>MXNET_KVSTORE_LOGTREE</td><td>whether new trees are drawn in the log</td>
+ *     <td>flag</td><td>0</td><td>0, 1</td></tr>
+ * <tr><td>MXNET_KVSTORE_TREE_ARRAY_BOUND</td><td>arrays of more elements than this are cut over many trees;
+ *     others take one tree</td><td>elements</td><td>10000000</td><td>0 or more</td></tr>
+ * <tr><td>MXNET_KVSTORE_TREE_BACKTRACK</td><td>whether trees must be of the greatest weight possible instead
+ *     of Kernighan and Lin's</td><td>flag</td><td>0</td><td>0, 1</td></tr>
+ * <tr><td>MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY</td><td>what a link's weight is multiplied by when a tree
+ *     uses it, so that later trees avoid it</td><td>factor</td><td>0.7</td><td>above 0, at most 1</td></tr>
+ * <tr><td>MXNET_KVSTORE_BIGARRAY_BOUND</td><td>arrays of at least this size count as big to a parameter
+ *     server, which spreads them</td><td>elements</td><td>1000000</td><td>0 or more</td></tr>
+ * <tr><td>MXNET_ENABLE_GPU_P2P</td><td>whether GPUs may read each other's memory directly</td>
+ *     <td>flag</td><td>1</td><td>0, 1</td></tr>
+ * <tr><td>BANYAN_ALGORITHM</td><td>the algorithm of every collective</td><td></td><td>auto</td>
+ *     <td>auto, single-tree, multi-tree, ring, star</td></tr>
+ * <tr><td>BANYAN_CHUNK_BYTES</td><td>greatest length of a chunk, the unit of pipelining</td><td>bytes</td>
+ *     <td>auto (the backend decides)</td><td>auto, or 64 or more</td></tr>
+ * <tr><td>BANYAN_THREADS</td><td>worker threads of the host backend</td><td>threads</td>
+ *     <td>the JVM's available processors</td><td>1 to 4096</td></tr>
+ * <tr><td>BANYAN_TIMEOUT_MS</td><td>how long a collective may take before it fails on every rank</td>
+ *     <td>milliseconds</td><td>600000 (ten minutes)</td><td>1 or more</td></tr>
+ * <tr><td>BANYAN_SEED</td><td>seed of the tie-breaking choices; the same seed gives the same trees</td>
+ *     <td></td><td>0</td><td>any 64-bit integer</td></tr>
+ * <tr><td>BANYAN_CONFIG</td><td>path of the properties file; not read from the file itself</td><td></td>
+ *     <td>banyan.properties if it is there</td><td>a readable file</td></tr>
+ * </table>
+ *
+ * <p>A name that begins with BANYAN_ or MXNET_KVSTORE_TREE_, or any name in the file, that is not one of these
+ * becomes one of the {@link #warnings}. BANYAN_JAVA_OPTS belongs to the launcher and is left alone.
+ *
+ * <p>Immutable and safe for use from any thread.
+ *
+ * @param useTree MXNET_KVSTORE_USETREE
+ * @param logTree MXNET_KVSTORE_LOGTREE
+ * @param treeArrayBound MXNET_KVSTORE_TREE_ARRAY_BOUND, in elements
+ * @param treeBacktrack MXNET_KVSTORE_TREE_BACKTRACK
+ * @param linkUsagePenalty MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY
+ * @param bigArrayBound MXNET_KVSTORE_BIGARRAY_BOUND, in elements
+ * @param gpuPeerAccess MXNET_ENABLE_GPU_P2P
+ * @param algorithm BANYAN_ALGORITHM
+ * @param chunkBytes BANYAN_CHUNK_BYTES; {@link Long#MAX_VALUE} leaves the cutting to the backend
+ * @param threads BANYAN_THREADS
+ * @param timeout BANYAN_TIMEOUT_MS
+ * @param seed BANYAN_SEED
+ * @param warnings what was odd in the sources, one sentence each, for the caller to log
+ */
+public record Config(
+        boolean useTree,
+        boolean logTree,
+        long treeArrayBound,
+        boolean treeBacktrack,
+        double linkUsagePenalty,
+        long bigArrayBound,
+        boolean gpuPeerAccess,
+        AlgorithmChoice algorithm,
+        long chunkBytes,
+        int threads,
+        Duration timeout,
+        long seed,
+        List<String> warnings) {
+    private static final String PROGRAM = "set by the program";
+    private static final String DEFAULT_FILE = "banyan.properties";
+
+    private static final Setting<Boolean> USE_TREE = Setting.flag("MXNET_KVSTORE_USETREE");
+    private static final Setting<Boolean> LOG_TREE = Setting.flag("MXNET_KVSTORE_LOGTREE");
+    private static final Setting<Long> TREE_ARRAY_BOUND =
+            Setting.atLeast(0, "elements", "MXNET_KVSTORE_TREE_ARRAY_BOUND");
+    private static final Setting<Boolean> TREE_BACKTRACK = Setting.flag("MXNET_KVSTORE_TREE_BACKTRACK");
+    private static final Setting<Double> LINK_USAGE_PENALTY = new Setting<>(
+            "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY",
+            "a number above 0, at most 1",
+            Double::valueOf,
+            value -> value > 0 && value <= 1);
+    private static final Setting<Long> BIG_ARRAY_BOUND = Setting.atLeast(0, "elements", "MXNET_KVSTORE_BIGARRAY_BOUND");
+    private static final Setting<Boolean> GPU_PEER_ACCESS = Setting.flag("MXNET_ENABLE_GPU_P2P");
+    private static final Setting<AlgorithmChoice> ALGORITHM = new Setting<>(
+            "BANYAN_ALGORITHM",
+            "one of " + Stream.of(AlgorithmChoice.values()).map(AlgorithmChoice::label).collect(Collectors.joining(", ")),
+            Config::parseAlgorithm,
+            value -> true);
+    private static final Setting<Long> CHUNK_BYTES = new Setting<>(
+            "BANYAN_CHUNK_BYTES",
+            "auto, or a whole number of bytes, at least 64, e.g. 512K",
+            text -> text.equals("auto") ? Long.MAX_VALUE : parseBytes(text),
+            value -> value >= 64);
+    private static final Setting<Integer> THREADS = new Setting<>(
+            "BANYAN_THREADS", "a whole number of threads, 1 to 4096", Integer::valueOf, value -> value >= 1 && value <= 4096);
+    private static final Setting<Long> TIMEOUT_MS = Setting.atLeast(1, "milliseconds", "BANYAN_TIMEOUT_MS");
+    private static final Setting<Long> SEED =
+            new Setting<>("BANYAN_SEED", "a 64-bit integer", Long::valueOf, value -> true);
+    private static final Setting<Path> FILE =
+            new Setting<>("BANYAN_CONFIG", "the path of a readable file", Path::of, value -> true);
+
+    private static final List<String> KNOWN = Stream.of(
+                    USE_TREE,
+                    LOG_TREE,
+                    TREE_ARRAY_BOUND,
+                    TREE_BACKTRACK,
+                    LINK_USAGE_PENALTY,
+                    BIG_ARRAY_BOUND,
+                    GPU_PEER_ACCESS,
+                    ALGORITHM,
+                    CHUNK_BYTES,
+                    THREADS,
+                    TIMEOUT_MS,
+                    SEED,
+                    FILE)
+            .map(Setting::name)
+            .toList();
+    /** Names of other parts of Banyan. */
+    private static final List<String> ELSEWHERE = List.of("BANYAN_JAVA_OPTS");
+
+    /**
+     * @throws ConfigException if a value is not allowed
+     */
+    public Config {
+        Objects.requireNonNull(algorithm, "algorithm");
+        warnings = List.copyOf(warnings);
+        check(TREE_ARRAY_BOUND, treeArrayBound);
+        check(LINK_USAGE_PENALTY, linkUsagePenalty);
+        check(BIG_ARRAY_BOUND, bigArrayBound);
+        check(CHUNK_BYTES, chunkBytes);
+        check(THREADS, threads);
+        check(TIMEOUT_MS, timeout.toMillis());
+    }
+
+    private static <T> void check(Setting<T> setting, T value) {
+        setting.check(value, String.valueOf(value), PROGRAM);
+    }
+
+    /** The settings of this process: system properties, environment, file, defaults. */
+    public static Config load() {
+        return builder().load();
+    }
+
+    /** The defaults alone, whatever the process's surroundings. */
+    public static Config defaults() {
+        return builder().build();
+    }
+
+    /** Settings by the program. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    private static AlgorithmChoice parseAlgorithm(String text) {
+        return Arrays.stream(AlgorithmChoice.values())
+                .filter(choice -> choice.label().equals(text))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(text));
+    }
+
+    private static long parseBytes(String text) {
+        int power = text.isEmpty() ? 0 : "KMG".indexOf(text.charAt(text.length() - 1)) + 1;
+        long number = Long.parseLong(power == 0 ? text : text.substring(0, text.length() - 1));
+        try {
+            return Math.multiplyExact(number, 1L << (10 * power));
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException(text + " bytes are more than 64 bits hold", e);
+        }
+    }
+
+    /** Collects what the program sets; everything else comes from the lower sources. Not thread-safe. */
+    public static final class Builder {
+        private final Map<String, String> values = new TreeMap<>();
+
+        private Builder() {}
+
+        /** Sets MXNET_KVSTORE_USETREE. */
+        public Builder useTree(boolean value) {
+            return flag(USE_TREE, value);
+        }
+
+        /** Sets MXNET_KVSTORE_LOGTREE. */
+        public Builder logTree(boolean value) {
+            return flag(LOG_TREE, value);
+        }
+
+        /** Sets MXNET_KVSTORE_TREE_ARRAY_BOUND, in elements. */
+        public Builder treeArrayBound(long elements) {
+            return set(TREE_ARRAY_BOUND, elements);
+        }
+
+        /** Sets MXNET_KVSTORE_TREE_BACKTRACK. */
+        public Builder treeBacktrack(boolean value) {
+            return flag(TREE_BACKTRACK, value);
+        }
+
+        /** Sets MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY. */
+        public Builder linkUsagePenalty(double factor) {
+            return set(LINK_USAGE_PENALTY, factor);
+        }
+
+        /** Sets MXNET_KVSTORE_BIGARRAY_BOUND, in elements. */
+        public Builder bigArrayBound(long elements) {
+            return set(BIG_ARRAY_BOUND, elements);
+        }
+
+        /** Sets MXNET_ENABLE_GPU_P2P. */
+        public Builder gpuPeerAccess(boolean value) {
+            return flag(GPU_PEER_ACCESS, value);
+        }
+
+        /** Sets BANYAN_ALGORITHM. */
+        public Builder algorithm(AlgorithmChoice choice) {
+            return set(ALGORITHM, choice.label());
+        }
+
+        /** Sets BANYAN_CHUNK_BYTES; {@link Long#MAX_VALUE} leaves the cutting to the backend. */
+        public Builder chunkBytes(long bytes) {
+            return set(CHUNK_BYTES, bytes);
+        }
+
+        /** Sets BANYAN_THREADS. */
+        public Builder threads(int threads) {
+            return set(THREADS, threads);
+        }
+
+        /** Sets BANYAN_TIMEOUT_MS, in whole milliseconds. */
+        public Builder timeout(Duration timeout) {
+            return set(TIMEOUT_MS, timeout.toMillis());
+        }
+
+        /** Sets BANYAN_SEED. */
+        public Builder seed(long seed) {
+            return set(SEED, seed);
+        }
+
+        /** Sets BANYAN_CONFIG. */
+        public Builder file(Path file) {
+            return set(FILE, file);
+        }
+
+        private Builder flag(Setting<Boolean> setting, boolean value) {
+            return set(setting, value ? 1 : 0);
+        }
+
+        private Builder set(Setting<?> setting, Object value) {
+            values.put(setting.name(), value.toString());
+            return this;
+        }
+
+        /**
+         * The program's settings over the defaults alone; nothing outside is read.
+         *
+         * @throws ConfigException if a value is not allowed
+         */
+        public Config build() {
+            return new Resolver(List.of(new Layer(PROGRAM, values)), new ArrayList<>()).config();
+        }
+
+        /**
+         * The program's settings over those of this process.
+         *
+         * @throws ConfigException if a value is not allowed or the named file cannot be read
+         */
+        public Config load() {
+            Properties properties = System.getProperties();
+            return load(
+                    properties.stringPropertyNames().stream()
+                            .collect(Collectors.toMap(name -> name, name -> properties.getProperty(name, ""))),
+                    System.getenv(),
+                    Path.of(""));
+        }
+
+        /**
+         * The program's settings over given ones.
+         *
+         * @param properties what stands for the JVM's system properties
+         * @param environment what stands for the environment variables
+         * @param directory what stands for the working directory
+         * @throws ConfigException if a value is not allowed or the named file cannot be read
+         */
+        public Config load(Map<String, String> properties, Map<String, String> environment, Path directory) {
+            List<Layer> layers = new ArrayList<>();
+            layers.add(new Layer(PROGRAM, values));
+            layers.add(new Layer("system property", properties));
+            layers.add(new Layer("environment variable", environment));
+            List<String> warnings = new ArrayList<>();
+            layers.forEach(layer -> layer.warnOfUnknown(false, warnings));
+            Path named = new Resolver(layers, warnings).value(FILE, Path.of(""));
+            Path file = directory.resolve(named.toString().isEmpty() ? Path.of(DEFAULT_FILE) : named);
+            if (!named.toString().isEmpty() || Files.exists(file)) {
+                Layer fromFile = new Layer("file " + file, read(file));
+                fromFile.warnOfUnknown(true, warnings);
+                layers.add(fromFile);
+            }
+            return new Resolver(layers, warnings).config();
+        }
+
+        private static Map<String, String> read(Path file) {
+            Properties properties = new Properties();
+            try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+                properties.load(reader);
+            } catch (IOException | IllegalArgumentException e) {
+                throw new ConfigException(
+                        "cannot read the properties file " + file + " (" + e + "); name another by BANYAN_CONFIG, or mend it", e);
+            }
+            Map<String, String> values = new HashMap<>();
+            properties.stringPropertyNames().forEach(name -> values.put(name, properties.getProperty(name, "")));
+            return values;
+        }
+    }
+
+    /** One source of settings. */
+    private record Layer(String origin, Map<String, String> values) {
+        void warnOfUnknown(boolean onlyForBanyan, List<String> warnings) {
+            for (String name : new TreeSet<>(values.keySet())) {
+                boolean ours = onlyForBanyan || name.startsWith("BANYAN_") || name.startsWith("MXNET_KVSTORE_TREE_");
+                if (ours && !KNOWN.contains(name) && !ELSEWHERE.contains(name)) {
+                    warnings.add(name + " (" + origin + ") is not a setting and has no effect; the settings are "
+                            + String.join(", ", KNOWN));
+                }
+            }
+        }
+    }
+
+    /** Finds each setting's value in the highest source that has one. */
+    private record Resolver(List<Layer> layers, List<String> warnings) {
+        <T> T value(Setting<T> setting, T otherwise) {
+            for (Layer layer : layers) {
+                String text = layer.values().get(setting.name());
+                if (text != null && !text.isBlank()) {
+                    return setting.parse(text, layer.origin());
+                }
+            }
+            return otherwise;
+        }
+
+        Config config() {
+            return new Config(
+                    value(USE_TREE, true),
+                    value(LOG_TREE, false),
+                    value(TREE_ARRAY_BOUND, 10_000_000L),
+                    value(TREE_BACKTRACK, false),
+                    value(LINK_USAGE_PENALTY, 0.7),
+                    value(BIG_ARRAY_BOUND, 1_000_000L),
+                    value(GPU_PEER_ACCESS, true),
+                    value(ALGORITHM, AlgorithmChoice.AUTO),
+                    value(CHUNK_BYTES, Long.MAX_VALUE),
+                    value(THREADS, Runtime.getRuntime().availableProcessors()),
+                    Duration.ofMillis(value(TIMEOUT_MS, 600_000L)),
+                    value(SEED, 0L),
+                    warnings);
+        }
+    }
+}

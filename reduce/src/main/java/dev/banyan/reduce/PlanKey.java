@@ -1,0 +1,26 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+
+/** What a plan depends on. Calls whose operation or root does not matter share a plan. */
+record PlanKey(
+        Collective collective,
+        long count,
+        DataType type,
+        ReduceOp op,
+        boolean inPlace,
+        int root,
+        AlgorithmChoice algorithm) {
+    static PlanKey of(CollectiveCall call, AlgorithmChoice algorithm) {
+        return new PlanKey(
+                call.collective(),
+                call.count(),
+                call.type(),
+                call.collective().reduces() ? call.op() : ReduceOp.SUM,
+                call.inPlace(),
+                call.root(),
+                algorithm);
+    }
+}

@@ -1,0 +1,222 @@
+package dev.banyan.reduce.algorithm;
+
+import dev.banyan.reduce.schedule.Chunk;
+import dev.banyan.reduce.schedule.Location;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.schedule.Space;
+import dev.banyan.reduce.schedule.Step;
+import dev.banyan.reduce.type.Collective;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Turns routes into the steps of one request; used once.
+ *
+ * <p>Going up, a device combines its own input with the partial results of its children in one step, in
+ * the order of {@link dev.banyan.trees.Tree#children}; the partial result of a leaf is its input, which
+ * nobody copies. Partial results of an allreduce lie in the output, which the way down overwrites; else,
+ * where the output is not the device's to fill, in scratch memory. Going down, a device copies from its
+ * parent.
+ *
+ * <p>An allreduce's way down needs no further waiting: whatever it overwrites was read by a step that the
+ * root's result depends on.
+ */
+final class Lowering {
+    private final String name;
+    private final int ranks;
+    private final CollectiveRequest request;
+    private final Collective collective;
+    private final long[] scratch;
+    private final List<List<Chunk>> slices = new ArrayList<>();
+
+    Lowering(String name, int ranks, CollectiveRequest request) {
+        if (request.root() >= ranks) {
+            throw new IllegalArgumentException("root " + request.root() + " for " + request.collective().label()
+                    + "; the ranks are 0.." + (ranks - 1));
+        }
+        this.name = name;
+        this.ranks = ranks;
+        this.request = request;
+        collective = request.collective();
+        scratch = new long[ranks];
+    }
+
+    Schedule lower(Routing routing) {
+        long bytes = Math.multiplyExact(request.count(), (long) request.elementBytes());
+        switch (collective) {
+            case ALL_REDUCE -> addBlock(routing.anyRoot(), 0, 0);
+            case REDUCE, BROADCAST -> addBlock(routing.rootedAt(request.root()), 0, 0);
+            case REDUCE_SCATTER -> {
+                for (int owner = 0; owner < ranks; owner++) {
+                    addBlock(routing.rootedAt(owner), Math.multiplyExact(owner, bytes), 0);
+                }
+            }
+            case ALL_GATHER -> {
+                for (int owner = 0; owner < ranks; owner++) {
+                    addBlock(routing.rootedAt(owner), 0, Math.multiplyExact(owner, bytes));
+                }
+            }
+        }
+        return new Schedule(
+                name,
+                collective,
+                ranks,
+                request.root(),
+                request.count(),
+                request.elementBytes(),
+                request.inPlace(),
+                Arrays.stream(scratch).max().orElseThrow(),
+                interleaved());
+    }
+
+    /** Adds {@code count} elements that begin at these bytes of the inputs and outputs. */
+    private void addBlock(List<Route> routes, long input, long output) {
+        long[] edges = Partition.slices(request.count(), request.elementBytes(), routes);
+        for (int i = 0; i < routes.size(); i++) {
+            long start = edges[i] * request.elementBytes();
+            long length = edges[i + 1] - edges[i];
+            if (length > 0) {
+                List<Step> steps = new Slice(routes.get(i), input + start, output + start, length).steps();
+                if (!steps.isEmpty()) {
+                    slices.add(chunks(steps, length));
+                }
+            }
+        }
+    }
+
+    private List<Chunk> chunks(List<Step> steps, long length) {
+        long[] edges = Partition.chunks(length, request.elementBytes(), request.chunkBytes());
+        List<Chunk> chunks = new ArrayList<>(edges.length - 1);
+        for (int i = 1; i < edges.length; i++) {
+            long shift = edges[i - 1] * request.elementBytes();
+            chunks.add(new Chunk(
+                    (edges[i] - edges[i - 1]) * request.elementBytes(),
+                    steps.stream().map(step -> shifted(step, shift)).toList()));
+        }
+        return chunks;
+    }
+
+    private static Step shifted(Step step, long bytes) {
+        return new Step(
+                step.sources().stream().map(source -> shifted(source, bytes)).toList(),
+                shifted(step.target(), bytes),
+                step.after());
+    }
+
+    private static Location shifted(Location location, long bytes) {
+        return new Location(location.rank(), location.space(), location.offset() + bytes);
+    }
+
+    /** The slices' chunks in turn, so that in-order backends keep all routes busy. */
+    private List<Chunk> interleaved() {
+        List<Chunk> chunks = new ArrayList<>();
+        int longest = slices.stream().mapToInt(List::size).max().orElse(0);
+        for (int i = 0; i < longest; i++) {
+            for (List<Chunk> slice : slices) {
+                if (i < slice.size()) {
+                    chunks.add(slice.get(i));
+                }
+            }
+        }
+        return chunks;
+    }
+
+    private long allocateScratch(int rank, long bytes) {
+        int unit = Partition.unit(request.elementBytes()) * request.elementBytes();
+        long start = Math.ceilDiv(scratch[rank], (long) unit) * unit;
+        scratch[rank] = start + bytes;
+        return start;
+    }
+
+    /** The steps of one slice, as if it were one chunk. */
+    private final class Slice {
+        private static final int AT_START = -1;
+
+        private final Route route;
+        private final long output;
+        private final long bytes;
+        private final List<Step> steps = new ArrayList<>();
+        /** Where each rank's contribution or result is at the moment. */
+        private final Location[] held = new Location[ranks];
+        /** The step after which it is there. */
+        private final int[] ready = new int[ranks];
+
+        Slice(Route route, long input, long output, long elements) {
+            this.route = route;
+            this.output = output;
+            bytes = elements * request.elementBytes();
+            for (int rank = 0; rank < ranks; rank++) {
+                held[rank] = new Location(rank, Space.INPUT, input);
+            }
+            Arrays.fill(ready, AT_START);
+        }
+
+        List<Step> steps() {
+            if (collective.reduces()) {
+                reduceUp();
+            }
+            if (collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER) {
+                broadcastDown();
+            }
+            return steps;
+        }
+
+        private void reduceUp() {
+            int[] topDown = route.up().topDown();
+            for (int i = ranks - 1; i >= 0; i--) {
+                int rank = topDown[i];
+                int[] children = route.up().children(rank);
+                if (children.length == 0) {
+                    continue;
+                }
+                List<Location> sources = new ArrayList<>(children.length + 1);
+                List<Integer> after = new ArrayList<>(children.length);
+                sources.add(held[rank]);
+                for (int child : children) {
+                    sources.add(held[child]);
+                    if (ready[child] != AT_START) {
+                        after.add(ready[child]);
+                    }
+                }
+                emit(sources, partialResult(rank), after);
+            }
+            if (ranks == 1) {
+                copyInputOfRoot();
+            }
+        }
+
+        private Location partialResult(int rank) {
+            return rank == route.root() || collective == Collective.ALL_REDUCE
+                    ? new Location(rank, Space.OUTPUT, output)
+                    : new Location(rank, Space.SCRATCH, allocateScratch(rank, bytes));
+        }
+
+        private void broadcastDown() {
+            if (!collective.reduces()) {
+                copyInputOfRoot();
+            }
+            for (int rank : route.down().topDown()) {
+                if (rank != route.root()) {
+                    int parent = route.down().parent(rank);
+                    List<Integer> after = ready[parent] == AT_START ? List.of() : List.of(ready[parent]);
+                    emit(List.of(held[parent]), new Location(rank, Space.OUTPUT, output), after);
+                }
+            }
+        }
+
+        /** Children still read the input, so that they need not wait for this copy. */
+        private void copyInputOfRoot() {
+            if (!request.inPlace()) {
+                int root = route.root();
+                steps.add(new Step(List.of(held[root]), new Location(root, Space.OUTPUT, output), List.of()));
+            }
+        }
+
+        private void emit(List<Location> sources, Location target, List<Integer> after) {
+            held[target.rank()] = target;
+            ready[target.rank()] = steps.size();
+            steps.add(new Step(sources, target, after));
+        }
+    }
+}

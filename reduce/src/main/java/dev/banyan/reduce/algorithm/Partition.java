@@ -1,0 +1,62 @@
+package dev.banyan.reduce.algorithm;
+
+import java.util.List;
+
+/**
+ * Cuts a range of elements into slices by share and slices into chunks. Inner edges lie on multiples of
+ * 64 bytes from the range's start where there is enough data for that, so that vector loops stay aligned
+ * and no two threads write one cache line.
+ */
+final class Partition {
+    /** Bytes on whose multiples edges lie. */
+    static final int ALIGNMENT = 64;
+
+    private Partition() {}
+
+    /** Elements that an edge should be a multiple of. */
+    static int unit(int elementBytes) {
+        return ALIGNMENT % elementBytes == 0 ? ALIGNMENT / elementBytes : 1;
+    }
+
+    /**
+     * Edges of slices, one per route, by rounding the running sum of shares: every slice is within one unit
+     * of its share, and the sum is exact whatever the shares' rounding errors.
+     *
+     * @return routes + 1 ascending edges from 0 to count; slices may be empty
+     */
+    static long[] slices(long count, int elementBytes, List<Route> routes) {
+        int unit = unit(elementBytes);
+        if (count / unit < routes.size()) {
+            unit = 1;
+        }
+        double total = routes.stream().mapToDouble(Route::share).sum();
+        long units = count / unit;
+        long[] edges = new long[routes.size() + 1];
+        double shares = 0;
+        for (int i = 1; i < routes.size(); i++) {
+            shares += routes.get(i - 1).share();
+            edges[i] = Math.min(Math.round(units * (shares / total)) * unit, count);
+        }
+        edges[routes.size()] = count;
+        return edges;
+    }
+
+    /**
+     * Edges of chunks of nearly equal length.
+     *
+     * @return at least one edge, from 0 to length; no chunk is empty or longer than chunkBytes
+     */
+    static long[] chunks(long length, int elementBytes, long chunkBytes) {
+        long limit = chunkBytes / elementBytes;
+        int unit = limit < unit(elementBytes) ? 1 : unit(elementBytes);
+        long limitUnits = limit / unit;
+        long units = Math.ceilDiv(length, (long) unit);
+        int pieces = Math.toIntExact(Math.ceilDiv(units, limitUnits));
+        long[] edges = new long[pieces + 1];
+        for (int i = 1; i <= pieces; i++) {
+            long edge = i * (units / pieces) + Math.min(i, units % pieces);
+            edges[i] = Math.min(edge * unit, length);
+        }
+        return edges;
+    }
+}

@@ -1,0 +1,39 @@
+package dev.banyan.reduce.host;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one thread works with while it runs blocks of an executable: the buffers of the run, private
+ * memory for what the schedule keeps in scratch, and a kernel. Scratch never leaves a block, so one
+ * block of it per thread is enough, and it stays in cache.
+ */
+final class Frame {
+    /** Inputs of ranks 0..n-1, then outputs. */
+    final MemorySegment[] buffers;
+    /** Blocks of private memory, one after another. */
+    final MemorySegment scratch;
+    /** For the type and the operation; null for a collective that does not combine. */
+    final @Nullable Kernel kernel;
+    /** Sums of integers that are averaged; null where there are none. */
+    final @Nullable WideSums sums;
+    /** Operands of the step that is running. */
+    final MemorySegment[] segments;
+    /** First byte in each operand. */
+    final long[] offsets;
+
+    Frame(
+            MemorySegment[] buffers,
+            MemorySegment scratch,
+            @Nullable Kernel kernel,
+            @Nullable WideSums sums,
+            int operands) {
+        this.buffers = buffers;
+        this.scratch = scratch;
+        this.kernel = kernel;
+        this.sums = sums;
+        segments = new MemorySegment[operands];
+        java.util.Arrays.fill(segments, MemorySegment.NULL);
+        offsets = new long[operands];
+    }
+}

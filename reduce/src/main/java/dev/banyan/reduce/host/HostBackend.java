@@ -1,0 +1,135 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.schedule.Chunk;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Virtual devices in the host's memory, worked on by some threads. Buffers may be any native segments
+ * that all threads may access (of a shared, automatic or global arena), of any length and alignment.
+ *
+ * <p>A run of a schedule is done by the calling thread, helped by the backend's worker threads when there
+ * is enough to do. The result does not depend on the number of threads. Element-wise loops use
+ * {@code jdk.incubator.vector} where the JVM was started with it ({@code --add-modules
+ * jdk.incubator.vector}), plain loops otherwise, with the same bits.
+ *
+ * <p>Safe for use from any thread. Different executables may run at the same time; the workers then help
+ * the first of them.
+ */
+public final class HostBackend implements Backend {
+    /** Length of a block: that of each of some ten operands fits into a level 2 cache together. */
+    private static final int BLOCK_BYTES = Integer.getInteger("banyan.host.blockBytes", 16 << 10);
+    /** Bytes read and written below which one thread is faster than waking a second one. */
+    private static final long SMALL_BYTES = 512 << 10;
+
+    private static final AtomicInteger COUNT = new AtomicInteger();
+
+    private final int ranks;
+    private final Duration timeout;
+    private final Kernels kernels;
+    private final WorkerPool pool;
+    private final Arena memory = Arena.ofShared();
+
+    /**
+     * @param ranks number of virtual devices, at least 1
+     * @param threads number of threads that work on a schedule, the caller's among them; at least 1
+     * @param timeout how long a run may take
+     * @throws IllegalArgumentException if one of them is not positive
+     */
+    public HostBackend(int ranks, int threads, Duration timeout) {
+        this(ranks, threads, timeout, Kernels.best());
+    }
+
+    HostBackend(int ranks, int threads, Duration timeout, Kernels kernels) {
+        if (ranks < 1 || threads < 1 || !timeout.isPositive()) {
+            throw new IllegalArgumentException("a host backend of " + ranks + " ranks, " + threads + " threads and timeout "
+                    + timeout + "; all must be positive");
+        }
+        this.ranks = ranks;
+        this.timeout = timeout;
+        this.kernels = kernels;
+        pool = new WorkerPool("banyan-host-" + COUNT.incrementAndGet(), threads - 1);
+    }
+
+    @Override
+    public String name() {
+        return "host";
+    }
+
+    @Override
+    public MemorySegment allocate(int rank, long bytes) {
+        if (rank < 0 || rank >= ranks || bytes < 0) {
+            throw new IllegalArgumentException(
+                    bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks - 1) + ", bytes at least 0");
+        }
+        return memory.allocate(bytes, 64);
+    }
+
+    @Override
+    public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
+        if (schedule.elementBytes() != type.bytes()) {
+            throw new IllegalArgumentException("a schedule of elements of " + schedule.elementBytes() + " bytes for "
+                    + type + ", which has " + type.bytes());
+        }
+        if (schedule.ranks() != ranks) {
+            throw new IllegalArgumentException(
+                    "a schedule of " + schedule.ranks() + " ranks on a backend of " + ranks);
+        }
+        boolean mean = op == ReduceOp.AVG && schedule.collective().reduces() && ranks > 1;
+        boolean integerMean = mean && !type.isFloating();
+        int blockElements = (int) Math.min(
+                BLOCK_BYTES / type.bytes() / (integerMean ? 8 / type.bytes() : 1),
+                schedule.chunks().stream().mapToLong(Chunk::bytes).max().orElse(0) / type.bytes());
+        int blockBytes = blockElements * type.bytes();
+        ChunkCompiler compiler = new ChunkCompiler(schedule, mean, blockBytes);
+        List<HostExecutable.Part> parts = new ArrayList<>();
+        long blocks = 0;
+        long traffic = 0;
+        int operands = 0;
+        int privateBlocks = 0;
+        int sums = 0;
+        for (Chunk chunk : schedule.chunks()) {
+            ChunkCode code = integerMean ? compiler.integerMean(chunk) : compiler.steps(chunk);
+            long elements = chunk.bytes() / type.bytes();
+            parts.add(new HostExecutable.Part(code, elements, blocks));
+            blocks += Math.ceilDiv(elements, blockElements);
+            traffic += code.streams() * chunk.bytes();
+            switch (code) {
+                case StepCode steps -> operands = Math.max(operands, steps.maxOperands());
+                case IntegerMeanCode means -> sums = Math.max(sums, means.sums());
+            }
+            privateBlocks = Math.max(privateBlocks, code.privateBlocks());
+        }
+        boolean small = traffic < SMALL_BYTES || blocks < 2;
+        MemorySegment[] buffers = new MemorySegment[2 * ranks];
+        List<Frame> frames = new ArrayList<>();
+        Arena scratch = Arena.ofShared();
+        for (int f = 0; f <= (small ? 0 : pool.helpers()); f++) {
+            frames.add(new Frame(
+                    buffers,
+                    scratch.allocate((long) privateBlocks * blockBytes, 64),
+                    schedule.collective().reduces() && !integerMean && blockElements > 0
+                            ? kernels.create(new KernelSpec(type, op == ReduceOp.AVG ? ReduceOp.SUM : op), blockElements)
+                            : null,
+                    integerMean ? new WideSums(type, sums, blockElements) : null,
+                    operands));
+        }
+        return new HostExecutable(parts, blocks, blockElements, small, frames, buffers, scratch, pool, timeout);
+    }
+
+    /** Ends the worker threads and frees the memory. */
+    @Override
+    public void close() {
+        pool.close();
+        memory.close();
+    }
+}

@@ -1,0 +1,145 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Executable;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A compiled schedule. Its chunks are cut into blocks; a block goes through all steps of its chunk
+ * before the thread takes the next one, so that partial results stay in the thread's cache and every
+ * buffer passes through memory once.
+ */
+final class HostExecutable implements Executable, WorkerPool.Task {
+    /**
+     * A chunk.
+     *
+     * @param code its steps
+     * @param elements its length
+     * @param firstBlock number of blocks of the chunks before it
+     */
+    record Part(ChunkCode code, long elements, long firstBlock) {}
+
+    private final Part[] parts;
+    private final long blocks;
+    private final int blockElements;
+    private final boolean small;
+    private final int ranks;
+    private final Frame[] frames;
+    private final MemorySegment[] buffers;
+    private final Arena scratch;
+    private final WorkerPool pool;
+    private final Duration timeout;
+    private final AtomicLong nextBlock = new AtomicLong();
+    private final AtomicBoolean running = new AtomicBoolean();
+    private long deadline;
+    private volatile boolean late;
+    private boolean timedOut;
+
+    /**
+     * @param parts the chunks
+     * @param blocks number of blocks of all of them
+     * @param small whether waking another thread would take longer than it saves
+     * @param frames one for each thread that may take part; all share {@code buffers}
+     * @param scratch what the frames' private memory belongs to
+     */
+    HostExecutable(
+            List<Part> parts,
+            long blocks,
+            int blockElements,
+            boolean small,
+            List<Frame> frames,
+            MemorySegment[] buffers,
+            Arena scratch,
+            WorkerPool pool,
+            Duration timeout) {
+        this.parts = parts.toArray(Part[]::new);
+        this.blocks = blocks;
+        this.blockElements = blockElements;
+        this.small = small;
+        this.ranks = buffers.length / 2;
+        this.frames = frames.toArray(Frame[]::new);
+        this.buffers = buffers;
+        this.scratch = scratch;
+        this.pool = pool;
+        this.timeout = timeout;
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
+        if (inputs.length != ranks || outputs.length != ranks) {
+            throw new IllegalArgumentException(inputs.length + " inputs and " + outputs.length + " outputs for " + ranks
+                    + " ranks; give one of each per rank");
+        }
+        if (!running.compareAndSet(false, true)) {
+            throw new IllegalStateException("this executable is running already; prepare one for each thread");
+        }
+        try {
+            if (timedOut) {
+                throw new IllegalStateException("this executable has timed out and a thread may still be in it; "
+                        + "close it and prepare another");
+            }
+            System.arraycopy(inputs, 0, buffers, 0, ranks);
+            System.arraycopy(outputs, 0, buffers, ranks, ranks);
+            deadline = System.nanoTime() + timeout.toNanos();
+            late = false;
+            nextBlock.set(0);
+            if (small) {
+                work(0);
+            } else {
+                pool.run(this, deadline);
+            }
+            if (late) {
+                throw new CollectiveTimeoutException("the collective did not end within " + timeout.toMillis()
+                        + " ms; give it more time by BANYAN_TIMEOUT_MS");
+            }
+        } catch (CollectiveTimeoutException e) {
+            timedOut = true;
+            throw e;
+        } finally {
+            forgetBuffers();
+            running.set(false);
+        }
+    }
+
+    @Override
+    public void work(int participant) {
+        Frame frame = frames[participant];
+        try {
+            int part = 0;
+            for (long block = nextBlock.getAndIncrement(); block < blocks; block = nextBlock.getAndIncrement()) {
+                while (part + 1 < parts.length && parts[part + 1].firstBlock() <= block) {
+                    part++;
+                }
+                Part current = parts[part];
+                long first = (block - current.firstBlock()) * blockElements;
+                current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));
+                if (System.nanoTime() - deadline > 0 && nextBlock.get() < blocks) {
+                    late = true;
+                    nextBlock.set(blocks);
+                }
+            }
+        } catch (Throwable e) {
+            nextBlock.set(blocks);
+            throw e;
+        }
+    }
+
+    /** A cached plan must not keep the user's arenas alive. */
+    private void forgetBuffers() {
+        Arrays.fill(buffers, MemorySegment.NULL);
+        for (Frame frame : frames) {
+            Arrays.fill(frame.segments, MemorySegment.NULL);
+        }
+    }
+
+    @Override
+    public void close() {
+        scratch.close();
+    }
+}

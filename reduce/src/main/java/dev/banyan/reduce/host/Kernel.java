@@ -1,0 +1,23 @@
+package dev.banyan.reduce.host;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Combines blocks of elements of one type by one operation. An instance may have temporary arrays of
+ * its own and serves one thread at a time.
+ *
+ * <p>All kernels of a type and an operation give the same bits, whatever they are made of (the payload
+ * of a NaN excepted: a NaN stays some NaN).
+ */
+abstract class Kernel {
+    /**
+     * {@code target = ((source 0 op source 1) op source 2) ...}, in this order.
+     *
+     * @param segments the sources, then the target, which may be source 0
+     * @param offsets first byte in each of them
+     * @param sources number of sources, at least 2
+     * @param elements length in elements, 1 to the block length that it was made for
+     * @param divisor what the result is divided by; 1 leaves it as it is
+     */
+    abstract void combine(MemorySegment[] segments, long[] offsets, int sources, int elements, int divisor);
+}

@@ -1,0 +1,13 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+
+/** What a kernel is made for; the operation is never {@link ReduceOp#AVG}, which is a sum and a divisor. */
+record KernelSpec(DataType type, ReduceOp op) {
+    KernelSpec {
+        if (op == ReduceOp.AVG) {
+            throw new IllegalArgumentException("a kernel for AVG; take that for SUM and a divisor");
+        }
+    }
+}

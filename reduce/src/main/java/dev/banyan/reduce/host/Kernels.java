@@ -1,0 +1,41 @@
+package dev.banyan.reduce.host;
+
+/** Where kernels come from. */
+enum Kernels {
+    /** Plain loops over blocks on the heap. */
+    PLAIN {
+        @Override
+        Kernel create(KernelSpec spec, int blockElements) {
+            return KernelTemplates.create(
+                    switch (spec.type()) {
+                        case F32 -> PlainF32.class;
+                        case F64 -> PlainF64.class;
+                        case F16, BF16 -> PlainF16.class;
+                        case I8, U8 -> PlainI8.class;
+                        case I32 -> PlainI32.class;
+                        case I64 -> PlainI64.class;
+                    },
+                    spec,
+                    blockElements);
+        }
+    },
+    /** Vectors of jdk.incubator.vector, straight on the buffers. */
+    VECTOR {
+        @Override
+        Kernel create(KernelSpec spec, int blockElements) {
+            return VectorKernels.create(spec, blockElements);
+        }
+    };
+
+    /** The faster one of those that this JVM can run. */
+    static Kernels best() {
+        return ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent() ? VECTOR : PLAIN;
+    }
+
+    /**
+     * A new kernel.
+     *
+     * @param blockElements greatest number of elements of one call
+     */
+    abstract Kernel create(KernelSpec spec, int blockElements);
+}

@@ -1,0 +1,60 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.util.function.DoubleBinaryOperator;
+import java.util.function.IntBinaryOperator;
+import java.util.function.LongBinaryOperator;
+
+/** The operations on single elements. AVG is its sum. */
+final class ScalarOperators {
+    private ScalarOperators() {}
+
+    static FloatOp floats(ReduceOp op) {
+        return switch (op) {
+            case SUM, AVG -> Float::sum;
+            case PROD -> (a, b) -> a * b;
+            case MIN -> Math::min;
+            case MAX -> Math::max;
+        };
+    }
+
+    static DoubleBinaryOperator doubles(ReduceOp op) {
+        return switch (op) {
+            case SUM, AVG -> Double::sum;
+            case PROD -> (a, b) -> a * b;
+            case MIN -> Math::min;
+            case MAX -> Math::max;
+        };
+    }
+
+    static IntBinaryOperator ints(ReduceOp op) {
+        return switch (op) {
+            case SUM, AVG -> Integer::sum;
+            case PROD -> (a, b) -> a * b;
+            case MIN -> Math::min;
+            case MAX -> Math::max;
+        };
+    }
+
+    static LongBinaryOperator longs(ReduceOp op) {
+        return switch (op) {
+            case SUM, AVG -> Long::sum;
+            case PROD -> (a, b) -> a * b;
+            case MIN -> Math::min;
+            case MAX -> Math::max;
+        };
+    }
+
+    /** On bytes widened with their sign; only the lowest 8 bits of the result count. */
+    static IntBinaryOperator bytes(KernelSpec spec) {
+        if (spec.type() != DataType.U8) {
+            return ints(spec.op());
+        }
+        return switch (spec.op()) {
+            case MIN -> (a, b) -> Math.min(a & 0xff, b & 0xff);
+            case MAX -> (a, b) -> Math.max(a & 0xff, b & 0xff);
+            default -> ints(spec.op());
+        };
+    }
+}

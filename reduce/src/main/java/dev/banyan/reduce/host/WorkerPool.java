@@ -1,0 +1,180 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Threads that help the caller with a task. They are daemons, start when they are first needed, and are
+ * parked while there is nothing to do. The pool helps with one task at a time; a caller that finds it
+ * busy does its task alone, so callers never wait for each other.
+ *
+ * <p>Safe for use from any thread.
+ */
+final class WorkerPool implements AutoCloseable {
+    /** Something that several threads do together. */
+    interface Task {
+        /**
+         * Takes part until no work is left.
+         *
+         * @param participant 0 for the caller, 1..helpers for the workers
+         */
+        void work(int participant);
+    }
+
+    /** How often a waiting thread looks before it parks: some microseconds. */
+    private static final int SPINS = 200;
+
+    private static final long OPEN = 1L << 32;
+
+    private final String name;
+    private final int helpers;
+    private final List<Thread> workers = new ArrayList<>();
+    private final ReentrantLock busy = new ReentrantLock();
+
+    /**
+     * Number of workers that are in the task, plus {@link #OPEN} while more may come in. What is written
+     * before it opens is seen by every worker that comes in.
+     */
+    private final AtomicLong entered = new AtomicLong();
+
+    private @Nullable Task task;
+    private volatile @Nullable Throwable failure;
+    private volatile @Nullable Thread waiting;
+    private final AtomicLong rounds = new AtomicLong();
+    private volatile boolean closed;
+
+    /**
+     * @param name how its threads are named
+     * @param helpers number of workers, at least 0
+     */
+    WorkerPool(String name, int helpers) {
+        this.name = name;
+        this.helpers = helpers;
+    }
+
+    /** Number of workers. */
+    int helpers() {
+        return helpers;
+    }
+
+    /**
+     * Does a task on the calling thread and the workers. Returns when all that took part have ended; a
+     * worker that comes late is not waited for.
+     *
+     * @param deadline value of {@link System#nanoTime()} after which it gives up
+     * @throws CollectiveTimeoutException if a worker did not end in time; the pool is then closed
+     */
+    void run(Task work, long deadline) {
+        if (helpers == 0 || closed || !busy.tryLock()) {
+            work.work(0);
+            return;
+        }
+        try {
+            startWorkers();
+            task = work;
+            failure = null;
+            entered.set(OPEN);
+            rounds.incrementAndGet();
+            for (int w = 0; w < workers.size(); w++) {
+                LockSupport.unpark(workers.get(w));
+            }
+            try {
+                work.work(0);
+            } finally {
+                awaitWorkers(deadline);
+            }
+            Throwable thrown = failure;
+            if (thrown != null) {
+                throw new IllegalStateException("a worker of " + name + " failed: " + thrown, thrown);
+            }
+        } finally {
+            busy.unlock();
+        }
+    }
+
+    private void startWorkers() {
+        for (int w = workers.size(); w < helpers; w++) {
+            int participant = w + 1;
+            Thread thread = new Thread(() -> serve(participant), name + "-" + participant);
+            thread.setDaemon(true);
+            workers.add(thread);
+            thread.start();
+        }
+    }
+
+    private void awaitWorkers(long deadline) {
+        waiting = Thread.currentThread();
+        long left = entered.addAndGet(-OPEN);
+        boolean interrupted = false;
+        for (int spins = 0; left != 0; left = entered.get()) {
+            if (spins++ < SPINS) {
+                Thread.onSpinWait();
+            } else if (deadline - System.nanoTime() <= 0) {
+                close();
+                throw new CollectiveTimeoutException(left + " of the worker threads of " + name
+                        + " did not end in time; close the communicator and make a new one");
+            } else {
+                LockSupport.parkNanos(this, deadline - System.nanoTime());
+                interrupted |= Thread.interrupted();
+            }
+        }
+        waiting = null;
+        task = null;
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void serve(int participant) {
+        long served = 0;
+        while (!closed) {
+            long current = rounds.get();
+            if (current == served) {
+                LockSupport.park(this);
+                continue;
+            }
+            served = current;
+            if (enter()) {
+                try {
+                    Task work = task;
+                    if (work != null) {
+                        work.work(participant);
+                    }
+                } catch (Throwable e) {
+                    failure = e;
+                } finally {
+                    leave();
+                }
+            }
+        }
+    }
+
+    private boolean enter() {
+        for (long seen = entered.get(); seen >= OPEN; seen = entered.get()) {
+            if (entered.compareAndSet(seen, seen + 1)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void leave() {
+        if (entered.decrementAndGet() == 0) {
+            LockSupport.unpark(waiting);
+        }
+    }
+
+    /** Ends the workers; one that is in a task ends after it. */
+    @Override
+    public void close() {
+        closed = true;
+        for (Thread worker : List.copyOf(workers)) {
+            LockSupport.unpark(worker);
+        }
+    }
+}

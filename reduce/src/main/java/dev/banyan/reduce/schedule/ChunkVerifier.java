@@ -1,0 +1,160 @@
+package dev.banyan.reduce.schedule;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Follows the steps of one chunk symbolically; used once. All steps that touch a cell with one writing must
+ * be ordered by the dependencies, so that one order of execution speaks for all.
+ */
+final class ChunkVerifier {
+    private final int index;
+    private final Chunk chunk;
+    private final Schedule schedule;
+    private final Memory memory;
+    private final Terms terms;
+    private final Violations violations;
+    private final Map<Place, Cell> cells = new HashMap<>();
+    /** Steps that are done for certain when a step starts. */
+    private final BitSet[] before;
+    private int depth;
+
+    ChunkVerifier(int index, Schedule schedule, Memory memory, Terms terms, Violations violations) {
+        this.index = index;
+        this.schedule = schedule;
+        this.memory = memory;
+        this.terms = terms;
+        this.violations = violations;
+        chunk = schedule.chunks().get(index);
+        before = new BitSet[chunk.steps().size()];
+    }
+
+    /** Checks the chunk; stops at a step that makes no sense. */
+    void run() {
+        if (chunk.bytes() % schedule.elementBytes() != 0) {
+            violations.add(index, Violation.NONE, "its length of " + chunk.bytes()
+                    + " bytes is not a multiple of the element size of " + schedule.elementBytes());
+            return;
+        }
+        int[] depths = new int[before.length];
+        for (int i = 0; i < before.length; i++) {
+            Step step = chunk.steps().get(i);
+            before[i] = new BitSet(i);
+            for (int earlier : step.after()) {
+                before[i].or(before[earlier]);
+                before[i].set(earlier);
+                depths[i] = Math.max(depths[i], depths[earlier]);
+            }
+            depth = Math.max(depth, ++depths[i]);
+            if (!follow(i, step)) {
+                return;
+            }
+        }
+    }
+
+    /** All byte ranges that its steps touch. */
+    Collection<Cell> cells() {
+        return cells.values();
+    }
+
+    /** Number of steps in the longest chain of dependencies. */
+    int depth() {
+        return depth;
+    }
+
+    private boolean follow(int i, Step step) {
+        if (!isLegal(i, step)) {
+            return false;
+        }
+        Cell target = cell(step.target());
+        List<Cell> sources = step.sources().stream().map(this::cell).toList();
+        for (Cell source : sources) {
+            if (source.term == Cell.NONE) {
+                return complain(i, "it reads " + print(source) + ", which nothing has written");
+            }
+            if (source.isWritten() && !before[i].get(source.writer)) {
+                return complain(i, "it reads " + print(source) + " but does not wait for step " + source.writer
+                        + ", which writes that");
+            }
+        }
+        if (sources.lastIndexOf(target) > 0) {
+            return complain(i, "its target is also a source other than the first");
+        }
+        if (target.isWritten() && !before[i].get(target.writer)) {
+            return complain(i, "it overwrites " + print(target) + " but does not wait for step " + target.writer
+                    + ", which writes that too");
+        }
+        for (int reader : target.readers) {
+            if (!before[i].get(reader)) {
+                return complain(i, "it overwrites " + print(target) + " but does not wait for step " + reader
+                        + ", which reads that");
+            }
+        }
+        if (step.reduces() && !canSum(i, sources)) {
+            return false;
+        }
+        sources.forEach(source -> source.readers.add(i));
+        target.term = step.reduces()
+                ? terms.sum(sources.stream().map(source -> source.term).toList())
+                : sources.getFirst().term;
+        target.input = sources.getFirst().input;
+        target.writer = i;
+        target.readers.clear();
+        return true;
+    }
+
+    private boolean isLegal(int i, Step step) {
+        List<Location> all = new ArrayList<>(step.sources());
+        all.add(step.target());
+        for (Location location : all) {
+            if (!memory.contains(location, chunk.bytes())) {
+                return complain(i, SchedulePrinter.print(location, chunk.bytes()) + " is outside of what rank "
+                        + location.rank() + " has there");
+            }
+            if (location.offset() % schedule.elementBytes() != 0) {
+                return complain(i, SchedulePrinter.print(location, chunk.bytes())
+                        + " does not start at a multiple of the element size of " + schedule.elementBytes() + " bytes");
+            }
+        }
+        boolean mayWrite = step.target().space() == Space.SCRATCH
+                || memory.offsetIn(Space.OUTPUT, memory.place(step.target()), chunk.bytes()) >= 0;
+        if (!mayWrite) {
+            return complain(i, "it writes to an input, " + SchedulePrinter.print(step.target(), chunk.bytes()));
+        }
+        if (step.reduces() && !schedule.collective().reduces()) {
+            return complain(i, "it reduces, but " + schedule.collective().label() + " has no operation");
+        }
+        return true;
+    }
+
+    private boolean canSum(int i, List<Cell> sources) {
+        for (Cell source : sources) {
+            if (source.input != sources.getFirst().input) {
+                return complain(i, "it combines different elements: " + print(sources.getFirst())
+                        + " holds those from input byte " + sources.getFirst().input + ", " + print(source)
+                        + " those from " + source.input);
+            }
+        }
+        int repeated = terms.repeatedRank(sources.stream().map(source -> source.term).toList());
+        return repeated < 0 || complain(i, "rank " + repeated + " contributes more than once");
+    }
+
+    private boolean complain(int i, String message) {
+        violations.add(index, i, message + "; the step is " + SchedulePrinter.print(chunk.steps().get(i), chunk.bytes()));
+        return false;
+    }
+
+    private String print(Cell cell) {
+        return SchedulePrinter.print(cell.location, chunk.bytes());
+    }
+
+    private Cell cell(Location location) {
+        return cells.computeIfAbsent(
+                memory.place(location),
+                place -> new Cell(place, location, memory.offsetIn(Space.INPUT, place, chunk.bytes())));
+    }
+}

@@ -1,0 +1,233 @@
+package dev.banyan.reduce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every collective, type, operation and placement against a 64-bit (or exact integer) reference. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class CollectivesTest {
+    private static final int GUARD = 64;
+    private static final byte GUARD_BYTE = 0x5a;
+    private static final MemorySegment UNTOUCHED =
+            MemorySegment.ofArray(new byte[4 * GUARD]).fill(GUARD_BYTE);
+    private static final List<AlgorithmChoice> CHOICES = List.of(
+            AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.RING, AlgorithmChoice.STAR);
+
+    private final SplittableRandom random = new SplittableRandom(20);
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 5, 8})
+    void everyKindOfCallIsRight(int ranks) {
+        List<Communicator> communicators = communicators(ranks);
+        int turn = 0;
+        for (Collective collective : Collective.values()) {
+            for (DataType type : DataType.values()) {
+                for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
+                    for (boolean inPlace : new boolean[] {true, false}) {
+                        for (long count : new long[] {0, 1, 7, 8, 9, 1000, 4097}) {
+                            int choice = turn++ % CHOICES.size();
+                            new Case(communicators.get(choice), CHOICES.get(choice), collective, type, op, inPlace, count, turn % 3 == 0)
+                                    .check();
+                        }
+                    }
+                }
+            }
+        }
+        communicators.forEach(Communicator::close);
+    }
+
+    @Test
+    void longArraysAreRight() {
+        List<Communicator> communicators = communicators(3);
+        ReduceOp[] ops = ReduceOp.values();
+        int turn = 0;
+        for (Collective collective : Collective.values()) {
+            for (DataType type : List.of(DataType.F32, DataType.BF16, DataType.U8, DataType.I64)) {
+                int choice = turn % CHOICES.size();
+                ReduceOp op = collective.reduces() ? ops[turn % ops.length] : ReduceOp.SUM;
+                new Case(communicators.get(choice), CHOICES.get(choice), collective, type, op, turn % 2 == 0, 1_000_003, false)
+                        .check();
+                turn++;
+            }
+        }
+        communicators.forEach(Communicator::close);
+    }
+
+    /** One for each of the choices. */
+    private static List<Communicator> communicators(int ranks) {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, ranks).toArray());
+        return CHOICES.stream()
+                .map(choice -> Communicator.create(
+                        machine, Config.builder().algorithm(choice).threads(2).build()))
+                .toList();
+    }
+
+    /** One call and all that must hold of it. */
+    private final class Case {
+        private final Communicator communicator;
+        private final String name;
+        private final Collective collective;
+        private final DataType type;
+        private final ReduceOp op;
+        private final boolean inPlace;
+        private final long count;
+        private final boolean async;
+        private final int ranks;
+        private final int root;
+        private final List<MemorySegment> guards = new ArrayList<>();
+
+        Case(
+                Communicator communicator,
+                AlgorithmChoice choice,
+                Collective collective,
+                DataType type,
+                ReduceOp op,
+                boolean inPlace,
+                long count,
+                boolean async) {
+            this.communicator = communicator;
+            this.collective = collective;
+            this.type = type;
+            this.op = op;
+            this.inPlace = inPlace;
+            this.count = count;
+            this.async = async;
+            ranks = communicator.size();
+            root = collective.hasRoot() ? random.nextInt(ranks) : -1;
+            name = choice + " " + collective + " " + type + " " + op + " inPlace=" + inPlace + " n=" + ranks + " count="
+                    + count + " root=" + root;
+        }
+
+        void check() {
+            try (Arena arena = Arena.ofShared()) {
+                long inputElements = collective.inputElements(count, ranks);
+                long outputElements = collective.outputElements(count, ranks);
+                long elements = inPlace ? Math.max(inputElements, outputElements) : inputElements;
+                List<MemorySegment> inputs = new ArrayList<>();
+                List<MemorySegment> copies = new ArrayList<>();
+                for (int r = 0; r < ranks; r++) {
+                    MemorySegment input = guarded(arena, elements, r);
+                    Elements.fill(input, 0, elements, type, random);
+                    inputs.add(input);
+                    copies.add(arena.allocate(Math.max(1, input.byteSize())).copyFrom(input));
+                }
+                List<MemorySegment> outputs = inputs;
+                if (!inPlace) {
+                    outputs = new ArrayList<>();
+                    for (int r = 0; r < ranks; r++) {
+                        outputs.add(guarded(arena, outputElements, 3 * r));
+                    }
+                }
+                CollectiveCall call = call(inputs, outputs);
+                if (async) {
+                    communicator.runAsync(call).join();
+                } else {
+                    communicator.run(call);
+                }
+                checkGuards();
+                for (int r = 0; r < ranks; r++) {
+                    if (!inPlace) {
+                        assertThat(copies.get(r).asSlice(0, inputs.get(r).byteSize()).mismatch(inputs.get(r)))
+                                .as("input of rank %d of %s", r, name)
+                                .isEqualTo(-1);
+                    }
+                    if (collective != Collective.REDUCE || r == root) {
+                        checkResult(r, copies, outputs.get(r));
+                    }
+                }
+            }
+        }
+
+        private CollectiveCall call(List<MemorySegment> inputs, List<MemorySegment> outputs) {
+            if (inPlace) {
+                return CollectiveCall.inPlace(collective, root, count, type, op, inputs);
+            }
+            return CollectiveCall.outOfPlace(
+                    collective,
+                    root,
+                    count,
+                    type,
+                    op,
+                    collective == Collective.BROADCAST ? List.of(inputs.get(root)) : inputs,
+                    collective == Collective.REDUCE ? List.of(outputs.get(root)) : outputs);
+        }
+
+        private void checkResult(int rank, List<MemorySegment> inputs, MemorySegment output) {
+            long width = type.bytes();
+            switch (collective) {
+                case ALL_REDUCE, REDUCE -> checkReduction(rank, inputs, 0, output, 0);
+                case REDUCE_SCATTER ->
+                    checkReduction(rank, inputs, rank * count * width, output, inPlace ? rank * count * width : 0);
+                case BROADCAST -> checkCopy(rank, inputs.get(root), 0, output, 0);
+                case ALL_GATHER -> {
+                    for (int r = 0; r < ranks; r++) {
+                        checkCopy(rank, inputs.get(r), inPlace ? r * count * width : 0, output, r * count * width);
+                    }
+                }
+            }
+        }
+
+        private void checkCopy(int rank, MemorySegment input, long from, MemorySegment output, long at) {
+            long bytes = count * type.bytes();
+            assertThat(MemorySegment.mismatch(input, from, from + bytes, output, at, at + bytes))
+                    .as("output of rank %d of %s", rank, name)
+                    .isEqualTo(-1);
+        }
+
+        private void checkReduction(int rank, List<MemorySegment> inputs, long from, MemorySegment output, long at) {
+            double[] reals = new double[ranks];
+            long[] integers = new long[ranks];
+            for (long i = 0; i < count; i++) {
+                long shift = i * type.bytes();
+                boolean right;
+                if (type.isFloating()) {
+                    for (int r = 0; r < ranks; r++) {
+                        reals[r] = Elements.real(inputs.get(r), from + shift, type);
+                    }
+                    right = Elements.isReduction(output, at + shift, type, op, reals);
+                } else {
+                    for (int r = 0; r < ranks; r++) {
+                        integers[r] = Elements.integer(inputs.get(r), from + shift, type);
+                    }
+                    right = Elements.integer(output, at + shift, type) == Elements.reduce(type, op, integers);
+                }
+                if (!right) {
+                    throw new AssertionError("element " + i + " of rank " + rank + " of " + name);
+                }
+            }
+        }
+
+        private MemorySegment guarded(Arena arena, long elements, int shift) {
+            long bytes = elements * type.bytes();
+            MemorySegment whole = arena.allocate(bytes + 2 * GUARD + shift, 64).fill(GUARD_BYTE);
+            MemorySegment buffer = whole.asSlice(GUARD + shift, bytes);
+            guards.add(whole.asSlice(0, GUARD + shift));
+            guards.add(whole.asSlice(GUARD + shift + bytes));
+            return buffer;
+        }
+
+        private void checkGuards() {
+            for (MemorySegment guard : guards) {
+                if (guard.mismatch(UNTOUCHED.asSlice(0, guard.byteSize())) != -1) {
+                    throw new AssertionError("what lies beside a buffer of " + name + " was written");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,343 @@
+package dev.banyan.reduce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class CommunicatorTest {
+    private static final Machine FOUR = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+    private static final Config CONFIG = Config.builder().threads(2).build();
+
+    private final Communicator communicator = Communicator.create(FOUR, CONFIG);
+
+    @AfterEach
+    void close() {
+        communicator.close();
+    }
+
+    private static List<MemorySegment> floats(Communicator communicator, long count, float value) {
+        return IntStream.range(0, communicator.size())
+                .mapToObj(rank -> {
+                    MemorySegment buffer = communicator.allocate(rank, 4 * count);
+                    for (long i = 0; i < count; i++) {
+                        buffer.setAtIndex(ValueLayout.JAVA_FLOAT, i, value);
+                    }
+                    return buffer;
+                })
+                .toList();
+    }
+
+    @Test
+    void refusesWrongBuffersWithOneClearSentence() {
+        List<MemorySegment> good = floats(communicator, 8, 1);
+        assertThatThrownBy(() -> communicator.allReduce(good.subList(0, 3), 8, DataType.F32, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("all_reduce got 3 buffers, but needs 4, one for each rank of the communicator");
+        refused(2, communicator.allocate(2, 31), "the buffer of rank 2 has 31 bytes, but 32 are needed");
+        refused(1, MemorySegment.ofArray(new float[8]), "rank 1 is on the Java heap; take one from Communicator.allocate");
+        refused(3, good.get(3).asReadOnly(), "rank 3 is read-only");
+        refused(1, good.get(0), "overlaps");
+        try (Arena confined = Arena.ofConfined()) {
+            refused(0, confined.allocate(32), "rank 0 belongs to one thread only");
+        }
+        Arena closed = Arena.ofShared();
+        MemorySegment gone = closed.allocate(32);
+        closed.close();
+        refused(0, gone, "rank 0 is closed");
+        assertThatThrownBy(() -> communicator.reduce(good, 8, DataType.F32, ReduceOp.SUM, 4))
+                .hasMessage("root 4 for reduce over 4 ranks; roots are 0..3");
+        assertThatThrownBy(() -> communicator.allReduce(good, -1, DataType.F32, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("-1 elements");
+        assertThat(good).allSatisfy(buffer ->
+                assertThat(buffer.toArray(ValueLayout.JAVA_FLOAT)).containsOnly(1f));
+    }
+
+    private void refused(int rank, MemorySegment bad, String message) {
+        List<MemorySegment> buffers = new ArrayList<>(floats(communicator, 8, 1));
+        MemorySegment first = buffers.getFirst();
+        buffers.set(rank, bad.address() == 0 || !message.equals("overlaps") ? bad : first);
+        assertThatThrownBy(() -> communicator.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(message);
+        assertThatThrownBy(() -> communicator.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void refusesOutputsThatOverlapOtherBuffers() {
+        MemorySegment all = communicator.allocate(0, 9 * 32);
+        List<MemorySegment> inputs = IntStream.range(0, 4).mapToObj(r -> all.asSlice(32L * r, 32)).toList();
+        List<MemorySegment> outputs = IntStream.range(4, 8).mapToObj(r -> all.asSlice(32L * r - 4, 32)).toList();
+        assertThatThrownBy(() -> communicator.allReduce(inputs, outputs, 8, DataType.F32, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("overlaps another one; give outputs memory of their own, or call the in-place form");
+        assertThatThrownBy(() -> communicator.allReduce(inputs, inputs, 8, DataType.F32, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("in-place form");
+        // The same input several times is fine.
+        communicator.allReduce(
+                List.of(all.asSlice(0, 32), all.asSlice(0, 32), all.asSlice(0, 32), all.asSlice(0, 32)),
+                IntStream.range(4, 8).mapToObj(r -> all.asSlice(32L * r, 32)).toList(),
+                8,
+                DataType.F32,
+                ReduceOp.SUM);
+    }
+
+    @Test
+    void callsRunInTheOrderOfSubmission() {
+        List<MemorySegment> buffers = floats(communicator, 1000, 1);
+        List<CompletableFuture<Void>> futures = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            futures.add(communicator.allReduceAsync(buffers, 1000, DataType.F32, ReduceOp.SUM));
+            futures.add(communicator.allReduceAsync(buffers, 1000, DataType.F32, ReduceOp.AVG));
+        }
+        communicator.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM);
+        assertThat(futures).allMatch(CompletableFuture::isDone);
+        float expected = (float) Math.pow(4, 21);
+        assertThat(buffers).allSatisfy(buffer ->
+                assertThat(buffer.toArray(ValueLayout.JAVA_FLOAT)).containsOnly(expected));
+    }
+
+    @Test
+    void futuresMayCallTheCommunicatorAgain() throws Exception {
+        List<MemorySegment> buffers = floats(communicator, 100, 1);
+        CompletableFuture<Void> last = communicator
+                .allReduceAsync(buffers, 100, DataType.F32, ReduceOp.SUM)
+                .thenRun(() -> communicator.allReduce(buffers, 100, DataType.F32, ReduceOp.SUM))
+                .thenCompose(done -> communicator.allReduceAsync(buffers, 100, DataType.F32, ReduceOp.SUM));
+        last.get(30, TimeUnit.SECONDS);
+        assertThat(buffers.getLast().getAtIndex(ValueLayout.JAVA_FLOAT, 99)).isEqualTo(64f);
+    }
+
+    @Test
+    void severalCommunicatorsOnSeveralThreadsDoNotDisturbEachOther() throws Exception {
+        try (HostBackend shared = new HostBackend(4, 2, Duration.ofSeconds(30))) {
+            List<Communicator> communicators = List.of(
+                    communicator,
+                    Communicator.create(FOUR, CONFIG),
+                    Communicator.create(FOUR, CONFIG, shared),
+                    Communicator.create(FOUR, CONFIG, shared));
+            List<Thread> threads = new ArrayList<>();
+            AtomicInteger right = new AtomicInteger();
+            for (Communicator each : communicators) {
+                for (int t = 0; t < 2; t++) {
+                    threads.add(new Thread(() -> {
+                        long count = 100_000;
+                        List<MemorySegment> buffers = floats(each, count, 1);
+                        List<CompletableFuture<Void>> futures = new ArrayList<>();
+                        for (int i = 0; i < 8; i++) {
+                            futures.add(each.allReduceAsync(buffers, count, DataType.F32, ReduceOp.SUM));
+                            each.allReduce(buffers, count, DataType.F32, ReduceOp.AVG);
+                        }
+                        futures.forEach(CompletableFuture::join);
+                        if (buffers.stream().allMatch(b -> allEqual(b.toArray(ValueLayout.JAVA_FLOAT), 65536f))) {
+                            right.incrementAndGet();
+                        }
+                    }));
+                }
+            }
+            threads.forEach(Thread::start);
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            communicators.forEach(Communicator::close);
+            assertThat(right).hasValue(threads.size());
+        }
+    }
+
+    private static boolean allEqual(float[] values, float expected) {
+        for (float value : values) {
+            if (value != expected) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Test
+    void aClosedCommunicatorSaysSo() {
+        List<MemorySegment> buffers;
+        try (Arena arena = Arena.ofShared()) {
+            buffers = IntStream.range(0, 4).mapToObj(r -> arena.allocate(32)).toList();
+            communicator.close();
+            communicator.close();
+            assertThatThrownBy(() -> communicator.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("closed");
+            assertThatThrownBy(() -> communicator.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void closingWaitsForWhatWasSubmitted() {
+        List<CompletableFuture<Void>> futures = new ArrayList<>();
+        try (Arena arena = Arena.ofShared()) {
+            List<MemorySegment> buffers =
+                    IntStream.range(0, 4).mapToObj(r -> arena.allocate(4_000_000)).toList();
+            for (int i = 0; i < 10; i++) {
+                futures.add(communicator.allReduceAsync(buffers, 1_000_000, DataType.F32, ReduceOp.SUM));
+            }
+            communicator.close();
+        }
+        assertThat(futures).allMatch(future -> future.isDone() && !future.isCompletedExceptionally());
+    }
+
+    @Test
+    void aMachineWithoutDevicesIsRefused() {
+        Machine none = new Machine("empty", List.of(), List.of(), List.of(), List.of(), List.of());
+        assertThatThrownBy(() -> Communicator.create(none, CONFIG))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no devices");
+    }
+
+    @Test
+    void aFailureOfTheBackendReachesTheCallerAndTheNextCallWorks() {
+        AtomicInteger runs = new AtomicInteger();
+        Backend failing = new FakeBackend(() -> {
+            if (runs.incrementAndGet() <= 2) {
+                throw new IllegalStateException("lost device 2");
+            }
+        });
+        try (Communicator broken = Communicator.create(FOUR, CONFIG, failing)) {
+            List<MemorySegment> buffers = floats(broken, 8, 1);
+            assertThatThrownBy(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
+                    .hasMessage("lost device 2");
+            assertThatThrownBy(() -> broken.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM).get())
+                    .isInstanceOf(ExecutionException.class)
+                    .hasRootCauseMessage("lost device 2");
+            assertThatCode(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM)).doesNotThrowAnyException();
+        }
+    }
+
+    @Test
+    void aStuckBackendFailsAllThatWait() throws Exception {
+        CountDownLatch release = new CountDownLatch(1);
+        Backend stuck = new FakeBackend(() -> {
+            try {
+                release.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        Config hasty = Config.builder().threads(1).timeout(Duration.ofMillis(10)).build();
+        Communicator broken = Communicator.create(FOUR, hasty, stuck);
+        try {
+            List<MemorySegment> buffers = floats(broken, 8, 1);
+            List<CompletableFuture<Void>> futures = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                futures.add(broken.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM));
+            }
+            for (CompletableFuture<Void> future : futures) {
+                assertThatThrownBy(() -> future.get(30, TimeUnit.SECONDS))
+                        .isInstanceOf(ExecutionException.class)
+                        .hasCauseInstanceOf(CollectiveTimeoutException.class);
+            }
+            assertThatThrownBy(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("broken");
+            assertThatThrownBy(broken::close).isInstanceOf(CollectiveTimeoutException.class);
+        } finally {
+            release.countDown();
+        }
+    }
+
+    @Test
+    void plansAreMadeOnce() {
+        FakeBackend counting = new FakeBackend(() -> {});
+        try (Communicator each = Communicator.create(FOUR, CONFIG, counting)) {
+            List<MemorySegment> buffers = floats(each, 32, 1);
+            for (int i = 0; i < 5; i++) {
+                each.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM);
+                each.allGather(buffers, 8, DataType.F32);
+                each.broadcast(buffers, 8, DataType.F32, i % 2);
+            }
+            assertThat(counting.prepared).hasValue(4);
+        }
+    }
+
+    @Test
+    void thePlansThatWereUsedLeastRecentlyAreClosed() {
+        PlanCache cache = new PlanCache(2);
+        List<Long> closed = new ArrayList<>();
+        for (long count : new long[] {1, 2, 1, 3, 1, 2}) {
+            PlanKey key = PlanKey.of(
+                    CollectiveCall.inPlace(
+                            dev.banyan.reduce.type.Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()),
+                    AlgorithmChoice.RING);
+            cache.get(key, made -> new FakeExecutable(() -> {}, () -> closed.add(made.count())));
+        }
+        assertThat(closed).containsExactly(2L, 3L);
+        assertThat(cache.size()).isEqualTo(2);
+        cache.close();
+        assertThat(closed).containsExactlyInAnyOrder(2L, 3L, 1L, 2L);
+    }
+
+    private record FakeExecutable(Runnable onRun, Runnable onClose) implements Executable {
+        @Override
+        public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
+            onRun.run();
+        }
+
+        @Override
+        public void close() {
+            onClose.run();
+        }
+    }
+
+    /** A backend whose schedules do something else. */
+    private static final class FakeBackend implements Backend {
+        final AtomicInteger prepared = new AtomicInteger();
+        private final Runnable onRun;
+
+        FakeBackend(Runnable onRun) {
+            this.onRun = onRun;
+        }
+
+        @Override
+        public String name() {
+            return "fake";
+        }
+
+        @Override
+        public MemorySegment allocate(int rank, long bytes) {
+            return Arena.ofAuto().allocate(bytes);
+        }
+
+        @Override
+        public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
+            prepared.incrementAndGet();
+            return new FakeExecutable(onRun, () -> {});
+        }
+
+        @Override
+        public void close() {}
+    }
+}

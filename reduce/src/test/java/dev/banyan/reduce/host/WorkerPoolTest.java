@@ -1,0 +1,131 @@
+package dev.banyan.reduce.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class WorkerPoolTest {
+    private static long in(long seconds) {
+        return System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    }
+
+    @Test
+    void everyWorkerTakesPart() {
+        try (WorkerPool pool = new WorkerPool("test", 3)) {
+            for (int round = 0; round < 100; round++) {
+                Set<Integer> seen = ConcurrentHashMap.newKeySet();
+                CyclicBarrier all = new CyclicBarrier(4);
+                pool.run(participant -> {
+                    seen.add(participant);
+                    await(all);
+                }, in(30));
+                assertThat(seen).containsExactlyInAnyOrder(0, 1, 2, 3);
+            }
+        }
+    }
+
+    @Test
+    void noWorkerIsInATaskThatHasEnded() {
+        try (WorkerPool pool = new WorkerPool("test", 3)) {
+            for (int round = 0; round < 20_000; round++) {
+                AtomicInteger inside = new AtomicInteger();
+                boolean[] ended = new boolean[1];
+                pool.run(participant -> {
+                    inside.incrementAndGet();
+                    assertThat(ended[0]).isFalse();
+                    inside.decrementAndGet();
+                }, in(30));
+                ended[0] = true;
+                assertThat(inside).hasValue(0);
+            }
+        }
+    }
+
+    @Test
+    void aWorkersExceptionSurfacesAtTheCaller() {
+        try (WorkerPool pool = new WorkerPool("test", 1)) {
+            CountDownLatch thrown = new CountDownLatch(1);
+            assertThatThrownBy(() -> pool.run(participant -> {
+                        if (participant == 1) {
+                            thrown.countDown();
+                            throw new IllegalArgumentException("bad block");
+                        }
+                        await(thrown);
+                    }, in(30)))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("bad block")
+                    .hasCauseInstanceOf(IllegalArgumentException.class);
+            AtomicInteger ran = new AtomicInteger();
+            pool.run(participant -> ran.incrementAndGet(), in(30));
+            assertThat(ran.get()).isPositive();
+        }
+    }
+
+    @Test
+    void aStuckWorkerEndsInATimeout() {
+        CountDownLatch entered = new CountDownLatch(1);
+        CountDownLatch release = new CountDownLatch(1);
+        try (WorkerPool pool = new WorkerPool("test", 1)) {
+            assertThatThrownBy(() -> pool.run(participant -> {
+                        if (participant == 1) {
+                            entered.countDown();
+                            await(release);
+                        } else {
+                            await(entered);
+                        }
+                    }, System.nanoTime() + 1))
+                    .isInstanceOf(CollectiveTimeoutException.class)
+                    .hasMessageContaining("worker");
+            AtomicInteger alone = new AtomicInteger();
+            pool.run(participant -> alone.incrementAndGet(), in(30));
+            assertThat(alone).hasValue(1);
+        } finally {
+            release.countDown();
+        }
+    }
+
+    @Test
+    void aBusyPoolLeavesTheCallerAlone() throws Exception {
+        CountDownLatch busy = new CountDownLatch(1);
+        CountDownLatch release = new CountDownLatch(1);
+        try (WorkerPool pool = new WorkerPool("test", 1)) {
+            Thread other = new Thread(() -> pool.run(participant -> {
+                busy.countDown();
+                await(release);
+            }, in(30)));
+            other.start();
+            await(busy);
+            AtomicInteger alone = new AtomicInteger();
+            pool.run(participant -> alone.incrementAndGet(), in(30));
+            assertThat(alone).hasValue(1);
+            release.countDown();
+            other.join();
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static void await(CyclicBarrier barrier) {
+        try {
+            barrier.await();
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+package dev.banyan.topology;
+
+import dev.banyan.topology.Link.Kind;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Puts a preset together: n equal GPUs first, then hubs, from the sockets down.
+ *
+ * <p>What is not in the preset itself comes from {@link LinkSpeeds}; between sockets NCCL's figures are
+ * taken: 16 GB/s for AMD Rome, 22 for Intel Sapphire Rapids, and 10 (also MXNet's "PCI-E connection + CPU")
+ * for older Intel.
+ */
+final class PresetBuilder {
+    private static final int LANES = LinkSpeeds.PCIE_LANES;
+
+    private final String name;
+    private final Gpu gpu;
+    private final int size;
+    private final double gbsPerPcieLane;
+    private final int[] numa;
+    private final List<Hub> hubs = new ArrayList<>();
+    private final List<Link> links = new ArrayList<>();
+    private final List<Integer> sockets = new ArrayList<>();
+
+    PresetBuilder(String name, int size, Gpu gpu, int pcieGeneration) {
+        this.name = name;
+        this.gpu = gpu;
+        this.size = size;
+        gbsPerPcieLane = LinkSpeeds.pcieLaneGbs(LinkSpeeds.PCIE_GEN3_GTS * (1 << (pcieGeneration - 3)));
+        numa = new int[size];
+    }
+
+    private int addHub(Hub hub) {
+        hubs.add(hub);
+        return size + hubs.size() - 1;
+    }
+
+    /** CPU sockets, each linked to each other one. */
+    PresetBuilder sockets(int count, Cpu cpu) {
+        for (int i = 0; i < count; i++) {
+            Map<String, String> attributes = new LinkedHashMap<>();
+            attributes.put("numaid", Integer.toString(i));
+            cpu.addTo(attributes);
+            int socket = addHub(new Hub("CPU " + i, Hub.Kind.CPU_SOCKET, attributes));
+            for (int other : sockets) {
+                links.add(Link.duplex(other, socket, Kind.SOCKET, 1, cpu.gbs, LinkSpeeds.SOCKET_US));
+            }
+            sockets.add(socket);
+        }
+        return this;
+    }
+
+    /** A PCIe switch under a hub. */
+    int pcieSwitch(int parent) {
+        long switches = hubs.stream().filter(h -> h.kind() == Hub.Kind.PCIE_SWITCH).count();
+        int hub = addHub(Hub.of("PCIe switch " + switches, Hub.Kind.PCIE_SWITCH));
+        pcie(parent, hub);
+        return hub;
+    }
+
+    int socket(int index) {
+        return sockets.get(index);
+    }
+
+    private void pcie(int upper, int lower) {
+        links.add(Link.duplex(upper, lower, Kind.PCIE, LANES, LANES * gbsPerPcieLane, LinkSpeeds.PCIE_US));
+    }
+
+    /** Hangs devices {@code first..first+count-1} on a hub; {@code socket} is the socket above it. */
+    void devices(int hub, int socket, int first, int count) {
+        for (int device = first; device < first + count; device++) {
+            numa[device] = socket;
+            pcie(hub, device);
+        }
+    }
+
+    /** Equal switches of {@code perSwitch} devices each, shared out evenly to the sockets in order. */
+    PresetBuilder switchesOf(int perSwitch) {
+        int switches = size / perSwitch;
+        for (int i = 0; i < switches; i++) {
+            int socket = i * sockets.size() / switches;
+            devices(pcieSwitch(socket(socket)), socket, i * perSwitch, perSwitch);
+        }
+        return this;
+    }
+
+    /** Direct links between devices: {@code {a, b, lanes}} each. */
+    PresetBuilder direct(int[][] wires) {
+        for (int[] wire : wires) {
+            int lanes = wire[2];
+            links.add(Link.duplex(wire[0], wire[1], gpu.linkKind, lanes, lanes * gpu.gbsPerLane, LinkSpeeds.NVLINK_US));
+        }
+        return this;
+    }
+
+    /**
+     * NVSwitches that every device reaches with the same number of lanes, as one hub: the hardware spreads
+     * each transfer over all of them by address.
+     */
+    PresetBuilder nvSwitch(int lanes) {
+        double hopUs = LinkSpeeds.nvswitchUs(Integer.parseInt(gpu.architecture));
+        int hub = addHub(Hub.of("NVSwitch", Hub.Kind.NVSWITCH));
+        for (int device = 0; device < size; device++) {
+            links.add(Link.duplex(device, hub, gpu.linkKind, lanes, lanes * gpu.gbsPerLane, hopUs));
+        }
+        return this;
+    }
+
+    Preset describedAs(String description, String... aliases) {
+        List<Device> devices = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            Map<String, String> attributes = new LinkedHashMap<>();
+            attributes.put("model", gpu.model);
+            if (!gpu.architecture.isEmpty()) {
+                attributes.put(gpu.architectureKey, gpu.architecture);
+            }
+            devices.add(new Device("GPU" + i, null, numa[i], attributes));
+        }
+        return new Preset(name, List.of(aliases), description, new Machine(name, devices, hubs, links, List.of(),
+                List.of()));
+    }
+}

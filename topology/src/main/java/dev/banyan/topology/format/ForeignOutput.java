@@ -1,0 +1,69 @@
+package dev.banyan.topology.format;
+
+import dev.banyan.topology.Machine;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Output of other tools that users take for a machine description. Refused with what to run instead. */
+final class ForeignOutput implements MachineFormat {
+    private static final String INSTEAD =
+            "; run \"nvidia-smi topo -m\", or set NCCL_TOPO_DUMP_FILE=topo.xml for one run of NCCL, and read that";
+
+    private record Tool(Pattern sign, String problem) {}
+
+    private static final List<Tool> TOOLS = List.of(
+            tool(
+                    "P2P \\(Peer-to-Peer\\) GPU Bandwidth|P2P Connectivity Matrix|\\bD\\\\D\\b"
+                            + "|(Bandwidth|Latency).{0,60}Matrix \\((GB/s|us)\\)|CAN(NOT)? Access Peer Device",
+                    "is output of p2pBandwidthLatencyTest, which measures links and does not name them" + INSTEAD
+                            + "; or keep the numbers of one bandwidth matrix and read it as GB/s"),
+            tool(
+                    "^[ \\t]*Link \\d+: Remote Device|^[ \\t]*Link \\d+: [0-9.]+ GB/s|^[ \\t]*Link \\d+: <inactive>"
+                            + "|^[ \\t]*Link \\d+, [^:\\n]{1,60}: (true|false)|all links are inActive"
+                            + "|not have or support Nvlink|Nvlink queries are not supported",
+                    "is output of nvidia-smi nvlink, which lists the NVLinks of each device but not to which device"
+                            + " they lead" + INSTEAD),
+            tool(
+                    "^ERROR: Option|^Invalid combination of input arguments",
+                    "is an error message of nvidia-smi, not its output (nvidia-smi for Windows has no topo -m)"
+                            + "; run \"nvidia-smi topo -m\" on Linux, or write a plain n x n matrix"),
+            tool(
+                    "NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|command not found",
+                    "is an error message of nvidia-smi, not its output; make nvidia-smi work first"),
+            tool("\\| NVIDIA-SMI [0-9.]+", "is the summary table of nvidia-smi, which does not show links" + INSTEAD),
+            tool("^GPU \\d+: [^\\n(]{1,80}\\(UUID: ", "is output of nvidia-smi -L, which does not show links" + INSTEAD),
+            tool(
+                    "ROCm System Management|Link Type between two GPUs",
+                    "is output of rocm-smi, which is not read; set NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL,"
+                            + " and read that"),
+            tool(
+                    "\\bNCCL (INFO|WARN|TRACE)\\b",
+                    "is a log of NCCL; set NCCL_TOPO_DUMP_FILE=topo.xml for the same run, and read that"));
+
+    private static Tool tool(String sign, String problem) {
+        return new Tool(Pattern.compile(sign, Pattern.MULTILINE), problem);
+    }
+
+    @Override
+    public String name() {
+        return "foreign";
+    }
+
+    @Override
+    public boolean recognizes(String text) {
+        return TOOLS.stream().anyMatch(tool -> tool.sign().matcher(text).find());
+    }
+
+    @Override
+    public Machine read(String source, String text) {
+        for (Tool tool : TOOLS) {
+            Matcher matcher = tool.sign().matcher(text);
+            if (matcher.find()) {
+                int line = (int) text.substring(0, matcher.end()).lines().count();
+                throw new MachineFormatException(source, line, 0, tool.problem());
+            }
+        }
+        throw new IllegalArgumentException("text of " + source + " was not recognized");
+    }
+}

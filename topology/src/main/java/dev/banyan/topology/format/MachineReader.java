@@ -1,0 +1,141 @@
+package dev.banyan.topology.format;
+
+import dev.banyan.topology.Machine;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Reads machine descriptions. The format is found from the content: {@code nvidia-smi topo -m} text, an
+ * NCCL topology XML, a plain n x n matrix, or Banyan's own JSON.
+ *
+ * <p>Immutable and safe for use from any thread.
+ */
+public final class MachineReader {
+    /** Largest file that is read, in bytes. */
+    public static final int MAX_BYTES = 16 << 20;
+
+    private static final int QUOTED_CHARS = 60;
+    private static final String KNOWN = "Banyan reads output of \"nvidia-smi topo -m\", NCCL topology XML, a plain n x n"
+            + " matrix, and its own JSON";
+
+    private final List<MachineFormat> formats;
+
+    /** A reader that takes the entries of a plain matrix as classic link classes. */
+    public MachineReader() {
+        this(MatrixUnit.CLASSES);
+    }
+
+    /**
+     * @param unit what the entries of a plain matrix are; other formats carry their units themselves
+     */
+    public MachineReader(MatrixUnit unit) {
+        // Text of another tool may hold lines that look like a matrix, so it is looked for before the matrix.
+        formats = List.of(new BanyanJsonFormat(), new NcclXmlFormat(), new TopoTextFormat(), new ForeignOutput(),
+                new MatrixFormat(Objects.requireNonNull(unit)));
+    }
+
+    /**
+     * Reads a file: UTF-8, or UTF-16 with a byte order mark as Windows redirection writes it.
+     *
+     * @throws MachineFormatException if the file cannot be read, is larger than {@link #MAX_BYTES}, is not
+     *     text, or is not a machine description; the message says which and what to do
+     */
+    public Machine read(Path file) {
+        String source = file.toString();
+        if (Files.isDirectory(file)) {
+            throw new MachineFormatException(source, 0, 0, "is a folder; name a file in it");
+        }
+        byte[] bytes;
+        try (InputStream in = Files.newInputStream(file)) {
+            bytes = in.readNBytes(MAX_BYTES + 1);
+        } catch (NoSuchFileException e) {
+            throw new MachineFormatException(source, 0, 0, "there is no such file");
+        } catch (AccessDeniedException e) {
+            throw new MachineFormatException(source, 0, 0, "may not be read; check its permissions");
+        } catch (IOException e) {
+            throw new MachineFormatException(source, 0, 0, "cannot be read: " + e.getMessage());
+        }
+        if (bytes.length > MAX_BYTES) {
+            throw new MachineFormatException(
+                    source, 0, 0, "is larger than " + (MAX_BYTES >> 20) + " MiB, too large for a machine description");
+        }
+        return parse(source, decode(bytes));
+    }
+
+    /**
+     * Reads a description that is in memory.
+     *
+     * @param source what to call it in messages, e.g. a file's path; its last segment names the machine
+     *     where the description has no name of its own
+     * @param text the whole description
+     * @throws MachineFormatException if it is not a machine description; the message says where and why
+     */
+    public Machine parse(String source, String text) {
+        String content = text.startsWith("\uFEFF") ? text.substring(1) : text;
+        if (content.isBlank()) {
+            throw new MachineFormatException(source, 0, 0, "is empty; " + KNOWN);
+        }
+        int nul = content.indexOf('\0');
+        if (nul >= 0) {
+            throw new MachineFormatException(
+                    source, 0, 0, "is not text (it holds NUL bytes); save it as UTF-8, or name another file");
+        }
+        for (MachineFormat format : formats) {
+            if (format.recognizes(content)) {
+                return format.read(source, content);
+            }
+        }
+        List<String> lines = content.lines().toList();
+        int first = 0;
+        while (lines.get(first).isBlank()) {
+            first++;
+        }
+        String begin = lines.get(first).strip();
+        if (begin.length() > QUOTED_CHARS) {
+            begin = begin.substring(0, QUOTED_CHARS) + "...";
+        }
+        throw new MachineFormatException(
+                source, first + 1, 0, "is no machine description: it begins with \"" + begin + "\"; " + KNOWN);
+    }
+
+    private static String decode(byte[] bytes) {
+        Charset charset = StandardCharsets.UTF_8;
+        int skip = 0;
+        if (startsWith(bytes, 0xEF, 0xBB, 0xBF)) {
+            skip = 3;
+        } else if (startsWith(bytes, 0xFF, 0xFE)) {
+            charset = StandardCharsets.UTF_16LE;
+            skip = 2;
+        } else if (startsWith(bytes, 0xFE, 0xFF)) {
+            charset = StandardCharsets.UTF_16BE;
+            skip = 2;
+        }
+        return charset.decode(ByteBuffer.wrap(bytes, skip, bytes.length - skip)).toString();
+    }
+
+    private static boolean startsWith(byte[] bytes, int... prefix) {
+        if (bytes.length < prefix.length) {
+            return false;
+        }
+        for (int i = 0; i < prefix.length; i++) {
+            if ((bytes[i] & 0xFF) != prefix[i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** What to call a machine whose description does not name it: the last segment of the source. */
+    static String machineName(String source) {
+        return source.substring(Math.max(source.lastIndexOf('/'), source.lastIndexOf('\\')) + 1);
+    }
+}

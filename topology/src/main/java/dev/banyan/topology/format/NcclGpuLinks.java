@@ -1,0 +1,288 @@
+package dev.banyan.topology.format;
+
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkSpeeds;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * Resolves the {@code nvlink}, {@code xgmi} and {@code c2c} elements of the GPUs of one file: direct links between
+ * devices, links to NVSwitches (one hub per bus id) and to CPUs. Used once.
+ */
+final class NcclGpuLinks {
+    /** More than any device has; a bound for files that were damaged or made up. */
+    private static final int MAX_COUNT = 1024;
+
+    private static final Predicate<String> NO_IDENTITY = Pattern.compile("f+:f+:f+\\.[0f]").asMatchPredicate();
+
+    private final List<NcclXmlReader.DeviceDraft> devices;
+    private final int hubs;
+    private final XmlValues values;
+    private final Warnings warnings;
+
+    private final Map<String, List<Integer>> byBusId = new HashMap<>();
+    private final Map<Ends, Pair> pairs = new TreeMap<>();
+    /** Bus id of an NVSwitch, then device. */
+    private final Map<String, Map<Integer, Lanes>> switches = new TreeMap<>();
+    private final Map<Integer, Map<String, Lanes>> throughPeers = new TreeMap<>();
+    private final List<Link> toCpus = new ArrayList<>();
+    private final Map<String, Integer> dangling = new LinkedHashMap<>();
+
+    /**
+     * @param devices in their final order
+     * @param hubs hubs that the file describes; NVSwitches come after them
+     */
+    NcclGpuLinks(List<NcclXmlReader.DeviceDraft> devices, int hubs, XmlValues values, Warnings warnings) {
+        this.devices = devices;
+        this.hubs = hubs;
+        this.values = values;
+        this.warnings = warnings;
+    }
+
+    /** Lanes seen from one end; the bandwidth where the file gives one. */
+    private static final class Lanes {
+        int count;
+        double gbs;
+
+        void add(int lanes, double bandwidth) {
+            count += lanes;
+            gbs += bandwidth;
+        }
+    }
+
+    /** What the lower and the higher device say of their link. */
+    private static final class Pair {
+        final Lanes fromLow = new Lanes();
+        final Lanes fromHigh = new Lanes();
+    }
+
+    private record Ends(int low, int high, Link.Kind kind) implements Comparable<Ends> {
+        private static final Comparator<Ends> ORDER =
+                Comparator.comparingInt(Ends::low).thenComparingInt(Ends::high).thenComparing(Ends::kind);
+
+        @Override
+        public int compareTo(Ends other) {
+            return ORDER.compare(this, other);
+        }
+    }
+
+    void resolve() {
+        for (int i = 0; i < devices.size(); i++) {
+            NcclXmlReader.DeviceDraft device = devices.get(i);
+            if (!device.busId().isEmpty()) {
+                byBusId.computeIfAbsent(key(device, device.busId()), k -> new ArrayList<>()).add(i);
+            }
+        }
+        for (int i = 0; i < devices.size(); i++) {
+            for (XmlElement element : devices.get(i).gpu().children) {
+                switch (element.name) {
+                    case "nvlink" -> readLink(i, element, Link.Kind.NVLINK);
+                    case "xgmi" -> readLink(i, element, Link.Kind.XGMI);
+                    case "c2c" -> readC2c(i, element);
+                    default -> warnings.add(element, "<" + Quote.of(element.name)
+                            + "> in <gpu> is not known and left out");
+                }
+            }
+        }
+        switches.keySet().stream().filter(NO_IDENTITY).forEach(id -> warnings.add("the NVSwitches have no bus id of"
+                + " their own (" + id + "): they are taken as one"));
+        mergePeers();
+        dangling.forEach((target, count) -> warnings.add(count + (count == 1 ? " link leads" : " links lead")
+                + " to " + target + ", which is not in the file (a GPU that was hidden from the job that wrote it?):"
+                + " left out"));
+        warnOfUnevenSwitches();
+    }
+
+    private static String key(NcclXmlReader.DeviceDraft device, String busId) {
+        return device.host() + "|" + busId;
+    }
+
+    private void readLink(int from, XmlElement element, Link.Kind kind) {
+        NcclXmlReader.DeviceDraft device = devices.get(from);
+        String target = BusId.normalize(element.text("target"));
+        String targetClass = element.text("tclass");
+        int count = values.integer(element, "count", 1);
+        if (count < 0 || count > MAX_COUNT) {
+            throw values.refuse(element, "<" + element.name + "> has count=\"" + count + "\"; 0 to " + MAX_COUNT
+                    + " is needed");
+        }
+        if (count == 0) {
+            warnings.add(element, "<" + element.name + "> has count=\"0\": left out");
+            return;
+        }
+        double gbs = values.bandwidth(element).orElse(count * laneGbs(device, kind));
+        List<Integer> targets = byBusId.getOrDefault(key(device, target), List.of());
+        boolean toSwitch = targetClass.startsWith(NcclNames.CLASS_NVSWITCH);
+        if (!target.isEmpty() && target.equals(device.busId())) {
+            warnings.add(element, name(from) + " has a link to itself: left out");
+        } else if (targetClass.startsWith(NcclNames.CLASS_CPU_NVLINK)) {
+            addCpuLink(from, count, gbs);
+        } else if (toSwitch && !targets.isEmpty()) {
+            throughPeers.computeIfAbsent(from, k -> new TreeMap<>())
+                    .computeIfAbsent(target, k -> new Lanes())
+                    .add(count, gbs);
+        } else if (toSwitch) {
+            switches.computeIfAbsent(target.isEmpty() ? NcclNames.UNKNOWN_NVSWITCH : target, k -> new TreeMap<>())
+                    .computeIfAbsent(from, k -> new Lanes())
+                    .add(count, gbs);
+        } else if (targets.size() == 1) {
+            addPair(from, targets.getFirst(), kind, count, gbs);
+        } else if (targets.isEmpty()) {
+            addDangling(from, element, target);
+        } else {
+            throw values.refuse(element, "the link leads to bus id " + Quote.of(target) + ", which "
+                    + targets.size() + " GPUs share, so it is not known to which; give each GPU a bus id of its own or"
+                    + " remove the links");
+        }
+    }
+
+    private void addPair(int from, int to, Link.Kind kind, int count, double gbs) {
+        Pair pair = pairs.computeIfAbsent(new Ends(Math.min(from, to), Math.max(from, to), kind), k -> new Pair());
+        (from < to ? pair.fromLow : pair.fromHigh).add(count, gbs);
+    }
+
+    private void addCpuLink(int from, int count, double gbs) {
+        toCpus.add(Link.duplex(from, devices.size() + socketOf(from), Link.Kind.NVLINK, count, gbs,
+                LinkSpeeds.NVLINK_US));
+    }
+
+    private int socketOf(int device) {
+        return devices.get(device).socket();
+    }
+
+    /** NVLink-C2C between a Grace CPU and its GPU: {@code count} links of {@code bw} MB/s each. */
+    private void readC2c(int from, XmlElement element) {
+        int count = values.integer(element, "count", 1);
+        int megabytes = values.integer(element, "bw", 0);
+        if (count < 1 || count > MAX_COUNT || megabytes < 0) {
+            throw values.refuse(element, "<c2c> has count=\"" + count + "\" and bw=\"" + megabytes
+                    + "\"; 1 to " + MAX_COUNT + " links of some MB/s are needed");
+        }
+        Map<String, String> attributes = devices.get(from).attributes();
+        NcclNames.putAll(attributes, NcclNames.C2C, element.attributes);
+        addCpuLink(from, count, count * (megabytes / 1000.0));
+    }
+
+    private void addDangling(int from, XmlElement element, String target) {
+        dangling.merge(target.isEmpty() ? "no bus id" : Quote.of(target), 1, Integer::sum);
+        Map<String, String> attributes = devices.get(from).attributes();
+        String prefix = NcclNames.DANGLING + attributes.keySet().stream()
+                .filter(key -> key.startsWith(NcclNames.DANGLING) && key.endsWith("." + NcclNames.ELEMENT))
+                .count() + ".";
+        attributes.put(prefix + NcclNames.ELEMENT, element.name);
+        NcclNames.putAll(attributes, prefix, element.attributes);
+    }
+
+    /**
+     * Some hypervisors' files name every other GPU as an NVSwitch and give each all lanes: a GPU that reaches each
+     * of seven peers over 18 lanes has 18, not 126. They become one switch.
+     */
+    private void mergePeers() {
+        if (throughPeers.isEmpty()) {
+            return;
+        }
+        warnings.add("links to other GPUs have the class of an NVSwitch (" + NcclNames.CLASS_NVSWITCH
+                + "): they are taken as one NVSwitch between the GPUs, with as many lanes per GPU as its widest such"
+                + " link has");
+        Map<Integer, Lanes> merged = switches.computeIfAbsent(NcclNames.UNKNOWN_NVSWITCH, k -> new TreeMap<>());
+        throughPeers.forEach((device, peers) -> {
+            Lanes widest = peers.values().stream()
+                    .max(Comparator.comparingInt(lanes -> lanes.count))
+                    .orElseThrow();
+            merged.computeIfAbsent(device, k -> new Lanes()).add(widest.count, widest.gbs);
+        });
+    }
+
+    private void warnOfUnevenSwitches() {
+        Map<Integer, List<Integer>> counts = new TreeMap<>();
+        switches.values().forEach(ends -> ends.forEach(
+                (device, lanes) -> counts.computeIfAbsent(device, k -> new ArrayList<>()).add(lanes.count)));
+        long uneven = counts.values().stream().filter(list -> list.stream().distinct().count() > 1).count();
+        if (uneven > 0) {
+            Map.Entry<Integer, List<Integer>> first = counts.entrySet().stream()
+                    .filter(entry -> entry.getValue().stream().distinct().count() > 1)
+                    .findFirst()
+                    .orElseThrow();
+            warnings.add(name(first.getKey()) + (uneven > 1 ? " and " + (uneven - 1) + " other GPUs reach" : " reaches")
+                    + " NVSwitches over uneven lane counts ("
+                    + first.getValue().stream().map(String::valueOf).collect(Collectors.joining(", "))
+                    + "): taken as they are");
+        }
+        int[] totals = counts.values().stream()
+                .mapToInt(list -> list.stream().mapToInt(Integer::intValue).sum())
+                .distinct()
+                .sorted()
+                .toArray();
+        if (totals.length > 1 || (totals.length == 1 && counts.size() < devices.size())) {
+            warnings.add("the GPUs reach the NVSwitches over uneven lane counts ("
+                    + (counts.size() < devices.size() ? 0 : totals[0]) + " to " + totals[totals.length - 1]
+                    + " lanes per GPU): taken as they are");
+        }
+    }
+
+    private String name(int device) {
+        String dev = devices.get(device).gpu().text("dev");
+        return "GPU" + (dev.isEmpty() ? String.valueOf(device) : dev);
+    }
+
+    private double laneGbs(NcclXmlReader.DeviceDraft device, Link.Kind kind) {
+        if (kind == Link.Kind.XGMI) {
+            return LinkSpeeds.xgmiLaneGbs(device.gpu().text("gcn"));
+        }
+        return LinkSpeeds.nvlinkLaneGbs(values.integer(device.gpu(), "sm", 0));
+    }
+
+    /** The NVSwitches, by bus id. */
+    List<Hub> switches() {
+        List<Hub> list = new ArrayList<>();
+        for (String busId : switches.keySet()) {
+            list.add(new Hub("NVSwitch " + busId, Hub.Kind.NVSWITCH, Map.of(NcclNames.BUSID, busId)));
+        }
+        return list;
+    }
+
+    /** Links between devices, then those to NVSwitches, then those to CPUs. */
+    List<Link> links() {
+        List<Link> links = new ArrayList<>();
+        pairs.forEach((ends, pair) -> links.add(link(ends.low, ends.high, ends.kind, pair)));
+        int hub = devices.size() + hubs;
+        for (Map<Integer, Lanes> ends : switches.values()) {
+            for (Map.Entry<Integer, Lanes> end : ends.entrySet()) {
+                Lanes lanes = end.getValue();
+                double us = LinkSpeeds.nvswitchUs(values.integer(devices.get(end.getKey()).gpu(), "sm", 0));
+                links.add(Link.duplex(end.getKey(), hub, Link.Kind.NVLINK, lanes.count, lanes.gbs, us));
+            }
+            hub++;
+        }
+        links.addAll(toCpus);
+        return links;
+    }
+
+    /** Where the two ends disagree the lesser count holds: the rest of the links cannot be up at both ends. */
+    private Link link(int low, int high, Link.Kind kind, Pair pair) {
+        Lanes a = pair.fromLow;
+        Lanes b = pair.fromHigh;
+        if (a.count == 0 || b.count == 0) {
+            Lanes only = a.count == 0 ? b : a;
+            warnings.add(name(low) + " and " + name(high) + ": only one of the two lists the link of "
+                    + only.count + " lanes; it is taken as there");
+            return Link.duplex(low, high, kind, only.count, only.gbs, LinkSpeeds.NVLINK_US);
+        }
+        if (a.count != b.count) {
+            warnings.add(name(low) + " and " + name(high) + " say that " + a.count + " and " + b.count
+                    + " lanes link them: the lesser is taken");
+            double gbs = Math.min(a.gbs, b.gbs);
+            return Link.duplex(low, high, kind, Math.min(a.count, b.count), gbs, LinkSpeeds.NVLINK_US);
+        }
+        return new Link(low, high, kind, a.count, a.gbs, b.gbs, LinkSpeeds.NVLINK_US);
+    }
+}

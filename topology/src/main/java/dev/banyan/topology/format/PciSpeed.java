@@ -1,0 +1,75 @@
+package dev.banyan.topology.format;
+
+import dev.banyan.topology.LinkSpeeds;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Width and speed of PCI functions, with one warning per odd {@code link_speed}. What is missing is taken as NCCL
+ * takes it: 16 lanes of gen3.
+ */
+final class PciSpeed {
+    /** What /sys says, in the words of several kernels; some have a unit too many. */
+    private static final Pattern SPEED = Pattern.compile("([0-9]{1,3}(?:\\.[0-9]{1,3})?) ?GT/s(.*)");
+
+    private static final int MAX_WIDTH = 32;
+
+    private final XmlValues values;
+    private final Warnings warnings;
+    private final Map<String, Integer> odd = new TreeMap<>();
+
+    PciSpeed(XmlValues values, Warnings warnings) {
+        this.values = values;
+        this.warnings = warnings;
+    }
+
+    /**
+     * @param lanes lane count
+     * @param gbs one-way bandwidth of all lanes in GB/s
+     */
+    record Width(int lanes, double gbs) {}
+
+    Width of(XmlElement pci) {
+        int lanes = values.integer(pci, NcclNames.LINK_WIDTH, 0);
+        if (lanes < 0 || lanes > MAX_WIDTH) {
+            warnings.add(pci, "link_width " + lanes + " is none that PCIe has: 16 is taken");
+            lanes = 0;
+        }
+        lanes = lanes == 0 ? LinkSpeeds.PCIE_LANES : lanes;
+        OptionalDouble given = values.bandwidth(pci);
+        return new Width(lanes, given.orElse(lanes * LinkSpeeds.pcieLaneGbs(transfers(pci))));
+    }
+
+    private double transfers(XmlElement pci) {
+        String text = pci.text(NcclNames.LINK_SPEED);
+        Matcher speed = SPEED.matcher(text);
+        if (!speed.matches() || Double.parseDouble(speed.group(1)) <= 0) {
+            odd.merge(text, 1, Integer::sum);
+            return LinkSpeeds.PCIE_GEN3_GTS;
+        }
+        String rest = speed.group(2).strip();
+        if (!rest.isEmpty() && !rest.equals("PCIe")) {
+            odd.merge(text, 1, Integer::sum);
+        }
+        return Double.parseDouble(speed.group(1));
+    }
+
+    /** Tells of the odd speeds that were met. */
+    void report() {
+        odd.forEach((text, count) -> {
+            String functions = count + (count == 1 ? " PCI function" : " PCI functions");
+            Matcher speed = SPEED.matcher(text);
+            if (speed.matches()) {
+                warnings.add("link_speed \"" + Quote.of(text) + "\" of " + functions + " is read as " + speed.group(1)
+                        + " GT/s");
+            } else {
+                warnings.add((text.isEmpty() ? "link_speed is not given" : "link_speed \"" + Quote.of(text)
+                                + "\" is not known")
+                        + " for " + functions + ": PCIe gen3 (8 GT/s) is taken, as NCCL does");
+            }
+        });
+    }
+}

@@ -1,0 +1,36 @@
+package dev.banyan.topology.format;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A piece of a line.
+ *
+ * @param text the piece, without white space around it
+ * @param column where it begins, from 1
+ */
+record Token(String text, int column) {
+    private static final Pattern WORD = Pattern.compile("\\S+");
+    /** Colour and underline codes; copies through some terminals lose the escape character itself. */
+    private static final Pattern ANSI = Pattern.compile("\u001B\\[[0-9;]*[A-Za-z]|\\[[0-9;]{1,8}m");
+
+    /** The words of a line, between white space. */
+    static List<Token> words(String line) {
+        List<Token> words = new ArrayList<>();
+        Matcher matcher = WORD.matcher(line);
+        while (matcher.find()) {
+            words.add(new Token(matcher.group(), matcher.start() + 1));
+        }
+        return words;
+    }
+
+    /** The line with terminal codes turned into as many spaces, so that columns stay. */
+    static String withoutAnsi(String line) {
+        if (line.indexOf('[') < 0) {
+            return line;
+        }
+        return ANSI.matcher(line).replaceAll(match -> " ".repeat(match.group().length()));
+    }
+}

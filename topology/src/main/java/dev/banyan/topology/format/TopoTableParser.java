@@ -1,0 +1,439 @@
+package dev.banyan.topology.format;
+
+import dev.banyan.topology.Connection;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds and checks the matrix in a capture of {@code nvidia-smi topo -m}: plain text of any driver, also
+ * with other output around it, or a markdown table. For one text; not reusable.
+ */
+final class TopoTableParser {
+    static final Pattern GPU = Pattern.compile("GPU\\d{1,4}");
+    /** Largest number of columns. */
+    private static final int MAX_ENDS = 1024;
+
+    private static final Pattern TITLE =
+            Pattern.compile("CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\s?NUMA\\s?ID");
+    /** Names that drivers print side by side in concatenated headers, then any other name. */
+    private static final Pattern COLUMN = Pattern.compile(TITLE.pattern() + "|" + GPU.pattern()
+            + "|NIC\\d+|mlx\\d+_\\d+|[^\\s|]+?(?=CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\d|[\\s|]|$)");
+    private static final Pattern BROKEN_TITLE =
+            Pattern.compile("CPU|GPU|NUMA|ID|Af\\w*|\\w*nity");
+    private static final Pattern HEADER_START = Pattern.compile("\\s*GPU\\d{1,4}(?![:\\d\\]])");
+    private static final Pattern MARKDOWN_HEADER = Pattern.compile("\\s*\\|.*\\|\\s*GPU\\d{1,4}\\s*\\|.*");
+    private static final Pattern MARKDOWN_RULE = Pattern.compile("[\\s|:-]+");
+    private static final Pattern LEGEND = Pattern.compile("\\s*(X|SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV#|OK)\\s*=\\s*(.*)");
+    private static final Pattern CARD = Pattern.compile("\\s*(NIC\\d+):\\s*(\\S+)\\s*");
+    private static final Pattern PROMPT = Pattern.compile("topo\\s+(-mp|-p2p)\\b");
+
+    private static final String RERUN =
+            "; run \"nvidia-smi topo -m > topo.txt\" and read that file, which no terminal has wrapped or cut";
+
+    private final String source;
+    private final List<String> lines;
+    private final List<String> warnings = new ArrayList<>();
+    private final List<Token> titles = new ArrayList<>();
+
+    TopoTableParser(String source, String text) {
+        this.source = source;
+        lines = text.lines().map(Token::withoutAnsi).toList();
+    }
+
+    /** Whether there is a header followed by a row of it. */
+    boolean hasTable() {
+        return findTable(0) >= 0;
+    }
+
+    /** Whether there is at least a line that could be the header, or a row without header. */
+    boolean hasTraces() {
+        return lines.stream().anyMatch(line -> isHeader(line) || isRow(line));
+    }
+
+    /**
+     * Reads the table.
+     *
+     * @throws MachineFormatException if it is not that of {@code topo -m}, or incomplete
+     */
+    TopoTable parse() {
+        int header = findTable(0);
+        if (header < 0) {
+            header = firstTrace();
+        }
+        checkPrompt(header);
+        boolean markdown = isMarkdown(lines.get(header));
+        List<Token> columns = markdown ? pipeCells(lines.get(header)) : columns(lines.get(header));
+        List<Token> ends = ends(header, columns, markdown);
+        List<@Nullable Row> rows = new ArrayList<>(Collections.nCopies(ends.size(), null));
+        int next = readRows(header, markdown ? columns : null, ends, rows);
+        Map<String, String> legend = new LinkedHashMap<>();
+        Map<String, String> cards = new HashMap<>();
+        for (int i = next; i < lines.size(); i++) {
+            Matcher entry = LEGEND.matcher(lines.get(i));
+            Matcher card = CARD.matcher(lines.get(i));
+            if (entry.matches()) {
+                legend.put(entry.group(1), entry.group(2));
+            } else if (card.matches()) {
+                cards.put(card.group(1), card.group(2));
+            }
+        }
+        int second = findTable(next);
+        if (second >= 0) {
+            warnings.add("a second table follows at line " + (second + 1) + "; only the first is read");
+        }
+        checkTopoM(header, legend, rows);
+        checkSymmetry(ends, rows);
+        boolean old = legend.containsKey("SOC") || anyCell(rows, "SOC");
+        return new TopoTable(
+                ends.stream().map(Token::text).toList(),
+                rows.stream().map(row -> row == null ? null : row.checked()).toList(),
+                old,
+                cards,
+                warnings);
+    }
+
+    /** A row of the text, before its cells are compared with others. */
+    private record Row(int line, List<Token> words, List<TopoCell> cells, String cpus, String numa) {
+        TopoTable.Row checked() {
+            return new TopoTable.Row(List.copyOf(cells), cpus, numa);
+        }
+    }
+
+    // Finding the table.
+
+    private static boolean isMarkdown(String line) {
+        return line.stripLeading().startsWith("|");
+    }
+
+    private static boolean isHeader(String line) {
+        if (isMarkdown(line)) {
+            return MARKDOWN_HEADER.matcher(line).matches() && !hasCell(line);
+        }
+        return HEADER_START.matcher(line).lookingAt() && !hasCell(line);
+    }
+
+    private static boolean isRow(String line) {
+        if (isMarkdown(line)) {
+            return MARKDOWN_HEADER.matcher(line).matches() && hasCell(line);
+        }
+        List<Token> words = Token.words(line);
+        return words.size() > 1 && GPU.matcher(words.getFirst().text()).matches() && hasCell(line);
+    }
+
+    private static boolean hasCell(String line) {
+        for (Token word : Token.words(line)) {
+            if (TopoCell.of(word.text()) != null || TopoCell.isPeerStatus(word.text())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private int findTable(int from) {
+        for (int i = from; i < lines.size(); i++) {
+            if (isHeader(lines.get(i))) {
+                int next = nextContent(i + 1);
+                if (next < lines.size() && isRow(lines.get(next))) {
+                    return i;
+                }
+            }
+        }
+        return -1;
+    }
+
+    /** The next line, from an index, that is neither blank nor a markdown rule. */
+    private int nextContent(int from) {
+        int i = from;
+        while (i < lines.size() && MARKDOWN_RULE.matcher(" " + lines.get(i)).matches()) {
+            i++;
+        }
+        return i;
+    }
+
+    private int firstTrace() {
+        int i = 0;
+        while (!isHeader(lines.get(i)) && !isRow(lines.get(i))) {
+            i++;
+        }
+        if (isRow(lines.get(i))) {
+            throw refuse(i, 0, "the line above the first row, which names the columns, is missing" + RERUN);
+        }
+        return i;
+    }
+
+    private void checkPrompt(int header) {
+        for (int i = 0; i < header; i++) {
+            Matcher prompt = PROMPT.matcher(lines.get(i));
+            if (prompt.find()) {
+                throw refuseKind(i, prompt.group(1));
+            }
+        }
+    }
+
+    private MachineFormatException refuseKind(int line, String option) {
+        return refuse(line, 0, option.equals("-mp")
+                ? "this is output of \"nvidia-smi topo -mp\", which hides NVLink and shows the PCIe path instead; run"
+                        + " \"nvidia-smi topo -m\""
+                : "this is output of \"nvidia-smi topo -p2p\", which says whether peer access works but not over which"
+                        + " links; run \"nvidia-smi topo -m\"");
+    }
+
+    // The header.
+
+    private static List<Token> columns(String line) {
+        List<Token> columns = new ArrayList<>();
+        Matcher matcher = COLUMN.matcher(line);
+        while (matcher.find()) {
+            columns.add(new Token(matcher.group(), matcher.start() + 1));
+        }
+        return columns;
+    }
+
+    private static List<Token> pipeCells(String line) {
+        List<Token> cells = new ArrayList<>();
+        int start = line.indexOf('|') + 1;
+        for (int end = line.indexOf('|', start); end >= 0; end = line.indexOf('|', start)) {
+            String raw = line.substring(start, end);
+            String text = raw.strip();
+            cells.add(new Token(text, start + 1 + Math.max(0, raw.indexOf(text))));
+            start = end + 1;
+        }
+        return cells;
+    }
+
+    private List<Token> ends(int header, List<Token> columns, boolean markdown) {
+        List<Token> ends = new ArrayList<>();
+        Set<String> seen = new HashSet<>();
+        for (Token column : columns) {
+            String name = column.text();
+            if (TITLE.matcher(name).matches()) {
+                titles.add(column);
+            } else if (BROKEN_TITLE.matcher(name).matches()) {
+                throw refuse(header, column.column(), "\"" + name + "\" is a piece of a column's title: the text was"
+                        + " wrapped or cut by a terminal" + RERUN);
+            } else if (!name.isEmpty() || !markdown) {
+                if (!seen.add(name)) {
+                    throw refuse(header, column.column(), "column " + name + " is named twice");
+                }
+                ends.add(column);
+            }
+        }
+        if (ends.size() > MAX_ENDS) {
+            throw refuse(header, 0, "has " + ends.size() + " columns; at most " + MAX_ENDS + " are read");
+        }
+        return ends;
+    }
+
+    // The rows.
+
+    /** Fills in the rows and returns the index of the first line after them. */
+    private int readRows(int header, @Nullable List<Token> markdown, List<Token> ends, List<@Nullable Row> rows) {
+        int line = header;
+        int last = header;
+        for (int end = 0; end < ends.size(); end++) {
+            line = nextContent(line + 1);
+            Row row = line < lines.size() ? row(line, markdown, ends.get(end).text(), ends) : null;
+            if (row == null) {
+                checkMissing(Math.min(line, lines.size() - 1), end, ends);
+                return last + 1;
+            }
+            rows.set(end, row);
+            last = line;
+        }
+        return last + 1;
+    }
+
+    private void checkMissing(int line, int end, List<Token> ends) {
+        long gpus = ends.stream().filter(e -> GPU.matcher(e.text()).matches()).count();
+        for (int i = end; i < ends.size(); i++) {
+            if (GPU.matcher(ends.get(i).text()).matches()) {
+                long read = ends.subList(0, end).stream().filter(e -> GPU.matcher(e.text()).matches()).count();
+                throw refuse(line, 0, "the text is truncated or wrapped: its header names " + gpus + " GPUs but "
+                        + read + (read == 1 ? " row is" : " rows are") + " there, and this line is not that of "
+                        + ends.get(i).text() + RERUN);
+            }
+        }
+        warnings.add("the rows of " + (ends.size() - end) + " network cards are missing, from " + ends.get(end).text()
+                + " on; how they reach each other is not known");
+    }
+
+    /** The row of an end, or null where the line is not its row. */
+    private @Nullable Row row(int line, @Nullable List<Token> markdown, String name, List<Token> ends) {
+        String text = lines.get(line);
+        if (markdown != null) {
+            return markdownRow(line, markdown, name, ends);
+        }
+        List<Token> words = Token.words(text);
+        if (!words.getFirst().text().equals(name)) {
+            return null;
+        }
+        int n = ends.size();
+        int there = Math.min(n, words.size() - 1);
+        List<TopoCell> cells = cells(line, name, words.subList(1, there + 1), ends);
+        if (there < n) {
+            throw refuse(line, 0, "row " + name + " has " + there + " of " + n
+                    + " cells: the text is truncated or wrapped" + RERUN);
+        }
+        List<Token> rest = words.subList(n + 1, words.size());
+        for (Token word : rest) {
+            if (TopoCell.of(word.text()) != null) {
+                throw refuse(line, word.column(), "row " + name + " has more cells than the header has columns: the"
+                        + " header is truncated or wrapped" + RERUN);
+            }
+        }
+        Token lastCell = words.get(n);
+        String tail = text.substring(lastCell.column() - 1 + lastCell.text().length());
+        Map<String, String> affinity = tail.indexOf('\t') >= 0 ? tabbed(tail) : aligned(rest);
+        return new Row(line, words.subList(1, n + 1), cells, affinity("CPU", affinity), affinity("NUMA", affinity));
+    }
+
+    private @Nullable Row markdownRow(int line, List<Token> columns, String name, List<Token> ends) {
+        List<Token> all = pipeCells(lines.get(line));
+        List<Token> words = new ArrayList<>();
+        Map<String, String> affinity = new HashMap<>();
+        boolean named = false;
+        for (int i = 0; i < Math.min(all.size(), columns.size()); i++) {
+            String column = columns.get(i).text();
+            if (TITLE.matcher(column).matches()) {
+                affinity.put(column, all.get(i).text());
+            } else if (column.isEmpty()) {
+                named |= all.get(i).text().equals(name);
+            } else {
+                words.add(all.get(i));
+            }
+        }
+        if (!named) {
+            return null;
+        }
+        if (words.size() < ends.size()) {
+            throw refuse(line, 0, "row " + name + " has " + words.size() + " of " + ends.size() + " cells");
+        }
+        return new Row(
+                line, words, cells(line, name, words, ends), affinity("CPU", affinity), affinity("NUMA", affinity));
+    }
+
+    private List<TopoCell> cells(int line, String name, List<Token> words, List<Token> ends) {
+        List<TopoCell> cells = new ArrayList<>(words.size());
+        for (int i = 0; i < words.size(); i++) {
+            Token word = words.get(i);
+            String column = ends.get(i).text();
+            TopoCell cell = TopoCell.of(word.text());
+            if (cell == null) {
+                if (TopoCell.isPeerStatus(word.text())) {
+                    throw refuseKind(line, "-p2p");
+                }
+                throw refuse(line, word.column(), "\"" + shortened(word.text()) + "\" of row " + name + ", column "
+                        + column + " is none of X, NV#, PIX, PXB, PHB, NODE, SYS, SOC: a cell is missing or damaged,"
+                        + " or the text is wrapped" + RERUN);
+            }
+            boolean self = cell.kind() == Connection.Kind.SELF;
+            if (self != column.equals(name)) {
+                throw refuse(line, word.column(), self
+                        ? "X of row " + name + " stands in column " + column + ": a cell is missing or damaged" + RERUN
+                        : "row " + name + " says " + word.text() + " where its own column is, instead of X" + RERUN);
+            }
+            if (cell.kind() == Connection.Kind.NVLINK
+                    && !(GPU.matcher(name).matches() && GPU.matcher(column).matches())) {
+                throw refuse(line, word.column(), word.text() + " between " + name + " and " + column
+                        + ": only GPUs have NVLinks");
+            }
+            cells.add(cell);
+        }
+        return cells;
+    }
+
+    private static String shortened(String text) {
+        return text.length() > 20 ? text.substring(0, 20) + "..." : text;
+    }
+
+    /** With tabs, empty cells count: "0-31 TAB TAB N/A" has no NUMA node. */
+    private Map<String, String> tabbed(String tail) {
+        Map<String, String> affinity = new HashMap<>();
+        int start = tail.indexOf('\t') + 1;
+        for (Token title : titles) {
+            int end = tail.indexOf('\t', start);
+            affinity.put(title.text(), tail.substring(start, end < 0 ? tail.length() : end).strip());
+            if (end < 0) {
+                break;
+            }
+            start = end + 1;
+        }
+        return affinity;
+    }
+
+    /** Without tabs, words go to the titles in turn if there is one for each, else to the nearest title. */
+    private Map<String, String> aligned(List<Token> words) {
+        Map<String, String> affinity = new HashMap<>();
+        for (int i = 0; i < words.size() && !titles.isEmpty(); i++) {
+            Token word = words.get(i);
+            Token nearest = titles.getFirst();
+            for (Token title : titles) {
+                if (Math.abs(title.column() - word.column()) < Math.abs(nearest.column() - word.column())) {
+                    nearest = title;
+                }
+            }
+            Token title = words.size() >= titles.size() ? titles.get(Math.min(i, titles.size() - 1)) : nearest;
+            affinity.putIfAbsent(title.text(), word.text());
+        }
+        return affinity;
+    }
+
+    private static String affinity(String column, Map<String, String> affinity) {
+        for (Map.Entry<String, String> entry : affinity.entrySet()) {
+            if (entry.getKey().startsWith(column)) {
+                return entry.getValue().equals("N/A") ? "" : entry.getValue();
+            }
+        }
+        return "";
+    }
+
+    // What the whole must fulfil.
+
+    /**
+     * {@code topo -mp} prints the same table without NVLinks and a legend without the NV# line. The
+     * oldest drivers ("Path traverses ...") have no such line for {@code topo -m} either.
+     */
+    private void checkTopoM(int header, Map<String, String> legend, List<@Nullable Row> rows) {
+        if (legend.containsKey("OK")) {
+            throw refuseKind(header, "-p2p");
+        }
+        String pix = legend.get("PIX");
+        boolean nvlink = rows.stream().anyMatch(row -> row != null
+                && row.cells().stream().anyMatch(cell -> cell.kind() == Connection.Kind.NVLINK));
+        if (!nvlink && pix != null && pix.startsWith("Connection") && !legend.containsKey("NV#")) {
+            throw refuseKind(header, "-mp");
+        }
+    }
+
+    private static boolean anyCell(List<@Nullable Row> rows, String word) {
+        return rows.stream().anyMatch(
+                row -> row != null && row.words().stream().anyMatch(w -> w.text().equals(word)));
+    }
+
+    private void checkSymmetry(List<Token> ends, List<@Nullable Row> rows) {
+        for (int a = 0; a < ends.size(); a++) {
+            Row row = rows.get(a);
+            for (int b = 0; b < a && row != null; b++) {
+                Row other = rows.get(b);
+                if (other != null && !row.cells().get(b).equals(other.cells().get(a))) {
+                    throw refuse(row.line(), row.words().get(b).column(), "row " + ends.get(a).text() + " says "
+                            + row.words().get(b).text() + " for " + ends.get(b).text() + ", whose own row says "
+                            + other.words().get(a).text() + "; the matrix must be symmetric" + RERUN);
+                }
+            }
+        }
+    }
+
+    private MachineFormatException refuse(int line, int column, String problem) {
+        return new MachineFormatException(source, line + 1, column, problem);
+    }
+}

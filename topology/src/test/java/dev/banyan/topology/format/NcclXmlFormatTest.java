@@ -1,0 +1,346 @@
+package dev.banyan.topology.format;
+
+import static dev.banyan.topology.format.NcclFiles.busId;
+import static dev.banyan.topology.format.NcclFiles.cpu;
+import static dev.banyan.topology.format.NcclFiles.gpu;
+import static dev.banyan.topology.format.NcclFiles.link;
+import static dev.banyan.topology.format.NcclFiles.nvlink;
+import static dev.banyan.topology.format.NcclFiles.pci;
+import static dev.banyan.topology.format.NcclFiles.pcieSwitch;
+import static dev.banyan.topology.format.NcclFiles.system;
+import static dev.banyan.topology.format.NcclFiles.toSwitch;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.topology.Device;
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Nic;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class NcclXmlFormatTest {
+    private static Machine read(String text) {
+        return new MachineReader().parse("dir/box.xml", text);
+    }
+
+    private static List<Link> links(Machine machine, Link.Kind kind) {
+        return machine.links().stream().filter(link -> link.kind() == kind).toList();
+    }
+
+    private static List<String> names(List<? extends dev.banyan.topology.Node> nodes) {
+        return nodes.stream().map(dev.banyan.topology.Node::name).toList();
+    }
+
+    @Test
+    void readsDevicesHubsCardsAndLinks() {
+        Machine machine = read(system(
+                cpu(0,
+                        pcieSwitch("0000:01:00.0", gpu(0, nvlink(1, 2)), gpu(1, nvlink(0, 2))),
+                        pci("0000:05:00.0", "0x020700", "<nic>\n<net name=\"mlx5_0\" dev=\"0\" speed=\"100000\"/>\n</nic>\n")),
+                cpu(1, gpu(2))));
+        assertThat(machine.name()).isEqualTo("box.xml");
+        assertThat(machine.warnings()).isEmpty();
+        assertThat(machine.devices()).extracting(Device::name).containsExactly("GPU0", "GPU1", "GPU2");
+        assertThat(machine.devices()).extracting(Device::busId).containsExactly(busId(0), busId(1), busId(2));
+        assertThat(machine.devices()).extracting(Device::numa).containsExactly(0, 0, 1);
+        assertThat(machine.devices().getFirst().attributes()).containsEntry("sm", "70").containsEntry("rank", "0")
+                .containsEntry("pci.link_speed", "8.0 GT/s PCIe");
+        assertThat(machine.hubs()).extracting(Hub::kind)
+                .containsExactly(Hub.Kind.CPU_SOCKET, Hub.Kind.PCIE_SWITCH, Hub.Kind.CPU_SOCKET);
+        assertThat(machine.hubs().getFirst().attributes()).containsEntry("modelid", "85");
+        assertThat(machine.nics()).singleElement().satisfies(nic -> {
+            assertThat(nic.name()).isEqualTo("mlx5_0");
+            assertThat(nic.hub()).isEqualTo(3);
+            assertThat(nic.attributes()).containsEntry("speed", "100000").containsEntry("pci.busid", "0000:05:00.0");
+        });
+        assertThat(links(machine, Link.Kind.NVLINK)).singleElement().satisfies(nvlink -> {
+            assertThat(nvlink.lanes()).isEqualTo(2);
+            assertThat(nvlink.gbsAToB()).isEqualTo(50);
+            assertThat(nvlink.gbsBToA()).isEqualTo(50);
+        });
+        assertThat(links(machine, Link.Kind.SOCKET)).singleElement()
+                .satisfies(socket -> assertThat(socket.gbsAToB()).isEqualTo(10));
+        assertThat(links(machine, Link.Kind.PCIE)).hasSize(4)
+                .allSatisfy(pcie -> assertThat(pcie.gbsAToB()).isEqualTo(12));
+        LinkMatrix matrix = LinkMatrix.of(machine);
+        assertThat(matrix.classOf(0, 1)).isEqualTo(LinkMatrix.NVLINKS);
+        assertThat(matrix.classOf(0, 2)).isEqualTo(LinkMatrix.PCIE);
+    }
+
+    @Test
+    void ordersDevicesByDevNotByRankOrPlace() {
+        Machine machine = read(system(cpu(0, gpu(2, 0, 70), gpu(0, 1, 70), gpu(1, 2, 70))));
+        assertThat(names(machine.devices())).containsExactly("GPU0", "GPU1", "GPU2");
+        assertThat(machine.devices()).extracting(d -> d.attributes().get("rank")).containsExactly("1", "2", "0");
+        assertThat(machine.warnings()).isEmpty();
+    }
+
+    @Test
+    void ordersByRankWhereDevDoesNotTellDevicesApart() {
+        String text = system(cpu(0, gpu(3, 1, 70), gpu(4, 0, 70))).replaceAll("dev=\"[34]\"", "dev=\"0\"");
+        Machine machine = read(text);
+        assertThat(machine.devices()).extracting(Device::busId).containsExactly(busId(4), busId(3));
+        assertThat(machine.warnings()).singleElement().asString().contains("rank");
+    }
+
+    @Test
+    void readsASubsetOfDevs() {
+        assertThat(names(read(system(cpu(0, gpu(6), gpu(4)))).devices())).containsExactly("GPU4", "GPU6");
+    }
+
+    @Test
+    void leavesOutLinksToGpusThatAreNotInTheFile() {
+        Machine machine = read(system(cpu(0, gpu(0, nvlink(1, 1), nvlink(5, 2)), gpu(1, nvlink(0, 1)))));
+        assertThat(links(machine, Link.Kind.NVLINK)).hasSize(1);
+        assertThat(machine.warnings()).singleElement().asString().contains(busId(5), "not in the file");
+        assertThat(machine.devices().getFirst().attributes())
+                .containsEntry("dangling.0.target", busId(5)).containsEntry("dangling.0.count", "2");
+    }
+
+    @Test
+    void leavesOutSelfLinks() {
+        Machine machine = read(system(cpu(0, gpu(0, nvlink(0, 1)), gpu(1))));
+        assertThat(links(machine, Link.Kind.NVLINK)).isEmpty();
+        assertThat(machine.warnings()).singleElement().asString().contains("line 5", "itself");
+    }
+
+    @Test
+    void takesTheLesserOfTwoCounts() {
+        Machine machine = read(system(cpu(0, gpu(0, nvlink(1, 4)), gpu(1, nvlink(0, 3)))));
+        assertThat(links(machine, Link.Kind.NVLINK)).singleElement().satisfies(link -> {
+            assertThat(link.lanes()).isEqualTo(3);
+            assertThat(link.gbsAToB()).isEqualTo(75);
+        });
+        assertThat(machine.warnings()).singleElement().asString().contains("4 and 3", "lesser");
+    }
+
+    @Test
+    void takesALinkThatOneEndLists() {
+        Machine machine = read(system(cpu(0, gpu(0), gpu(1, nvlink(0, 2)))));
+        assertThat(links(machine, Link.Kind.NVLINK)).singleElement()
+                .satisfies(link -> assertThat(link.lanes()).isEqualTo(2));
+        assertThat(machine.warnings()).singleElement().asString().contains("only one");
+    }
+
+    @Test
+    void addsUpLinksToOneTarget() {
+        Machine machine = read(system(cpu(0, gpu(0, nvlink(1, 1), nvlink(1, 1)), gpu(1, nvlink(0, 2)))));
+        assertThat(links(machine, Link.Kind.NVLINK)).singleElement()
+                .satisfies(link -> assertThat(link.lanes()).isEqualTo(2));
+        assertThat(machine.warnings()).isEmpty();
+    }
+
+    @Test
+    void takesNvSwitchesAsHubs() {
+        Machine machine = read(system(cpu(0,
+                gpu(0, 0, 90, toSwitch("0000:c4:00.0", 5), toSwitch("0000:c3:00.0", 4)),
+                gpu(1, 1, 90, toSwitch("0000:c3:00.0", 4), toSwitch("0000:c4:00.0", 5)))));
+        assertThat(names(machine.hubs()))
+                .containsExactly("CPU 0", "NVSwitch 0000:c3:00.0", "NVSwitch 0000:c4:00.0");
+        assertThat(links(machine, Link.Kind.NVLINK)).extracting(Link::lanes).containsExactly(4, 4, 5, 5);
+        assertThat(machine.warnings()).singleElement().asString().contains("uneven", "4, 5");
+        assertThat(LinkMatrix.of(machine).gbs(0, 1)).isEqualTo(225);
+    }
+
+    @Test
+    void warnsWhenGpusReachNvSwitchesUnevenly() {
+        Machine machine = read(system(cpu(0, gpu(0, toSwitch("0000:c3:00.0", 6)), gpu(1, toSwitch("0000:c3:00.0", 5)),
+                gpu(2))));
+        assertThat(machine.warnings()).singleElement().asString().contains("0 to 6 lanes");
+    }
+
+    @Test
+    void takesNvSwitchesWithoutIdentityAsOne() {
+        Machine machine = read(system(cpu(0, gpu(0, toSwitch("FFFFFFFF:FF:FF.0", 18)),
+                gpu(1, toSwitch("FFFFFFFF:FF:FF.0", 18)))));
+        assertThat(names(machine.hubs())).containsExactly("CPU 0", "NVSwitch ffffffff:ff:ff.0");
+        assertThat(machine.warnings()).singleElement().asString().contains("taken as one");
+    }
+
+    @Test
+    void takesPeersOfTheClassOfAnNvSwitchAsOneSwitch() {
+        Machine machine = read(system(cpu(0,
+                gpu(0, 0, 100, toSwitch(busId(1), 18), toSwitch(busId(2), 18)),
+                gpu(1, 1, 100, toSwitch(busId(0), 18), toSwitch(busId(2), 18)),
+                gpu(2, 2, 100, toSwitch(busId(0), 18), toSwitch(busId(1), 18)))));
+        assertThat(links(machine, Link.Kind.NVLINK)).hasSize(3)
+                .allSatisfy(link -> assertThat(link.lanes()).isEqualTo(18));
+        assertThat(LinkMatrix.of(machine).gbs(0, 2)).isEqualTo(900);
+        assertThat(machine.warnings()).singleElement().asString().contains("one NVSwitch");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"60, 20", "70, 25", "75, 25", "80, 25", "86, 14.0625", "90, 25", "100, 50"})
+    void knowsTheBandwidthOfEachNvLinkGeneration(int sm, double gbs) {
+        Machine machine = read(system(cpu(0, gpu(0, 0, sm, nvlink(1, 1)), gpu(1, 1, sm, nvlink(0, 1)))));
+        assertThat(links(machine, Link.Kind.NVLINK)).singleElement()
+                .satisfies(link -> assertThat(link.gbsAToB()).isEqualTo(gbs));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"906, 46", "908, 46", "910, 50", "gfx90a, 50", "940, 64", "gfx942, 64", "gfx950, 76.8"})
+    void knowsTheBandwidthOfEachXgmiGeneration(String gcn, double gbs) {
+        String text = system(cpu(0, gpu(0, link("xgmi", busId(1), 1, "0x038000")),
+                        gpu(1, link("xgmi", busId(0), 1, "0x038000"))))
+                .replace("version=\"1\"", "version=\"2\"").replace("sm=\"70\"", "sm=\"104\" gcn=\"" + gcn + "\"");
+        Machine machine = read(text);
+        assertThat(links(machine, Link.Kind.XGMI)).singleElement()
+                .satisfies(link -> assertThat(link.gbsAToB()).isEqualTo(gbs));
+        assertThat(machine.warnings()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "2.5 GT/s      | 16 | 3.0  | false",
+        "5.0 GT/s PCIe | 16 | 6.0  | false",
+        "8 GT/s        | 8  | 6.0  | false",
+        "16.0 GT/s PCIe| 16 | 24.0 | false",
+        "32 GT/s       | 16 | 48.0 | false",
+        "64.0 GT/s PCIe| 16 | 96.0 | false",
+        "32 GT/s PCIe/s| 16 | 48.0 | true",
+        "''            | 0  | 12.0 | true",
+        "Unknown speed | 16 | 12.0 | true",
+        "16.0 GT/s PCIe| '' | 24.0 | false",
+        "16.0 GT/s PCIe| 255| 24.0 | true",
+    })
+    void readsPcieSpeedsAsNcclDoes(String speed, String width, double gbs, boolean odd) {
+        Machine machine = read(system(cpu(0, gpu(0))).replace("8.0 GT/s PCIe", speed)
+                .replace("link_width=\"16\"", "link_width=\"" + width + "\""));
+        assertThat(links(machine, Link.Kind.PCIE)).singleElement()
+                .satisfies(link -> assertThat(link.gbsAToB()).isEqualTo(gbs));
+        assertThat(machine.warnings()).hasSize(odd ? 1 : 0);
+    }
+
+    @Test
+    void readsACpuWithoutNumaAndAffinity() {
+        Machine machine = read("<system version=\"1\"><cpu numaid=\"-1\">" + gpu(0) + "</cpu><cpu>" + gpu(1)
+                + "</cpu></system>");
+        assertThat(machine.devices()).extracting(Device::numa).containsExactly(-1, -1);
+        assertThat(machine.warnings()).isEmpty();
+    }
+
+    @Test
+    void readsCardsUnderCpusAndLoosePlaces() {
+        Machine machine = read(system(cpu(0,
+                "<nic>\n<net name=\"eth0\" dev=\"0\"/>\n<net name=\"eth1\" dev=\"1\"/>\n</nic>\n",
+                pci("0000:05:00.0", "0x020000", "<net name=\"mlx5_0\" dev=\"2\"/>\n"),
+                pci("0000:06:00.0", "0x020000"))));
+        assertThat(machine.nics()).extracting(Nic::name).containsExactly("eth0", "eth1", "mlx5_0", "0000:06:00.0");
+    }
+
+    @Test
+    void readsAFileWithoutGpuAsAMachineWithoutDevices() {
+        Machine skeleton = read(system(cpu(0, pci("0001:00:00.0", "0x030200"), pci("0101:00:00.0", "0x020700"))));
+        assertThat(skeleton.size()).isZero();
+        assertThat(skeleton.nics()).hasSize(1);
+        assertThat(skeleton.warnings()).singleElement().asString().contains("1 PCI functions", "NCCL_TOPO_DUMP_FILE");
+        assertThat(read("<system version=\"1\"/>").size()).isZero();
+    }
+
+    @Test
+    void readsDuplicateBusIdsWithAWarning() {
+        Machine machine = read(system(cpu(0, pcieSwitch("0000:a1:00.0", gpu(0)),
+                pci("0000:A1:00.0", "0x020000", "<nic><net name=\"m\" dev=\"0\"/></nic>"))));
+        assertThat(machine.size()).isEqualTo(1);
+        assertThat(machine.warnings()).singleElement().asString().contains("0000:a1:00.0", "line 3");
+    }
+
+    @Test
+    void readsSeveralGpusOfOneFunctionUnlessALinkIsAmbiguous() {
+        String two = "<gpu dev=\"0\" sm=\"90\" rank=\"0\"/>\n<gpu dev=\"1\" sm=\"90\" rank=\"1\"/>\n";
+        Machine machine = read(system(cpu(0, pci(busId(0), "0x030200", two), gpu(2))));
+        assertThat(machine.size()).isEqualTo(3);
+        assertThat(machine.warnings()).singleElement().asString().contains("several GPUs");
+        assertThatThrownBy(() -> read(system(cpu(0, pci(busId(0), "0x030200", two), gpu(2, nvlink(0, 1))))))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessageContaining("2 GPUs share");
+    }
+
+    @Test
+    void tellsHostsApart() {
+        String a = cpu(0, gpu(0, nvlink(1, 1)), gpu(1, nvlink(0, 1))).replace("<cpu ", "<cpu host_hash=\"0xa\" ");
+        String b = cpu(0, gpu(0, nvlink(1, 1)), gpu(1, nvlink(0, 1))).replace("<cpu ", "<cpu host_hash=\"0xb\" ")
+                .replace("rank=\"0\"", "rank=\"2\"").replace("rank=\"1\"", "rank=\"3\"");
+        Machine machine = read(system(a, b));
+        assertThat(links(machine, Link.Kind.NVLINK)).hasSize(2);
+        assertThat(links(machine, Link.Kind.SOCKET)).isEmpty();
+        assertThat(machine.warnings()).hasSize(2).anySatisfy(w -> assertThat(w).contains("2 hosts"));
+    }
+
+    @Test
+    void readsNvLinksToTheCpu() {
+        Machine power = read(system(cpu(0, gpu(0, link("nvlink", "0004:04:00.0", 3, "0x068001"))))
+                .replace("x86_64", "ppc64"));
+        assertThat(links(power, Link.Kind.NVLINK)).singleElement().satisfies(link -> {
+            assertThat(link.other(0)).isEqualTo(1);
+            assertThat(link.gbsFrom(0)).isEqualTo(75);
+        });
+        Machine grace = read(system(cpu(0, gpu(0, 0, 90, "<c2c bw=\"44712\" count=\"10\"/>\n"))));
+        assertThat(links(grace, Link.Kind.NVLINK)).singleElement()
+                .satisfies(link -> assertThat(link.gbsFrom(0)).isCloseTo(447.12, org.assertj.core.data.Offset.offset(1e-9)));
+    }
+
+    @Test
+    void takesTheNameOfTheSystemAndWhatPrecedesIt() {
+        String text = "\n\n<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- a - comment -->\n"
+                + system(cpu(0, gpu(0))).replace("<system ", "<system name=\"my box\" ");
+        assertThat(read(text).name()).isEqualTo("my box");
+    }
+
+    @Test
+    void leavesOutUnknownElementsWithAWarning() {
+        Machine machine = read(system(cpu(0, "<memory size=\"1\"/>\n", gpu(0)), "<rack/>\n"));
+        assertThat(machine.warnings()).singleElement().asString().contains("<memory>, <rack>");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
+        "<graphs version=\"1\"/>                                | 1:1  | NCCL_TOPO_DUMP_FILE",
+        "<html><body/></html>                                   | 1:1  | <system> is needed",
+        "<system version=\"3\"/>                                | 1:1  | version 3",
+        "<system version=\"one\"/>                              | 1:1  | an integer",
+        "<system version=\"1\"><cpu numaid=\"x\"/></system>     | 1:21 | numaid",
+        "<system version=\"1\"><cpu><gpu dev=\"0\"/></cpu></system> | 1:26 | no bus id",
+        "<system version=\"1\"><cpu><pci busid=\"0\"><gpu dev=\"a\"/></pci></cpu></system> | 1:41 | dev",
+        "<system version=\"1\"><cpu><pci busid=\"0\" link_width=\"wide\"/></cpu></system> | 1:26 | link_width",
+        "<system version=\"1\"><cpu>                            | 1:26 | is cut off",
+        "<system version=\"1\"><cpu numaid=\"0                  | 1    | is cut off",
+        "<system version=\"1\"></cpu></system>                  | 1    | not well-formed",
+        "<system version=\"1\" version=\"1\"/>                  | 1    | not well-formed",
+        "<system version=\"1\">&nbsp;</system>                  | 1    | nbsp",
+    })
+    void refusesWhatItCannotUnderstand(String text, String place, String reason) {
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessageStartingWith("dir/box.xml:" + place + ":")
+                .hasMessageContaining(reason);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-1", "2000", "99999999999", "two", "1.5"})
+    void refusesBadCounts(String count) {
+        String text = system(cpu(0, gpu(0, nvlink(1, 7777)), gpu(1))).replace("7777", count);
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOfSatisfying(MachineFormatException.class, e -> {
+                    assertThat(e.line()).isEqualTo(5);
+                    assertThat(e.column()).isEqualTo(1);
+                })
+                .hasMessageContaining("count");
+    }
+
+    @Test
+    void knowsPlacesFarIntoAFile() {
+        String many = "<!-- " + "padding ".repeat(5000) + "-->\n" + "<nic/>\n".repeat(3000);
+        String text = system(cpu(0, many, "   <pci busid=\"x\" link_width=\"?\"/>\n"));
+        assertThatThrownBy(() -> read(text)).isInstanceOfSatisfying(MachineFormatException.class, e -> {
+            assertThat(e.line()).isEqualTo(3004);
+            assertThat(e.column()).isEqualTo(4);
+        });
+    }
+}

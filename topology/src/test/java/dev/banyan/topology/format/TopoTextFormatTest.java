@@ -1,0 +1,208 @@
+package dev.banyan.topology.format;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.topology.Device;
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Nic;
+import dev.banyan.topology.Routes;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class TopoTextFormatTest {
+    private static Machine read(String text) {
+        return new MachineReader().parse("dir/topo.txt", text);
+    }
+
+    /** The matrix as printed, without the name column. */
+    static List<String> labels(Machine machine) {
+        Routes routes = Routes.of(machine);
+        int ends = machine.size() + machine.nics().size();
+        return IntStream.range(0, ends)
+                .mapToObj(a -> IntStream.range(0, ends)
+                        .mapToObj(b -> routes.between(a, b).label())
+                        .reduce((x, y) -> x + " " + y)
+                        .orElse(""))
+                .toList();
+    }
+
+    private static boolean hasNvSwitch(Machine machine) {
+        return machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH);
+    }
+
+    @Test
+    void readsATableOfANewDriver() {
+        Machine machine = read(Fixtures.FOUR_WITH_CARDS);
+
+        assertThat(machine.name()).isEqualTo("topo.txt");
+        assertThat(machine.warnings()).isEmpty();
+        assertThat(machine.devices()).extracting(Device::name).containsExactly("GPU0", "GPU1", "GPU2", "GPU3");
+        assertThat(machine.devices()).extracting(Device::numa).containsExactly(0, 0, -1, 1);
+        assertThat(machine.devices().get(1).attributes()).isEmpty();
+        assertThat(machine.devices().get(3).attributes()).containsEntry("cpu_affinity", "8-15");
+        assertThat(machine.nics()).extracting(Nic::name).containsExactly("mlx5_0", "mlx5_bond_0");
+        assertThat(labels(machine)).containsExactly(
+                "X NV2 PHB SYS PIX SYS",
+                "NV2 X PHB SYS PXB SYS",
+                "PHB PHB X SYS PHB SYS",
+                "SYS SYS SYS X SYS NODE",
+                "PIX PXB PHB SYS X SYS",
+                "SYS SYS SYS NODE SYS X");
+        LinkMatrix matrix = LinkMatrix.of(machine);
+        assertThat(matrix.nvlinkConnected()).isFalse();
+        assertThat(matrix.gbs(0, 1)).isEqualTo(50);
+        assertThat(matrix.gbs(0, 2)).isEqualTo(12);
+        assertThat(matrix.gbs(0, 3)).isEqualTo(10);
+    }
+
+    @Test
+    void readsATableOfAnOldDriver() {
+        Machine machine = read(Fixtures.OLD_CONCATENATED);
+
+        assertThat(labels(machine)).containsExactly(
+                "X NV1 NV1 SYS PIX SYS",
+                "NV1 X SYS NV1 PIX SYS",
+                "NV1 SYS X NV1 SYS PHB",
+                "SYS NV1 NV1 X SYS PHB",
+                "PIX PIX SYS SYS X SYS",
+                "SYS SYS PHB PHB SYS X");
+        assertThat(LinkMatrix.of(machine).gbs(0, 1)).as("P100").isEqualTo(20);
+        assertThat(labels(read(Fixtures.OLDEST_LEGEND))).containsExactly("X PIX SYS", "PIX X SYS", "SYS SYS X");
+    }
+
+    @Test
+    void readsCopiesOfCopies() {
+        Machine spaces = read(Fixtures.SINGLE_SPACES);
+        assertThat(labels(spaces)).containsExactly("X NV4 SYS", "NV4 X SYS", "SYS SYS X");
+        assertThat(spaces.devices()).extracting(Device::numa).containsExactly(0, 0, 1);
+        assertThat(spaces.devices().get(2).attributes()).containsEntry("cpu_affinity", "4-7");
+
+        Machine markdown = read(Fixtures.MARKDOWN);
+        assertThat(labels(markdown)).containsExactly("X NV4 SYS", "NV4 X PHB", "SYS PHB X");
+        assertThat(markdown.devices()).extracting(Device::numa).containsExactly(0, 1);
+
+        String among = "$ nvidia-smi topo -m\r\n" + Fixtures.SINGLE_SPACES.replace("\n", "\r\n\r\n") + "$ exit\r\n";
+        assertThat(labels(read(among))).isEqualTo(labels(spaces));
+        assertThat(labels(read(Fixtures.FOUR_WITH_CARDS.replaceFirst("\t", "")))).hasSize(6);
+        assertThat(labels(read(Fixtures.FOUR_WITH_CARDS.replace("\033", "")))).hasSize(6);
+    }
+
+    @Test
+    void readsOneGpu() {
+        assertThat(labels(read(Fixtures.ONE_GPU))).containsExactly("X");
+        assertThat(labels(read(Fixtures.ONE_GPU_CONCATENATED))).containsExactly("X");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "2, NV2, false, 50", "2, NV18, false, 450", "4, NV1, false, 25", "4, NV4, false, 100", "4, NV6, false, 150",
+        "3, NV12, true, 300", "4, NV18, true, 450", "8, NV2, false, 50", "8, NV8, true, 200", "8, NV12, true, 300",
+        "16, NV6, true, 150", "72, NV18, true, 450"
+    })
+    void tellsSwitchesFromDirectLinks(int n, String label, boolean viaSwitch, double gbs) {
+        Machine machine = read(Fixtures.allToAll(n, label));
+
+        assertThat(hasNvSwitch(machine)).isEqualTo(viaSwitch);
+        LinkMatrix matrix = LinkMatrix.of(machine);
+        assertThat(matrix.gbs(0, n - 1)).isEqualTo(gbs);
+        assertThat(matrix.nvlinkConnected()).isTrue();
+        assertThat(labels(machine).getFirst()).isEqualTo("X" + (" " + label).repeat(n - 1));
+        assertThat(machine.warnings()).hasSize(n == 4 && label.equals("NV6") ? 1 : 0);
+    }
+
+    @Test
+    void readsADegradedDeviceOnSwitches() {
+        String text = Fixtures.allToAll(3, "NV12")
+                .replace("GPU0\t X \tNV12\tNV12", "GPU0\t X \tNV12\tNV9")
+                .replace("GPU1\tNV12\t X \tNV12", "GPU1\tNV12\t X \tNV9")
+                .replace("GPU2\tNV12\tNV12\t X ", "GPU2\tNV9\tNV9\t X ");
+        Machine machine = read(text);
+
+        assertThat(hasNvSwitch(machine)).isTrue();
+        assertThat(labels(machine)).containsExactly("X NV12 NV9", "NV12 X NV9", "NV9 NV9 X");
+    }
+
+    @Test
+    void warnsOfClassesThatContradictEachOther() {
+        Machine machine = read("""
+                      GPU0 GPU1 GPU2
+                GPU0   X   PIX  SYS
+                GPU1  PIX   X   PIX
+                GPU2  SYS  PIX   X
+                """);
+
+        assertThat(machine.warnings()).singleElement().asString().contains("GPU0-GPU2 is SYS, others make it PIX");
+        assertThat(LinkMatrix.of(machine).classOf(0, 2)).isEqualTo(1);
+    }
+
+    @Test
+    void readsTheGpusWhereRowsOfCardsAreMissing() {
+        String text = Fixtures.SINGLE_SPACES.replace("GPU2 CPU", "GPU2 NIC0 CPU").replace(" 0-3", " PHB 0-3")
+                .replace(" 4-7", " SYS 4-7");
+        Machine machine = read(text);
+
+        assertThat(machine.warnings()).singleElement().asString().contains("rows of 1 network cards are missing");
+        assertThat(labels(machine).getFirst()).isEqualTo("X NV4 SYS PHB");
+    }
+
+    @Test
+    void writesWhatItReads() {
+        for (String text : List.of(Fixtures.FOUR_WITH_CARDS, Fixtures.OLD_CONCATENATED, Fixtures.allToAll(8, "NV12"))) {
+            Machine machine = read(text);
+            Machine again = read(TopoTextWriter.write(machine));
+
+            assertThat(labels(again)).isEqualTo(labels(machine));
+            assertThat(again.nics()).extracting(Nic::name).isEqualTo(machine.nics().stream().map(Nic::name).toList());
+            assertThat(again.devices()).isEqualTo(machine.devices());
+        }
+    }
+
+    private static void assertRefused(String text, String... reasons) {
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessageStartingWith("dir/topo.txt:")
+                .hasMessageContainingAll(reasons);
+    }
+
+    @Test
+    void refusesOtherOptionsOfTheTool() {
+        assertRefused(Fixtures.PEER_STATUS, "topo -p2p", "run \"nvidia-smi topo -m\"");
+        assertRefused(Fixtures.PEER_STATUS.replace("OK", "CNS"), "topo -p2p");
+        assertRefused(Fixtures.PCIE_ONLY, "topo -mp", "hides NVLink");
+        assertRefused("$ nvidia-smi topo -mp\n" + Fixtures.OLDEST_LEGEND, "topo.txt:1:", "topo -mp");
+    }
+
+    @Test
+    void refusesOtherTools() {
+        assertRefused(Fixtures.PEER_TEST, "p2pBandwidthLatencyTest", "nvidia-smi topo -m");
+        assertRefused(Fixtures.NVLINK_STATUS, "nvidia-smi nvlink", "nvidia-smi topo -m");
+        assertRefused("ERROR: Option -m is missing its value.\n", "error message of nvidia-smi");
+        assertRefused("=== ROCm System Management Interface ===\n       GPU0  GPU1\nGPU0   0     15\n", "rocm-smi");
+        assertRefused("GPU 0: Some GPU (UUID: GPU-1)\n", "nvidia-smi -L");
+    }
+
+    @Test
+    void refusesDamagedText() {
+        String table = Fixtures.SINGLE_SPACES;
+        assertRefused(table.substring(0, table.indexOf("GPU2 SYS")), "truncated or wrapped", "3 GPUs but 2 rows");
+        assertRefused(table.substring(0, table.indexOf("GPU0 X")), "3 GPUs but 0 rows");
+        assertRefused(table.substring(table.indexOf("GPU0 X")), "names the columns, is missing");
+        assertRefused(table.replace("GPU1 NV4 X SYS 0-3 0", "GPU1 NV4 X"), "topo.txt:3:", "2 of 3 cells");
+        assertRefused(table.replace("GPU1 NV4 X SYS", "GPU1 NV4 SYS"), "topo.txt:3:10:", "own column");
+        assertRefused(table.replace("GPU1 NV4 X SYS", "GPU1 X NV4 SYS"), "topo.txt:3:6:", "stands in column GPU0");
+        assertRefused(table.replace("GPU2 SYS SYS", "GPU2 PHB SYS"), "topo.txt:4:6:", "must be symmetric");
+        assertRefused(table.replace("GPU1 NV4 X", "GPU1 NVx X"), "topo.txt:3:6:", "\"NVx\"");
+        assertRefused(table.replace("CPU Affinity", "CPU Affi      nity"), "topo.txt:1:16:", "wrapped or cut");
+        assertRefused(table.replace(" GPU2 CPU", "\nGPU2 CPU"), "truncated or wrapped");
+        assertRefused(table.replace(" GPU2 CPU", " CPU"), "more cells than the header");
+        assertRefused(table.replace("GPU0 GPU1 GPU2", "GPU0 GPU1 GPU1"), "topo.txt:1:11:", "named twice");
+        assertRefused(
+                "GPU0 NIC0\nGPU0 X NV1\nNIC0 NV1 X\n", "topo.txt:2:8:", "only GPUs have NVLinks");
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.topology.format;
+
+import org.jspecify.annotations.NullMarked;

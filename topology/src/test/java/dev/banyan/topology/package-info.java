@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.topology;
+
+import org.jspecify.annotations.NullMarked;
