@@ -62,6 +62,6 @@ public final class Exact implements ForestGenerator {
             throw new IllegalArgumentException("exact trees are found for at most " + MAX_DEVICES + " devices, not "
                     + matrix.size() + "; use kernighan-lin");
         }
-        return TreeSequence.generate(matrix, penalty, roots, SubsetSearch::new);
+        return TreeSequence.generate(matrix, penalty, roots, 1, SubsetSearch::new);
     }
 }

@@ -116,8 +116,8 @@ final class LinkUse {
         if (weights[pair] > 0) {
             // A link stays a link however often it was penalised.
             double penalised = weights[pair] * factors[uses[pair] + deterrents[pair]];
-            long weight = Math.max(1, Math.round(penalised * weightUnits));
-            long load = Math.round((2 * uses[pair] + 1) * perGbs[pair] * loadUnits);
+            long weight = Math.max(1, (long) (penalised * weightUnits + 0.5));
+            long load = (long) ((2 * uses[pair] + 1) * perGbs[pair] * loadUnits + 0.5);
             values[pair] = (weight << WEIGHT_SHIFT) - load;
         }
     }
@@ -151,7 +151,8 @@ final class LinkUse {
                 uses[down] += by;
                 uses[up] += by;
                 revalue(down);
-                revalue(up);
+                // Weights and loads are those of the pair.
+                values[up] = values[down];
             }
         }
     }

@@ -20,6 +20,8 @@ final class TreeSequence {
     private final int[][] trees;
     private final boolean[] shallow;
     private int[] spare;
+    private double busiest;
+    private int busiestCount;
 
     private TreeSequence(LinkUse links, int[] roots) {
         this.links = links;
@@ -40,9 +42,12 @@ final class TreeSequence {
     /**
      * One tree per root; where the builder finds none, the shallow one.
      *
+     * @param starts how many sequences to build, of which the one is kept that loads its busiest link
+     *     least, and then weighs most; 1 unless the builder draws lots
      * @param builders makes the builder for the links
      */
-    static Forest generate(LinkMatrix matrix, double penalty, int[] roots, Function<LinkUse, TreeBuilder> builders) {
+    static Forest generate(
+            LinkMatrix matrix, double penalty, int[] roots, int starts, Function<LinkUse, TreeBuilder> builders) {
         if (roots.length == 0) {
             throw new IllegalArgumentException("no root given; a forest needs at least one tree");
         }
@@ -53,13 +58,42 @@ final class TreeSequence {
                         + (matrix.size() - 1));
             }
         }
-        TreeSequence sequence = new TreeSequence(links, roots);
         TreeBuilder builder = builders.apply(links);
+        TreeSequence best = start(links, roots, builder);
+        for (int i = 1; i < starts; i++) {
+            TreeSequence next = start(links, roots, builder);
+            if (next.isBetterThan(best)) {
+                best = next;
+            }
+        }
+        return best.forest();
+    }
+
+    private static TreeSequence start(LinkUse links, int[] roots, TreeBuilder builder) {
+        TreeSequence sequence = new TreeSequence(links, roots);
         sequence.build(builder);
         if (roots.length > 1) {
             sequence.relieve(builder);
         }
-        return sequence.forest();
+        for (int[] parents : sequence.trees) {
+            links.release(parents);
+        }
+        return sequence;
+    }
+
+    private boolean isBetterThan(TreeSequence other) {
+        if (busiest != other.busiest) {
+            return busiest < other.busiest;
+        }
+        return busiestCount != other.busiestCount ? busiestCount < other.busiestCount : weight() > other.weight();
+    }
+
+    private double weight() {
+        double sum = 0;
+        for (int[] parents : trees) {
+            sum += links.weight(parents);
+        }
+        return sum;
     }
 
     private void build(TreeBuilder builder) {
@@ -71,11 +105,11 @@ final class TreeSequence {
             }
             links.use(trees[t]);
         }
+        busiest = links.busiestLoad();
+        busiestCount = links.linksLoaded(busiest);
     }
 
     private void relieve(TreeBuilder builder) {
-        double busiest = links.busiestLoad();
-        int count = links.linksLoaded(busiest);
         for (int t = 0; t < roots.length; t++) {
             int[] old = trees[t];
             // Whether a builder finds a tree hardly depends on the weights.
@@ -90,11 +124,11 @@ final class TreeSequence {
                 links.use(spare);
                 double newBusiest = links.busiestLoad();
                 int newCount = links.linksLoaded(newBusiest);
-                if (newBusiest < busiest || (newBusiest == busiest && newCount < count)) {
+                if (newBusiest < busiest || (newBusiest == busiest && newCount < busiestCount)) {
                     trees[t] = spare;
                     spare = old;
                     busiest = newBusiest;
-                    count = newCount;
+                    busiestCount = newCount;
                     continue;
                 }
                 links.release(spare);
