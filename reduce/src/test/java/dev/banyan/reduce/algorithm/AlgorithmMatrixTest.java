@@ -27,10 +27,8 @@ class AlgorithmMatrixTest {
                         long chunkBytes = count > 1000 ? 1 << 20 : 8;
                         verify(algorithm, new CollectiveRequest(collective, root, count, 4, false, chunkBytes));
                         verify(algorithm, new CollectiveRequest(collective, root, count, 4, true, Long.MAX_VALUE));
-                        if (n < 9) {
-                            verify(algorithm, new CollectiveRequest(collective, root, count, 4, true, chunkBytes));
-                            verify(algorithm, new CollectiveRequest(collective, root, count, 2, false, Long.MAX_VALUE));
-                        }
+                        verify(algorithm, new CollectiveRequest(collective, root, count, 4, true, chunkBytes));
+                        verify(algorithm, new CollectiveRequest(collective, root, count, 2, false, Long.MAX_VALUE));
                     }
                 }
             }

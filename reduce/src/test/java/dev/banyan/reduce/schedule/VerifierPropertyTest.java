@@ -32,7 +32,7 @@ class VerifierPropertyTest {
         Random random = new Random(2);
         int accepted = 0;
         int refused = 0;
-        for (int i = 0; i < 40_000; i++) {
+        for (int i = 0; i < 20_000; i++) {
             Schedule schedule = schedule(random);
             if (schedule.chunks().isEmpty()) {
                 continue;
@@ -52,7 +52,7 @@ class VerifierPropertyTest {
             }
         }
         assertThat(accepted).as("harmless mutations").isGreaterThan(500);
-        assertThat(refused).as("harmful mutations").isGreaterThan(10_000);
+        assertThat(refused).as("harmful mutations").isGreaterThan(5_000);
     }
 
     private static boolean accepts(Schedule schedule) {
