@@ -1,6 +1,7 @@
 package dev.banyan.trees.balanced;
 
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Recursive bisection, the search of {@link KernighanLin}. A cluster is a range of {@code members}; its
@@ -8,14 +9,13 @@ import java.util.SplittableRandom;
  */
 final class Bisection implements TreeBuilder {
     /** Complete trees of which the best is kept. */
-    private static final int CANDIDATES = 4;
+    private static final int CANDIDATES = 2;
     /** Tries for a tree, complete or not. */
-    private static final int TREE_TRIES = 12;
+    private static final int TREE_TRIES = 8;
     /** New splits of one cluster within a try, after the first. */
     private static final int SPLIT_TRIES = 3;
 
     private final LinkUse links;
-    private final TreeBuilder fallback;
     private final SplittableRandom random;
     private final int n;
     private final int levels;
@@ -24,9 +24,10 @@ final class Bisection implements TreeBuilder {
     /** By device: values of its links across the split less those within its half. */
     private final long[] pull;
 
-    Bisection(LinkUse links, TreeBuilder fallback, long seed) {
+    private @Nullable TreeBuilder fallback;
+
+    Bisection(LinkUse links, long seed) {
         this.links = links;
-        this.fallback = fallback;
         random = new SplittableRandom(seed);
         n = links.size();
         levels = Integer.SIZE - Integer.numberOfLeadingZeros(n - 1);
@@ -53,7 +54,17 @@ final class Bisection implements TreeBuilder {
                 }
             }
         }
-        return complete > 0 || fallback.build(root, parents);
+        return complete > 0 || searchSubsets(root, parents);
+    }
+
+    private boolean searchSubsets(int root, int[] parents) {
+        if (n > Exact.MAX_DEVICES) {
+            return false;
+        }
+        if (fallback == null) {
+            fallback = new SubsetSearch(links);
+        }
+        return fallback.build(root, parents);
     }
 
     /**

@@ -13,7 +13,7 @@ import dev.banyan.trees.ForestGenerator;
  * that starts at the cluster's root joins the halves; both its ends become roots of their halves. Equal
  * links are chosen by load, then by a seeded generator. Where the root has no crossing link, the
  * cluster is split anew, from another start and at sizes that still fit the level below, a bounded number
- * of times. Of a few such trees the heaviest is kept. If there is none, {@link Exact} searches up to
+ * of times. Of two such trees the heavier is kept. If there is none, {@link Exact} searches up to
  * {@value Exact#MAX_DEVICES} devices, and above that, or where no balanced tree exists, the tree is that
  * of {@link Shallow}.
  *
@@ -68,12 +68,6 @@ public final class KernighanLin implements ForestGenerator {
 
     @Override
     public Forest generate(LinkMatrix matrix, int... roots) {
-        return TreeSequence.generate(matrix, penalty, roots, links -> new Bisection(links, fallback(links), seed));
-    }
-
-    private static TreeBuilder fallback(LinkUse links) {
-        return links.size() <= Exact.MAX_DEVICES
-                ? (root, parents) -> new SubsetSearch(links).build(root, parents)
-                : (root, parents) -> false;
+        return TreeSequence.generate(matrix, penalty, roots, links -> new Bisection(links, seed));
     }
 }
