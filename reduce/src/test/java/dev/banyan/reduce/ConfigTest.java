@@ -210,8 +210,8 @@ class ConfigTest {
     void refusesBadValuesOfTheProgram() {
         assertThatExceptionOfType(ConfigException.class)
                 .isThrownBy(() -> Config.builder().linkUsagePenalty(1.5).build())
-                .withMessage("MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY is \"1.5\" (set by the program); it must be a number"
-                        + " above 0, at most 1");
+                .withMessage("MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY is \"1.5\" (set by the program); it must be"
+                        + " a number above 0, at most 1");
         assertThatExceptionOfType(ConfigException.class)
                 .isThrownBy(() -> Config.builder().timeout(Duration.ofNanos(1)).build());
     }

@@ -6,6 +6,7 @@ import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.schedule.SchedulePrinter;
 import dev.banyan.reduce.schedule.ScheduleProof;
 import dev.banyan.reduce.schedule.ScheduleVerifier;
+import dev.banyan.reduce.schedule.Summation;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
@@ -116,7 +117,7 @@ class AlgorithmFiguresTest {
                     line.schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 100, 4, false, Long.MAX_VALUE)));
             assertThat(proof.depth()).isEqualTo(2 * (n - 1));
             assertThat(proof.steps()).isEqualTo(2 * (n - 1));
-            assertThat(proof.summations()).singleElement().satisfies(summation -> assertThat(summation.to()).isEqualTo(100));
+            assertThat(proof.summations()).extracting(Summation::to).containsExactly(100L);
         }
     }
 

@@ -158,7 +158,11 @@ class ScheduleVerifierTest {
     @Test
     void shiftedElements() {
         Step shifted = step(
-                out(1), List.of(new Location(1, Space.INPUT, 0), new Location(0, Space.INPUT, 4), new Location(2, Space.INPUT, 0)));
+                out(1),
+                List.of(
+                        new Location(1, Space.INPUT, 0),
+                        new Location(0, Space.INPUT, 4),
+                        new Location(2, Space.INPUT, 0)));
         assertRefused(
                 schedule(Collective.ALL_REDUCE, -1, false, new Chunk(8, List.of(shifted))),
                 "combines different elements",
@@ -215,8 +219,9 @@ class ScheduleVerifierTest {
         // Rank 0 owns block 0. Its step and the reader of its input in another chunk touch the same bytes.
         Chunk owned = new Chunk(BYTES, List.of(step(out(0), List.of(in(0), in(1), in(2)))));
         Chunk reader = new Chunk(BYTES, List.of(step(scratch(2), List.of(in(0)))));
-        assertRefused(schedule(Collective.REDUCE_SCATTER, -1, true, owned, reader), "0.in[0..16)", "chunk 1", "overlap");
-        // Rank 1's output is its block 1: writing to it races with nobody, but is not what its input block 0 is for.
+        assertRefused(
+                schedule(Collective.REDUCE_SCATTER, -1, true, owned, reader), "0.in[0..16)", "chunk 1", "overlap");
+        // Rank 1's output is its block 1; block 0 is only input.
         Chunk wrongBlock = new Chunk(BYTES, List.of(step(in(1), List.of(in(1), in(0), in(2)))));
         assertRefused(schedule(Collective.REDUCE_SCATTER, -1, true, wrongBlock), "writes to an input, 1.in[0..16)");
     }
@@ -224,7 +229,11 @@ class ScheduleVerifierTest {
     @Test
     void reductionWithoutAnOperation() {
         assertRefused(
-                schedule(Collective.ALL_GATHER, -1, false, new Chunk(BYTES, List.of(step(out(0), List.of(in(0), in(1)))))),
+                schedule(
+                        Collective.ALL_GATHER,
+                        -1,
+                        false,
+                        new Chunk(BYTES, List.of(step(out(0), List.of(in(0), in(1)))))),
                 "all_gather has no operation");
     }
 
@@ -243,7 +252,8 @@ class ScheduleVerifierTest {
     void prints() {
         assertThat(SchedulePrinter.print(allReduce(false, SUM, TO_0, TO_2)).lines())
                 .containsExactly(
-                        "by hand all_reduce: 3 ranks, 4 elements of 4 bytes, out of place, 16 bytes of scratch, 1 chunks",
+                        "by hand all_reduce: 3 ranks, 4 elements of 4 bytes, out of place, 16 bytes of scratch,"
+                                + " 1 chunks",
                         "chunk 0: 16 bytes",
                         "  0: 1.out[0..16) = 1.in[0..16) + 0.in[0..16) + 2.in[0..16)",
                         "  1: 0.out[0..16) = 1.out[0..16) after 0",
