@@ -114,7 +114,9 @@ public record Config(
     private static final Setting<Boolean> GPU_PEER_ACCESS = Setting.flag("MXNET_ENABLE_GPU_P2P");
     private static final Setting<AlgorithmChoice> ALGORITHM = new Setting<>(
             "BANYAN_ALGORITHM",
-            "one of " + Stream.of(AlgorithmChoice.values()).map(AlgorithmChoice::label).collect(Collectors.joining(", ")),
+            Stream.of(AlgorithmChoice.values())
+                    .map(AlgorithmChoice::label)
+                    .collect(Collectors.joining(", ", "one of ", "")),
             Config::parseAlgorithm,
             value -> true);
     private static final Setting<Long> CHUNK_BYTES = new Setting<>(
@@ -123,7 +125,10 @@ public record Config(
             text -> text.equals("auto") ? Long.MAX_VALUE : parseBytes(text),
             value -> value >= 64);
     private static final Setting<Integer> THREADS = new Setting<>(
-            "BANYAN_THREADS", "a whole number of threads, 1 to 4096", Integer::valueOf, value -> value >= 1 && value <= 4096);
+            "BANYAN_THREADS",
+            "a whole number of threads, 1 to 4096",
+            Integer::valueOf,
+            value -> value >= 1 && value <= 4096);
     private static final Setting<Long> TIMEOUT_MS = Setting.atLeast(1, "milliseconds", "BANYAN_TIMEOUT_MS");
     private static final Setting<Long> SEED =
             new Setting<>("BANYAN_SEED", "a 64-bit integer", Long::valueOf, value -> true);
@@ -333,7 +338,9 @@ public record Config(
                 properties.load(reader);
             } catch (IOException | IllegalArgumentException e) {
                 throw new ConfigException(
-                        "cannot read the properties file " + file + " (" + e + "); name another by BANYAN_CONFIG, or mend it", e);
+                        "cannot read the properties file " + file + " (" + e
+                                + "); name another by BANYAN_CONFIG, or mend it",
+                        e);
             }
             Map<String, String> values = new HashMap<>();
             properties.stringPropertyNames().forEach(name -> values.put(name, properties.getProperty(name, "")));

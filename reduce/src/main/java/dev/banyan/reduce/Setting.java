@@ -26,7 +26,8 @@ record Setting<T>(String name, String allowed, Function<String, T> parser, Predi
     }
 
     static Setting<Long> atLeast(long least, String unit, String name) {
-        return new Setting<>(name, "a whole number of " + unit + ", at least " + least, Long::valueOf, value -> value >= least);
+        String allowed = "a whole number of " + unit + ", at least " + least;
+        return new Setting<>(name, allowed, Long::valueOf, value -> value >= least);
     }
 
     /**

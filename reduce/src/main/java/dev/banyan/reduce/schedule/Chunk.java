@@ -22,7 +22,8 @@ public record Chunk(long bytes, List<Step> steps) {
         for (int i = 0; i < steps.size(); i++) {
             for (int before : steps.get(i).after()) {
                 if (before < 0 || before >= i) {
-                    throw new IllegalArgumentException("step " + i + " is after step " + before + ", which does not come before it");
+                    throw new IllegalArgumentException(
+                            "step " + i + " is after step " + before + ", which does not come before it");
                 }
             }
         }

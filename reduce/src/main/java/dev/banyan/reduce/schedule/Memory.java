@@ -21,24 +21,18 @@ final class Memory {
         return blockBytes;
     }
 
-    boolean hasInput(int rank) {
+    private boolean hasInput(int rank) {
         return schedule.collective() != Collective.BROADCAST || rank == schedule.root();
     }
 
-    boolean hasOutput(int rank) {
+    private boolean hasOutput(int rank) {
         return schedule.collective() != Collective.REDUCE || rank == schedule.root();
     }
 
     long size(int rank, Space space) {
         return switch (space) {
-            case INPUT ->
-                hasInput(rank)
-                        ? schedule.collective().inputElements(schedule.count(), schedule.ranks()) * schedule.elementBytes()
-                        : 0;
-            case OUTPUT ->
-                hasOutput(rank)
-                        ? schedule.collective().outputElements(schedule.count(), schedule.ranks()) * schedule.elementBytes()
-                        : 0;
+            case INPUT -> hasInput(rank) ? schedule.collective().inputElements(blockBytes, schedule.ranks()) : 0;
+            case OUTPUT -> hasOutput(rank) ? schedule.collective().outputElements(blockBytes, schedule.ranks()) : 0;
             case SCRATCH -> schedule.scratchBytes();
         };
     }
@@ -74,6 +68,7 @@ final class Memory {
     long offsetIn(Space space, Place place, long bytes) {
         Place start = start(place.rank(), space);
         long offset = place.offset() - start.offset();
-        return place.buffer() == start.buffer() && offset >= 0 && offset <= size(place.rank(), space) - bytes ? offset : -1;
+        boolean inside = offset >= 0 && offset <= size(place.rank(), space) - bytes;
+        return place.buffer() == start.buffer() && inside ? offset : -1;
     }
 }

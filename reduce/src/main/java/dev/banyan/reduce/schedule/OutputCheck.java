@@ -97,7 +97,9 @@ final class OutputCheck {
             case REDUCE_SCATTER -> isWhole(segment) && segment.input() == rank * block + segment.from();
             case BROADCAST -> segment.term() == schedule.root() && segment.input() == segment.from();
             case ALL_GATHER ->
-                segment.term() == owner && segment.input() == segment.from() - owner * block && segment.to() <= (owner + 1) * block;
+                segment.term() == owner
+                        && segment.input() == segment.from() - owner * block
+                        && segment.to() <= (owner + 1) * block;
         };
         if (!right) {
             violations.add(bytes(rank, segment.from(), segment.to()) + " holds " + terms.print(segment.term())
@@ -127,8 +129,9 @@ final class OutputCheck {
     private void compare(List<Segment> first, List<Segment> other, int rank) {
         for (int i = 0; i < Math.min(first.size(), other.size()); i++) {
             if (!first.get(i).equals(other.get(i))) {
-                violations.add("ranks 0 and " + rank + " sum in different orders from output byte " + first.get(i).from()
-                        + ": " + terms.print(first.get(i).term()) + " and " + terms.print(other.get(i).term())
+                violations.add("ranks 0 and " + rank + " sum in different orders from output byte "
+                        + first.get(i).from() + ": " + terms.print(first.get(i).term()) + " and "
+                        + terms.print(other.get(i).term())
                         + ", up to byte " + Math.min(first.get(i).to(), other.get(i).to()));
                 return;
             }

@@ -37,7 +37,8 @@ public record Schedule(
                     + elementBytes + " bytes and " + scratchBytes + " bytes of scratch");
         }
         if (collective.hasRoot() ? root < 0 || root >= ranks : root != -1) {
-            throw new IllegalArgumentException("root " + root + " for " + collective.label() + " over " + ranks + " ranks");
+            throw new IllegalArgumentException(
+                    "root " + root + " for " + collective.label() + " over " + ranks + " ranks");
         }
     }
 

@@ -27,10 +27,12 @@ final class Terms {
 
     /** The sum of terms, in this order; no rank may be in two of them. */
     int sum(List<Integer> terms) {
-        return numbers.computeIfAbsent(terms, this::add);
+        Integer known = numbers.get(terms);
+        return known == null ? add(List.copyOf(terms)) : known;
     }
 
     private int add(List<Integer> terms) {
+        numbers.put(terms, ranks.size());
         BitSet all = new BitSet();
         terms.forEach(term -> all.or(ranks.get(term)));
         ranks.add(all);
@@ -62,7 +64,9 @@ final class Terms {
 
     String print(int term) {
         List<Integer> summands = parts.get(term);
-        return summands.isEmpty() ? String.valueOf(term) : summands.stream().map(this::printPart).collect(Collectors.joining(" + "));
+        return summands.isEmpty()
+                ? String.valueOf(term)
+                : summands.stream().map(this::printPart).collect(Collectors.joining(" + "));
     }
 
     private String printPart(int term) {
