@@ -26,8 +26,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * the first of them.
  */
 public final class HostBackend implements Backend {
-    /** Length of a block: that of each of some ten operands fits into a level 2 cache together. */
-    private static final int BLOCK_BYTES = Integer.getInteger("banyan.host.blockBytes", 16 << 10);
+    /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
+    private static final int BLOCK_BYTES = 16 << 10;
     /** Bytes read and written below which one thread is faster than waking a second one. */
     private static final long SMALL_BYTES = 512 << 10;
 
