@@ -42,7 +42,9 @@ class CollectivesTest {
                     for (boolean inPlace : new boolean[] {true, false}) {
                         for (long count : new long[] {0, 1, 7, 8, 9, 1000, 4097}) {
                             int choice = turn++ % CHOICES.size();
-                            new Case(communicators.get(choice), CHOICES.get(choice), collective, type, op, inPlace, count, turn % 3 == 0)
+                            boolean async = turn % 3 == 0;
+                            Communicator communicator = communicators.get(choice);
+                            new Case(communicator, CHOICES.get(choice), collective, type, op, inPlace, count, async)
                                     .check();
                         }
                     }
@@ -61,7 +63,9 @@ class CollectivesTest {
             for (DataType type : List.of(DataType.F32, DataType.BF16, DataType.U8, DataType.I64)) {
                 int choice = turn % CHOICES.size();
                 ReduceOp op = collective.reduces() ? ops[turn % ops.length] : ReduceOp.SUM;
-                new Case(communicators.get(choice), CHOICES.get(choice), collective, type, op, turn % 2 == 0, 1_000_003, false)
+                boolean inPlace = turn % 2 == 0;
+                Communicator communicator = communicators.get(choice);
+                new Case(communicator, CHOICES.get(choice), collective, type, op, inPlace, 1_000_003, false)
                         .check();
                 turn++;
             }

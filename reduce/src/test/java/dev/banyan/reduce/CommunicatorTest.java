@@ -9,6 +9,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -60,7 +61,8 @@ class CommunicatorTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("all_reduce got 3 buffers, but needs 4, one for each rank of the communicator");
         refused(2, communicator.allocate(2, 31), "the buffer of rank 2 has 31 bytes, but 32 are needed");
-        refused(1, MemorySegment.ofArray(new float[8]), "rank 1 is on the Java heap; take one from Communicator.allocate");
+        refused(
+                1, MemorySegment.ofArray(new float[8]), "rank 1 is on the Java heap; take one from Communicator.allocate");
         refused(3, good.get(3).asReadOnly(), "rank 3 is read-only");
         refused(1, good.get(0), "overlaps");
         try (Arena confined = Arena.ofConfined()) {
@@ -97,7 +99,8 @@ class CommunicatorTest {
         List<MemorySegment> outputs = IntStream.range(4, 8).mapToObj(r -> all.asSlice(32L * r - 4, 32)).toList();
         assertThatThrownBy(() -> communicator.allReduce(inputs, outputs, 8, DataType.F32, ReduceOp.SUM))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("overlaps another one; give outputs memory of their own, or call the in-place form");
+                .hasMessageContaining(
+                        "overlaps another one; give outputs memory of their own, or call the in-place form");
         assertThatThrownBy(() -> communicator.allReduce(inputs, inputs, 8, DataType.F32, ReduceOp.SUM))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("in-place form");
@@ -290,7 +293,7 @@ class CommunicatorTest {
         for (long count : new long[] {1, 2, 1, 3, 1, 2}) {
             PlanKey key = PlanKey.of(
                     CollectiveCall.inPlace(
-                            dev.banyan.reduce.type.Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()),
+                            Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()),
                     AlgorithmChoice.RING);
             cache.get(key, made -> new FakeExecutable(() -> {}, () -> closed.add(made.count())));
         }

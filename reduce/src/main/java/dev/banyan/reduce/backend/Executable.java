@@ -13,6 +13,7 @@ public interface Executable extends AutoCloseable {
      * @param inputs each rank's input; ignored (may be any segment) where the rank has none or the
      *     schedule is in place
      * @param outputs each rank's output; in place, each rank's only buffer
+     * @throws CollectiveTimeoutException if it does not end within the backend's timeout
      */
     void run(MemorySegment[] inputs, MemorySegment[] outputs);
 

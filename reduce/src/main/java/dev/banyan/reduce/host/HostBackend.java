@@ -26,8 +26,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * the first of them.
  */
 public final class HostBackend implements Backend {
-    /** Length of a block: that of each of some ten operands fits into a level 2 cache together. */
-    private static final int BLOCK_BYTES = Integer.getInteger("banyan.host.blockBytes", 16 << 10);
+    /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
+    private static final int BLOCK_BYTES = 16 << 10;
     /** Bytes read and written below which one thread is faster than waking a second one. */
     private static final long SMALL_BYTES = 512 << 10;
 
@@ -51,8 +51,8 @@ public final class HostBackend implements Backend {
 
     HostBackend(int ranks, int threads, Duration timeout, Kernels kernels) {
         if (ranks < 1 || threads < 1 || !timeout.isPositive()) {
-            throw new IllegalArgumentException("a host backend of " + ranks + " ranks, " + threads + " threads and timeout "
-                    + timeout + "; all must be positive");
+            throw new IllegalArgumentException("a host backend of " + ranks + " ranks, " + threads
+                    + " threads and timeout " + timeout + "; all must be positive");
         }
         this.ranks = ranks;
         this.timeout = timeout;
@@ -111,6 +111,7 @@ public final class HostBackend implements Backend {
         }
         boolean small = traffic < SMALL_BYTES || blocks < 2;
         MemorySegment[] buffers = new MemorySegment[2 * ranks];
+        KernelSpec spec = new KernelSpec(type, op == ReduceOp.AVG ? ReduceOp.SUM : op);
         List<Frame> frames = new ArrayList<>();
         Arena scratch = Arena.ofShared();
         for (int f = 0; f <= (small ? 0 : pool.helpers()); f++) {
@@ -118,7 +119,7 @@ public final class HostBackend implements Backend {
                     buffers,
                     scratch.allocate((long) privateBlocks * blockBytes, 64),
                     schedule.collective().reduces() && !integerMean && blockElements > 0
-                            ? kernels.create(new KernelSpec(type, op == ReduceOp.AVG ? ReduceOp.SUM : op), blockElements)
+                            ? kernels.create(spec, blockElements)
                             : null,
                     integerMean ? new WideSums(type, sums, blockElements) : null,
                     operands));

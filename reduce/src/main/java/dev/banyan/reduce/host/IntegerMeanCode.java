@@ -53,7 +53,8 @@ final class IntegerMeanCode implements ChunkCode {
         long delta = firstElement * elementBytes;
         for (int i = 0; i < actions.size(); i++) {
             switch (actions.get(i)) {
-                case Action.Load(int sum, int slot, long at) -> wide.load(sum, frame.buffers[slot], at + delta, elements);
+                case Action.Load(int sum, int slot, long at) ->
+                    wide.load(sum, frame.buffers[slot], at + delta, elements);
                 case Action.Add(int target, int a, int b) -> wide.add(target, a, b, elements);
                 case Action.Store(int sum, int slot, long at) ->
                     wide.storeMean(sum, divisor, frame.buffers[slot], at + delta, elements);

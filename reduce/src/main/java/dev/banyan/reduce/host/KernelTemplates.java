@@ -55,7 +55,8 @@ final class KernelTemplates {
         String file = key.template().getSimpleName() + ".class";
         try (InputStream in = key.template().getResourceAsStream(file)) {
             if (in == null) {
-                throw new IllegalStateException("no " + file + " beside the class of that name; keep class files in the jar");
+                throw new IllegalStateException(
+                        "no " + file + " beside the class of that name; keep class files in the jar");
             }
             MethodHandles.Lookup copy =
                     MethodHandles.lookup().defineHiddenClassWithClassData(in.readAllBytes(), key.spec(), true);

@@ -8,7 +8,8 @@ import java.util.function.IntBinaryOperator;
 
 /** Template of plain kernels for 32-bit integers. */
 final class PlainI32 extends Kernel {
-    private static final IntBinaryOperator OP = ScalarOperators.ints(KernelTemplates.specOf(MethodHandles.lookup()).op());
+    private static final IntBinaryOperator OP =
+            ScalarOperators.ints(KernelTemplates.specOf(MethodHandles.lookup()).op());
 
     private final int[] result;
     private final int[] next;

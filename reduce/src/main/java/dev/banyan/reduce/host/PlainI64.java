@@ -8,7 +8,8 @@ import java.util.function.LongBinaryOperator;
 
 /** Template of plain kernels for 64-bit integers. */
 final class PlainI64 extends Kernel {
-    private static final LongBinaryOperator OP = ScalarOperators.longs(KernelTemplates.specOf(MethodHandles.lookup()).op());
+    private static final LongBinaryOperator OP =
+            ScalarOperators.longs(KernelTemplates.specOf(MethodHandles.lookup()).op());
 
     private final long[] result;
     private final long[] next;

@@ -31,7 +31,15 @@ final class VectorF32 extends Kernel {
             switch (sources - s) {
                 case 1 -> two(target, at, first, firstOffset, segments[s], offsets[s], bytes);
                 case 2 -> three(
-                        target, at, first, firstOffset, segments[s], offsets[s], segments[s + 1], offsets[s + 1], bytes);
+                        target,
+                        at,
+                        first,
+                        firstOffset,
+                        segments[s],
+                        offsets[s],
+                        segments[s + 1],
+                        offsets[s + 1],
+                        bytes);
                 default -> four(
                         target,
                         at,
@@ -137,7 +145,8 @@ final class VectorF32 extends Kernel {
                     .intoMemorySegment(target, targetOffset + i, ORDER);
         }
         for (; i < bytes; i += Float.BYTES) {
-            target.set(JAVA_FLOAT_UNALIGNED, targetOffset + i, target.get(JAVA_FLOAT_UNALIGNED, targetOffset + i) / divisor);
+            float mean = target.get(JAVA_FLOAT_UNALIGNED, targetOffset + i) / divisor;
+            target.set(JAVA_FLOAT_UNALIGNED, targetOffset + i, mean);
         }
     }
 }

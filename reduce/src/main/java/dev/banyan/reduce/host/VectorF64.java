@@ -32,7 +32,15 @@ final class VectorF64 extends Kernel {
             switch (sources - s) {
                 case 1 -> two(target, at, first, firstOffset, segments[s], offsets[s], bytes);
                 case 2 -> three(
-                        target, at, first, firstOffset, segments[s], offsets[s], segments[s + 1], offsets[s + 1], bytes);
+                        target,
+                        at,
+                        first,
+                        firstOffset,
+                        segments[s],
+                        offsets[s],
+                        segments[s + 1],
+                        offsets[s + 1],
+                        bytes);
                 default -> four(
                         target,
                         at,
@@ -138,7 +146,8 @@ final class VectorF64 extends Kernel {
                     .intoMemorySegment(target, targetOffset + i, ORDER);
         }
         for (; i < bytes; i += Double.BYTES) {
-            target.set(JAVA_DOUBLE_UNALIGNED, targetOffset + i, target.get(JAVA_DOUBLE_UNALIGNED, targetOffset + i) / divisor);
+            double mean = target.get(JAVA_DOUBLE_UNALIGNED, targetOffset + i) / divisor;
+            target.set(JAVA_DOUBLE_UNALIGNED, targetOffset + i, mean);
         }
     }
 }

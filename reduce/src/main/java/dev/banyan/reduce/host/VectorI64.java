@@ -32,7 +32,15 @@ final class VectorI64 extends Kernel {
             switch (sources - s) {
                 case 1 -> two(target, at, first, firstOffset, segments[s], offsets[s], bytes);
                 case 2 -> three(
-                        target, at, first, firstOffset, segments[s], offsets[s], segments[s + 1], offsets[s + 1], bytes);
+                        target,
+                        at,
+                        first,
+                        firstOffset,
+                        segments[s],
+                        offsets[s],
+                        segments[s + 1],
+                        offsets[s + 1],
+                        bytes);
                 default -> four(
                         target,
                         at,

@@ -77,7 +77,9 @@ class KernelTest {
             for (int s = 0; s < segments.length; s++) {
                 for (int i = 0; i < elements; i += 3) {
                     segments[s].set(
-                            ValueLayout.JAVA_FLOAT_UNALIGNED, offsets[s] + 4L * i, special[random.nextInt(special.length)]);
+                            ValueLayout.JAVA_FLOAT_UNALIGNED,
+                            offsets[s] + 4L * i,
+                            special[random.nextInt(special.length)]);
                 }
             }
         }
@@ -86,7 +88,9 @@ class KernelTest {
             for (int s = 0; s < segments.length; s++) {
                 for (int i = 0; i < elements; i += 3) {
                     segments[s].set(
-                            ValueLayout.JAVA_DOUBLE_UNALIGNED, offsets[s] + 8L * i, special[random.nextInt(special.length)]);
+                            ValueLayout.JAVA_DOUBLE_UNALIGNED,
+                            offsets[s] + 8L * i,
+                            special[random.nextInt(special.length)]);
                 }
             }
         }
