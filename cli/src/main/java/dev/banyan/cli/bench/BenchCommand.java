@@ -47,8 +47,9 @@ public final class BenchCommand implements Runnable {
     private static final int SHORT_FACTOR = 4;
     private static final int WARMUPS = 5;
     private static final int RUNS = 20;
-    private static final int SHORT_RUNS = 5;
+    private static final int SHORT_RUNS = 3;
     private static final int MOST_RUNS = 1000;
+    private static final int MOST_SIZES = 10_000;
 
     @Spec
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli
@@ -242,6 +243,7 @@ public final class BenchCommand implements Runnable {
         from = first == null ? Math.min(from, to) : from;
         require(from > 0 && to >= from, "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
         if (step != null) {
+            require((to - from) / step.bytes() < MOST_SIZES, "-i makes more than " + MOST_SIZES + " sizes; make it larger");
             return Sizes.byStep(from, to, step.bytes());
         }
         return Sizes.byFactor(from, to, factor != null ? factor : given ? FACTOR : SHORT_FACTOR);
@@ -254,6 +256,6 @@ public final class BenchCommand implements Runnable {
         }
         return anySizeGiven()
                 ? new Repeats(before, RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(10))
-                : new Repeats(before, SHORT_RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(60));
+                : new Repeats(Math.min(before, SHORT_RUNS), SHORT_RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(80));
     }
 }
