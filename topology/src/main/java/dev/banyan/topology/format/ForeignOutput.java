@@ -10,6 +10,9 @@ final class ForeignOutput implements MachineFormat {
     private static final String INSTEAD =
             "; run \"nvidia-smi topo -m\", or set NCCL_TOPO_DUMP_FILE=topo.xml for one run of NCCL, and read that";
 
+    /** Characters at the beginning in which signs are looked for. */
+    private static final int HEAD = 1 << 16;
+
     private record Tool(Pattern sign, String problem) {}
 
     private static final List<Tool> TOOLS = List.of(
@@ -29,10 +32,13 @@ final class ForeignOutput implements MachineFormat {
                     "is an error message of nvidia-smi, not its output (nvidia-smi for Windows has no topo -m)"
                             + "; run \"nvidia-smi topo -m\" on Linux, or write a plain n x n matrix"),
             tool(
-                    "NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|command not found",
+                    "NVIDIA-SMI has failed|Failed to initialize NVML"
+                            + "|No devices were found|command not found",
                     "is an error message of nvidia-smi, not its output; make nvidia-smi work first"),
             tool("\\| NVIDIA-SMI [0-9.]+", "is the summary table of nvidia-smi, which does not show links" + INSTEAD),
-            tool("^GPU \\d+: [^\\n(]{1,80}\\(UUID: ", "is output of nvidia-smi -L, which does not show links" + INSTEAD),
+            tool(
+                    "^GPU \\d+: [^\\n(]{1,80}\\(UUID: ",
+                    "is output of nvidia-smi -L, which does not show links" + INSTEAD),
             tool(
                     "ROCm System Management|Link Type between two GPUs",
                     "is output of rocm-smi, which is not read; set NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL,"
@@ -50,15 +56,19 @@ final class ForeignOutput implements MachineFormat {
         return "foreign";
     }
 
+    private static String head(String text) {
+        return text.length() > HEAD ? text.substring(0, HEAD) : text;
+    }
+
     @Override
     public boolean recognizes(String text) {
-        return TOOLS.stream().anyMatch(tool -> tool.sign().matcher(text).find());
+        return TOOLS.stream().anyMatch(tool -> tool.sign().matcher(head(text)).find());
     }
 
     @Override
     public Machine read(String source, String text) {
         for (Tool tool : TOOLS) {
-            Matcher matcher = tool.sign().matcher(text);
+            Matcher matcher = tool.sign().matcher(head(text));
             if (matcher.find()) {
                 int line = (int) text.substring(0, matcher.end()).lines().count();
                 throw new MachineFormatException(source, line, 0, tool.problem());

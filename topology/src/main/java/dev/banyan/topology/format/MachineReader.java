@@ -24,8 +24,8 @@ public final class MachineReader {
     public static final int MAX_BYTES = 16 << 20;
 
     private static final int QUOTED_CHARS = 60;
-    private static final String KNOWN = "Banyan reads output of \"nvidia-smi topo -m\", NCCL topology XML, a plain n x n"
-            + " matrix, and its own JSON";
+    private static final String KNOWN = "Banyan reads output of \"nvidia-smi topo -m\", NCCL topology XML, a plain"
+            + " n x n matrix, and its own JSON";
 
     private final List<MachineFormat> formats;
 

@@ -38,7 +38,6 @@ final class MatrixFormat implements MachineFormat {
     private static final Pattern PIECE = Pattern.compile("[\\[\\];/]|[^\\s,;/\\[\\]]+");
     private static final Pattern NUMBER = Pattern.compile("[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d{1,5})?");
     private static final Pattern NOT_FINITE = Pattern.compile("(?i)[+-]?(nan|inf|infinity)");
-    private static final Pattern MARKS = Pattern.compile("[v.]+");
 
     private final MatrixUnit unit;
 
@@ -49,7 +48,7 @@ final class MatrixFormat implements MachineFormat {
     /** One entry: a number, or a mark of peer access. */
     private record Entry(String text, int column) {
         boolean isMark() {
-            return MARKS.matcher(text).matches();
+            return isMarks(text);
         }
     }
 
@@ -70,11 +69,21 @@ final class MatrixFormat implements MachineFormat {
                 if (!first.equals("[")) {
                     return NUMBER.matcher(first).matches()
                             || NOT_FINITE.matcher(first).matches()
-                            || MARKS.matcher(first).matches();
+                            || isMarks(first);
                 }
             }
         }
         return false;
+    }
+
+    /** Whether a piece consists of {@code v} and {@code .}, as one or several marks of peer access. */
+    private static boolean isMarks(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (text.charAt(i) != 'v' && text.charAt(i) != '.') {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** A line without comment, log prefix and log remarks; what is taken away leaves spaces. */
@@ -90,15 +99,11 @@ final class MatrixFormat implements MachineFormat {
 
     @Override
     public Machine read(String source, String text) {
-        List<Row> rows = rows(text);
+        List<Row> rows = rows(source, text);
         if (rows.isEmpty()) {
             throw new MachineFormatException(source, 0, 0, "holds no matrix; write n rows of n numbers");
         }
         int n = rows.getFirst().entries().size();
-        if (n > MAX_DEVICES) {
-            throw new MachineFormatException(source, rows.getFirst().line(), 0, "has " + n
-                    + " columns; at most " + MAX_DEVICES + " devices are read");
-        }
         for (int r = 0; r < rows.size(); r++) {
             int columns = rows.get(r).entries().size();
             if (columns != n) {
@@ -136,7 +141,7 @@ final class MatrixFormat implements MachineFormat {
         return fromClasses(source, classes, warnings);
     }
 
-    private static List<Row> rows(String text) {
+    private static List<Row> rows(String source, String text) {
         List<String> lines = text.lines().map(MatrixFormat::content).toList();
         boolean nested = nested(lines);
         List<Row> rows = new ArrayList<>();
@@ -154,6 +159,10 @@ final class MatrixFormat implements MachineFormat {
                         begun = line;
                     }
                     addEntries(entries, symbol, piece.start() + 1);
+                    if (entries.size() > MAX_DEVICES || rows.size() > 2 * MAX_DEVICES) {
+                        throw new MachineFormatException(source, line, 0, "is a matrix of more than " + MAX_DEVICES
+                                + " columns or rows; at most " + MAX_DEVICES + " devices are read");
+                    }
                 }
             }
             if (!nested) {
@@ -173,7 +182,7 @@ final class MatrixFormat implements MachineFormat {
     }
 
     private static void addEntries(List<Entry> entries, String text, int column) {
-        if (!MARKS.matcher(text).matches()) {
+        if (!isMarks(text)) {
             entries.add(new Entry(text, column));
             return;
         }
@@ -216,13 +225,18 @@ final class MatrixFormat implements MachineFormat {
     }
 
     private static double number(String source, int line, Entry entry) {
-        double value = NUMBER.matcher(entry.text()).matches() ? Double.parseDouble(entry.text()) : Double.NaN;
-        if (Double.isNaN(value) && !NOT_FINITE.matcher(entry.text()).matches()) {
+        String text = entry.text();
+        if (text.length() == 1 && text.charAt(0) >= '0' && text.charAt(0) <= '9') {
+            return text.charAt(0) - '0';
+        }
+        double value = NUMBER.matcher(text).matches() ? Double.parseDouble(text) : Double.NaN;
+        if (Double.isNaN(value) && !NOT_FINITE.matcher(text).matches()) {
             throw new MachineFormatException(source, line, entry.column(), quote(entry) + " is not a number");
         }
         if (!(value >= 0) || Double.isInfinite(value)) {
             throw new MachineFormatException(
-                    source, line, entry.column(), quote(entry) + " is not allowed; entries are finite and not negative");
+                    source, line, entry.column(),
+                    quote(entry) + " is not allowed; entries are finite and not negative");
         }
         return value;
     }

@@ -30,10 +30,11 @@ import org.jgrapht.alg.util.UnionFind;
  * CPU affinity) is the same and nothing says SYS between them.
  *
  * <p><b>NVLink.</b> NVk is the number of links of a pair, or of a device to the NVSwitches. The printed
- * class does not tell which; but no GPU has more than 18 links, and only 1 to 6 of them ever went
- * straight to one of three or more equal peers (4 P100: 1, 4 A100: 4, 4 H100: 6). So a group of GPUs of which one would need
- * more than 18, or of three or more with the same NVk, k above 6, for all pairs, is linked to
- * NVSwitches: device by device, with as many lanes as its best pair shows. All other pairs are direct.
+ * class does not tell which; but no GPU has more than 18 links, and boards that link three or more GPUs
+ * all to all without switches have at most 6 links per pair (4 A100: 4, 4 H100: 6). So a group of GPUs of
+ * which one would need more than 18, or of three or more with the same NVk, k above 6, for all pairs, is
+ * linked to NVSwitches: device by device, with as many lanes as its best pair shows. All other pairs are
+ * direct.
  */
 final class TopoMachine {
     private static final int MAX_LANES_PER_DEVICE = 18;
@@ -181,8 +182,8 @@ final class TopoMachine {
         int widest = max(best);
         boolean equal = m > 2 && least == widest;
         if (equal && widest == MAX_LANES_TO_EACH_PEER && most <= MAX_LANES_PER_DEVICE) {
-            warnings.add("NV6 between all of " + m + " GPUs is read as direct links, as 4 H100 have; GPUs of a DGX-2 that"
-                    + " share 6 links each to NVSwitches look the same");
+            warnings.add("NV6 between all of " + m + " GPUs is read as direct links, as 4 H100 have; GPUs of a DGX-2"
+                    + " that share 6 links each to NVSwitches look the same");
         }
         if (most <= MAX_LANES_PER_DEVICE && !(equal && widest > MAX_LANES_TO_EACH_PEER)) {
             return new int[0];

@@ -21,6 +21,8 @@ final class TopoTableParser {
     static final Pattern GPU = Pattern.compile("GPU\\d{1,4}");
     /** Largest number of columns. */
     private static final int MAX_ENDS = 1024;
+    /** Longest line of a table, in characters: no name or cell of its columns takes more than 64. */
+    private static final int MAX_LINE = 64 * MAX_ENDS;
 
     private static final Pattern TITLE =
             Pattern.compile("CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\s?NUMA\\s?ID");
@@ -30,7 +32,7 @@ final class TopoTableParser {
     private static final Pattern BROKEN_TITLE =
             Pattern.compile("CPU|GPU|NUMA|ID|Af\\w*|\\w*nity");
     private static final Pattern HEADER_START = Pattern.compile("\\s*GPU\\d{1,4}(?![:\\d\\]])");
-    private static final Pattern MARKDOWN_HEADER = Pattern.compile("\\s*\\|.*\\|\\s*GPU\\d{1,4}\\s*\\|.*");
+    private static final Pattern MARKDOWN_GPU = Pattern.compile("\\|[ \\t]{0,80}GPU\\d{1,4}[ \\t]{0,80}\\|");
     private static final Pattern MARKDOWN_RULE = Pattern.compile("[\\s|:-]+");
     private static final Pattern LEGEND = Pattern.compile("\\s*(X|SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV#|OK)\\s*=\\s*(.*)");
     private static final Pattern CARD = Pattern.compile("\\s*(NIC\\d+):\\s*(\\S+)\\s*");
@@ -115,18 +117,18 @@ final class TopoTableParser {
     }
 
     private static boolean isHeader(String line) {
-        if (isMarkdown(line)) {
-            return MARKDOWN_HEADER.matcher(line).matches() && !hasCell(line);
-        }
-        return HEADER_START.matcher(line).lookingAt() && !hasCell(line);
+        return beginsLikeTable(line) && !hasCell(line);
     }
 
     private static boolean isRow(String line) {
-        if (isMarkdown(line)) {
-            return MARKDOWN_HEADER.matcher(line).matches() && hasCell(line);
+        return beginsLikeTable(line) && hasCell(line);
+    }
+
+    private static boolean beginsLikeTable(String line) {
+        if (line.length() > MAX_LINE || !line.contains("GPU")) {
+            return false;
         }
-        List<Token> words = Token.words(line);
-        return words.size() > 1 && GPU.matcher(words.getFirst().text()).matches() && hasCell(line);
+        return HEADER_START.matcher(line).lookingAt() || (isMarkdown(line) && MARKDOWN_GPU.matcher(line).find());
     }
 
     private static boolean hasCell(String line) {
@@ -153,7 +155,7 @@ final class TopoTableParser {
     /** The next line, from an index, that is neither blank nor a markdown rule. */
     private int nextContent(int from) {
         int i = from;
-        while (i < lines.size() && MARKDOWN_RULE.matcher(" " + lines.get(i)).matches()) {
+        while (i < lines.size() && (lines.get(i).isBlank() || MARKDOWN_RULE.matcher(lines.get(i)).matches())) {
             i++;
         }
         return i;

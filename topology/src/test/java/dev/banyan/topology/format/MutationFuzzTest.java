@@ -30,9 +30,10 @@ class MutationFuzzTest {
     private static final int ATTEMPTS = 3;
 
     private static final String[] PIECES = {
-        "GPU0", "GPU1", "GPU99999", " X ", "NV1", "NV18", "NV999", "PIX", "SYS", "NIC0", "\t", "\t\t", " ", "\n", "\r\n",
-        "\n\n", "|", "-", "0", "1", "2", "3", "-1", "1e308", "1e999", "NaN", "v", ".", "[", "]", "{", "}", "<", ">", "\"",
-        "&", "/", ";", "#", ",", "CPU Affinity", "NUMA Affinity", "Legend:", "\033[4m", "\033[0m", "\uFEFF", "\0", "\u20AC"
+        "GPU0", "GPU1", "GPU99999", " X ", "NV1", "NV18", "NV999", "PIX", "SYS", "NIC0", "CPU Affinity",
+        "NUMA Affinity", "Legend:", "0", "1", "2", "3", "-1", "1e308", "1e999", "NaN", "v", ".", "-", "|", "[", "]",
+        "{", "}", "<", ">", "\"", "&", "/", ";", "#", ",", " ", "\t", "\t\t", "\n", "\r\n", "\n\n", "\033[4m", "\033[0m",
+        "\uFEFF", "\0", "\u20AC"
     };
 
     private static List<String> samples() throws IOException {

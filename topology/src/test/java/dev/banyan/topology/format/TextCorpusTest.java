@@ -24,7 +24,7 @@ class TextCorpusTest {
 
     static Path corpus(String folder) {
         Path path = Path.of(System.getProperty("banyan.shared", "."), "corpus", folder);
-        assumeTrue(Files.isDirectory(path), "no corpus of real captures at " + path + " (system property banyan.shared)");
+        assumeTrue(Files.isDirectory(path), "no real captures at " + path + " (system property banyan.shared)");
         return path;
     }
 
