@@ -1,91 +1,98 @@
 package dev.banyan.trees.balanced;
 
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Recursive bisection, the search of {@link KernighanLin}. A cluster is a range of {@code members}; its
  * root is carried along.
  */
 final class Bisection implements TreeBuilder {
-    /** Complete trees of which the best is kept. */
-    private static final int CANDIDATES = 4;
-    /** Tries for a tree, complete or not. */
-    private static final int TREE_TRIES = 12;
+    /** Tries for a tree. */
+    private static final int TREE_TRIES = 8;
     /** New splits of one cluster within a try, after the first. */
     private static final int SPLIT_TRIES = 3;
 
     private final LinkUse links;
-    private final TreeBuilder fallback;
     private final SplittableRandom random;
     private final int n;
     private final int levels;
     private final int[] members;
-    private final int[] candidate;
     /** By device: values of its links across the split less those within its half. */
     private final long[] pull;
 
-    Bisection(LinkUse links, TreeBuilder fallback, long seed) {
+    /** Roots from which there is no balanced tree, whatever the weights. */
+    private final boolean[] treeless;
+
+    private @Nullable TreeBuilder fallback;
+
+    Bisection(LinkUse links, long seed) {
         this.links = links;
-        this.fallback = fallback;
         random = new SplittableRandom(seed);
         n = links.size();
         levels = Integer.SIZE - Integer.numberOfLeadingZeros(n - 1);
         members = new int[n];
-        candidate = new int[n];
+        treeless = new boolean[n];
         pull = new long[n];
     }
 
     @Override
     public boolean build(int root, int[] parents) {
+        if (treeless[root]) {
+            return false;
+        }
         for (int v = 0; v < n; v++) {
             members[v] = v;
         }
-        long best = LinkUse.NONE;
-        int complete = 0;
-        for (int attempt = 0; attempt < TREE_TRIES && complete < CANDIDATES; attempt++) {
-            candidate[root] = -1;
-            long value = split(0, n, root, levels);
-            if (value >= 0) {
-                complete++;
-                if (value > best) {
-                    best = value;
-                    System.arraycopy(candidate, 0, parents, 0, n);
-                }
+        for (int attempt = 0; attempt < TREE_TRIES; attempt++) {
+            parents[root] = -1;
+            if (split(parents, 0, n, root, levels)) {
+                return true;
             }
         }
-        return complete > 0 || fallback.build(root, parents);
+        return searchSubsets(root, parents);
     }
 
-    /**
-     * Finds a tree of a cluster in the given number of levels.
-     *
-     * @return its value, or {@link LinkUse#NONE}
-     */
-    private long split(int from, int to, int root, int height) {
+    private boolean searchSubsets(int root, int[] parents) {
+        if (n > Exact.MAX_DEVICES) {
+            return false;
+        }
+        if (fallback == null) {
+            fallback = new SubsetSearch(links);
+        }
+        treeless[root] = !fallback.build(root, parents);
+        return !treeless[root];
+    }
+
+    /** Finds a tree of a cluster in the given number of levels; says whether it did. */
+    private boolean split(int[] parents, int from, int to, int root, int height) {
         int size = to - from;
         if (size == 1) {
-            return 0;
+            return true;
+        }
+        if (size == 2) {
+            int other = members[from] == root ? members[from + 1] : members[from];
+            parents[other] = root;
+            return links.values()[root * n + other] > 0;
         }
         int half = 1 << (height - 1);
         int least = Math.max(1, size - half);
         int most = Math.min(size - 1, half);
         for (int attempt = 0; attempt <= SPLIT_TRIES; attempt++) {
             // The first split is even; the root may be in either half of an odd cluster.
-            int first = attempt == 0 ? size / 2 + (size & random.nextInt(2)) : least + random.nextInt(most - least + 1);
+            int first = attempt == 0 ? (size + random.nextInt(2)) / 2 : least + random.nextInt(most - least + 1);
             int middle = from + first;
             shuffle(from, to);
             improve(from, middle, to);
             boolean rootFirst = contains(from, middle, root);
             int child = rootFirst ? heaviestPartner(root, middle, to) : heaviestPartner(root, from, middle);
             if (child >= 0) {
-                candidate[child] = root;
-                long joining = links.values()[root * n + child];
-                long a = split(from, middle, rootFirst ? root : child, height - 1);
-                long b = a < 0 ? a : split(middle, to, rootFirst ? child : root, height - 1);
-                return b < 0 ? LinkUse.NONE : joining + a + b;
+                parents[child] = root;
+                return split(parents, from, middle, rootFirst ? root : child, height - 1)
+                        && split(parents, middle, to, rootFirst ? child : root, height - 1);
             }
         }
-        return LinkUse.NONE;
+        return false;
     }
 
     private void shuffle(int from, int to) {
@@ -138,11 +145,13 @@ final class Bisection implements TreeBuilder {
     private boolean pass(int from, int middle, int to, int swaps) {
         for (int i = from; i < to; i++) {
             long sum = 0;
-            for (int j = from; j < to; j++) {
-                long value = linkValue(members[i], members[j]);
-                sum += (i < middle) == (j < middle) ? -value : value;
+            for (int j = from; j < middle; j++) {
+                sum += linkValue(members[i], members[j]);
             }
-            pull[members[i]] = sum;
+            for (int j = middle; j < to; j++) {
+                sum -= linkValue(members[i], members[j]);
+            }
+            pull[members[i]] = i < middle ? -sum : sum;
         }
         long gain = 0;
         long bestGain = 0;

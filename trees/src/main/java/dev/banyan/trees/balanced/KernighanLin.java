@@ -13,9 +13,11 @@ import dev.banyan.trees.ForestGenerator;
  * that starts at the cluster's root joins the halves; both its ends become roots of their halves. Equal
  * links are chosen by load, then by a seeded generator. Where the root has no crossing link, the
  * cluster is split anew, from another start and at sizes that still fit the level below, a bounded number
- * of times. Of a few such trees the heaviest is kept. If there is none, {@link Exact} searches up to
+ * of times. If there is none, {@link Exact} searches up to
  * {@value Exact#MAX_DEVICES} devices, and above that, or where no balanced tree exists, the tree is that
- * of {@link Shallow}.
+ * of {@link Shallow}. When all trees are built, each on a busiest link is built once more over the links
+ * as the others leave them, and the new one kept if it is no lighter and relieves them. All this is done
+ * {@value #STARTS} times, and the forest kept that loads its busiest link least, and then weighs most.
  *
  * <p>Cost: O(n^3) per pass over n devices (few passes are needed), O(n^3) per tree. Memory O(n).
  *
@@ -31,6 +33,7 @@ public final class KernighanLin implements ForestGenerator {
     public static final double DEFAULT_PENALTY = 0.7;
 
     private static final long SEED = 1970;
+    private static final int STARTS = 3;
 
     private final double penalty;
     private final long seed;
@@ -68,12 +71,6 @@ public final class KernighanLin implements ForestGenerator {
 
     @Override
     public Forest generate(LinkMatrix matrix, int... roots) {
-        return TreeSequence.generate(matrix, penalty, roots, links -> new Bisection(links, fallback(links), seed));
-    }
-
-    private static TreeBuilder fallback(LinkUse links) {
-        return links.size() <= Exact.MAX_DEVICES
-                ? (root, parents) -> new SubsetSearch(links).build(root, parents)
-                : (root, parents) -> false;
+        return TreeSequence.generate(matrix, penalty, roots, STARTS, links -> new Bisection(links, seed));
     }
 }

@@ -1,7 +1,6 @@
 package dev.banyan.trees.balanced;
 
 import dev.banyan.topology.LinkMatrix;
-import dev.banyan.trees.Tree;
 import java.util.Arrays;
 
 /**
@@ -25,12 +24,18 @@ final class LinkUse {
     /** Weights are above this bit, loads below. The values of a tree sum to less than 2^60. */
     private static final int WEIGHT_SHIFT = 30;
 
+    /** Trees by which a deterred link counts as used more than it is. */
+    private static final int DETERRENCE = 2;
+
     private final int size;
-    private final double penalty;
     private final double[] weights;
     private final double[] perGbs;
     private final int[] uses;
+    /** Uses that only pretend. */
+    private final int[] deterrents;
     private final long[] values;
+    /** By uses: the penalty to that power. */
+    private final double[] factors;
     private final double weightUnits;
     private final double loadUnits;
 
@@ -42,11 +47,11 @@ final class LinkUse {
      */
     LinkUse(LinkMatrix matrix, double penalty, int trees) {
         size = matrix.size();
-        this.penalty = penalty;
         int pairs = size * size;
         weights = new double[pairs];
         perGbs = new double[pairs];
         uses = new int[pairs];
+        deterrents = new int[pairs];
         values = new long[pairs];
         Arrays.fill(values, NONE);
         boolean gbsKnown = true;
@@ -69,6 +74,11 @@ final class LinkUse {
                     slowest = Math.max(slowest, perGbs[pair]);
                 }
             }
+        }
+        factors = new double[trees + DETERRENCE + 1];
+        factors[0] = 1;
+        for (int k = 1; k < factors.length; k++) {
+            factors[k] = factors[k - 1] * penalty;
         }
         int bits = WEIGHT_SHIFT - (Integer.SIZE - Integer.numberOfLeadingZeros(size - 1));
         weightUnits = (1L << bits) / heaviest;
@@ -105,8 +115,9 @@ final class LinkUse {
     private void revalue(int pair) {
         if (weights[pair] > 0) {
             // A link stays a link however often it was penalised.
-            long weight = Math.max(1, Math.round(weights[pair] * weightUnits));
-            long load = Math.round((2 * uses[pair] + 1) * perGbs[pair] * loadUnits);
+            double penalised = weights[pair] * factors[uses[pair] + deterrents[pair]];
+            long weight = Math.max(1, (long) (penalised * weightUnits + 0.5));
+            long load = (long) ((2 * uses[pair] + 1) * perGbs[pair] * loadUnits + 0.5);
             values[pair] = (weight << WEIGHT_SHIFT) - load;
         }
     }
@@ -122,19 +133,93 @@ final class LinkUse {
     }
 
     /** Lays a tree over the links: they are penalised for the next one. */
-    void use(Tree tree) {
+    void use(int[] parents) {
+        count(parents, 1);
+    }
+
+    /** Takes a tree away again. */
+    void release(int[] parents) {
+        count(parents, -1);
+    }
+
+    private void count(int[] parents, int by) {
         for (int device = 0; device < size; device++) {
-            int parent = tree.parent(device);
+            int parent = parents[device];
             if (parent >= 0) {
-                use(parent * size + device);
-                use(device * size + parent);
+                int down = parent * size + device;
+                int up = device * size + parent;
+                uses[down] += by;
+                uses[up] += by;
+                revalue(down);
+                // Weights and loads are those of the pair.
+                values[up] = values[down];
             }
         }
     }
 
-    private void use(int pair) {
-        uses[pair]++;
-        weights[pair] *= penalty;
-        revalue(pair);
+    /** Greatest number of trees per GB/s on a link. */
+    double busiestLoad() {
+        double busiest = 0;
+        for (int pair = 0; pair < uses.length; pair++) {
+            busiest = Math.max(busiest, load(pair));
+        }
+        return busiest;
+    }
+
+    /** Number of links, each counted both ways, that bear at least a load. */
+    int linksLoaded(double load) {
+        int count = 0;
+        for (int pair = 0; pair < uses.length; pair++) {
+            if (load(pair) >= load) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** Whether a tree uses a link that bears at least a load. */
+    boolean usesLoaded(int[] parents, double load) {
+        for (int device = 0; device < size; device++) {
+            if (parents[device] >= 0 && load(parents[device] * size + device) >= load) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private double load(int pair) {
+        // Rounded, so that 2 trees on 25 GB/s are as much as 4 on 50.
+        return (float) (uses[pair] * perGbs[pair]);
+    }
+
+    /** Penalises the links that bear at least a load as if more trees used them. */
+    void deter(double load) {
+        for (int pair = 0; pair < uses.length; pair++) {
+            if (load(pair) >= load) {
+                deterrents[pair] = DETERRENCE;
+                revalue(pair);
+            }
+        }
+    }
+
+    /** Takes back all such penalties. */
+    void undeter() {
+        for (int pair = 0; pair < uses.length; pair++) {
+            if (deterrents[pair] > 0) {
+                deterrents[pair] = 0;
+                revalue(pair);
+            }
+        }
+    }
+
+    /** Weight of a tree before any penalty. */
+    double weight(int[] parents) {
+        double sum = 0;
+        for (int device = 0; device < size; device++) {
+            if (parents[device] >= 0) {
+                sum += weights[parents[device] * size + device];
+            }
+        }
+        return sum;
     }
 }

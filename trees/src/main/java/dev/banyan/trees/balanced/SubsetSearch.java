@@ -10,7 +10,7 @@ import java.util.Arrays;
  *   joined(B, r) = max over c in B of v(r, c) + best(B, c)
  * </pre>
  * Every row of a table has one entry per device, {@link LinkUse#NONE} where there is no tree, so that
- * the inner loop runs over all devices without a branch.
+ * the inner loops need no branch.
  */
 final class SubsetSearch implements TreeBuilder {
     private final LinkUse links;
@@ -74,7 +74,8 @@ final class SubsetSearch implements TreeBuilder {
             int part = Integer.expand(split, set);
             int a = rows[part] * n;
             int b = rows[set ^ part] * n;
-            for (int r = 0; r < n; r++) {
+            for (int rest = part; rest != 0; rest &= rest - 1) {
+                int r = Integer.numberOfTrailingZeros(rest);
                 target[to + r] = Math.max(target[to + r], kept[a + r] + met[b + r]);
             }
         }

@@ -1,0 +1,56 @@
+package dev.banyan;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+/** The way of the data has one direction: topology, trees, reduce, command. */
+@AnalyzeClasses(packages = "dev.banyan", importOptions = ImportOption.DoNotIncludeTests.class)
+class ArchitectureTest {
+    @ArchTest
+    static final ArchRule modulesDependInOneDirection = layeredArchitecture()
+            .consideringOnlyDependenciesInLayers()
+            .layer("topology").definedBy("dev.banyan.topology..")
+            .layer("trees").definedBy("dev.banyan.trees..")
+            .layer("reduce").definedBy("dev.banyan.reduce..")
+            .layer("cli").definedBy("dev.banyan.cli..")
+            .whereLayer("cli").mayNotBeAccessedByAnyLayer()
+            .whereLayer("reduce").mayOnlyBeAccessedByLayers("cli")
+            .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "cli");
+
+    @ArchTest
+    static final ArchRule packagesHaveNoCycles =
+            slices().matching("dev.banyan.(**)").should().beFreeOfCycles();
+
+    @ArchTest
+    static final ArchRule schedulesKnowNeitherTreesNorMachines = noClasses()
+            .that().resideInAPackage("dev.banyan.reduce.schedule..")
+            .should().dependOnClassesThat().resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..");
+
+    @ArchTest
+    static final ArchRule backendsKnowNoTrees = noClasses()
+            .that().resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..")
+            .should().dependOnClassesThat()
+            .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..", "dev.banyan.reduce.algorithm..");
+
+    @ArchTest
+    static final ArchRule topologyUsesOnlyItsLibraries = classes()
+            .that().resideInAPackage("dev.banyan.topology..")
+            .should().onlyDependOnClassesThat()
+            .resideInAnyPackage(
+                    "dev.banyan.topology..", "java..", "javax.xml..", "org.xml.sax..", "org.jgrapht..",
+                    "com.fasterxml.jackson..", "org.jspecify..");
+
+    @ArchTest
+    static final ArchRule treesUseOnlyTopologyAndJGraphT = classes()
+            .that().resideInAPackage("dev.banyan.trees..")
+            .should().onlyDependOnClassesThat()
+            .resideInAnyPackage(
+                    "dev.banyan.trees..", "dev.banyan.topology..", "java..", "org.jgrapht..", "org.jspecify..");
+}

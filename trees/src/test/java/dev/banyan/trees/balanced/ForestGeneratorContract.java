@@ -1,0 +1,151 @@
+package dev.banyan.trees.balanced;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.trees.Forest;
+import dev.banyan.trees.ForestGenerator;
+import dev.banyan.trees.Machines;
+import dev.banyan.trees.Tree;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What every generator of one tree per root must do. */
+@Timeout(60)
+abstract class ForestGeneratorContract {
+    abstract ForestGenerator createGenerator();
+
+    /** Whether every tree must have ceil(log2 n) levels where such a tree exists. */
+    abstract boolean findsEveryBalancedTree();
+
+    final Forest check(LinkMatrix matrix, int... roots) {
+        Forest forest = createGenerator().generate(matrix, roots);
+        assertThat(forest.trees()).hasSize(roots.length);
+        assertThat(forest.shares()).allMatch(share -> Math.abs(share - 1.0 / roots.length) < 1e-12);
+        for (int t = 0; t < roots.length; t++) {
+            Tree tree = forest.trees().get(t);
+            assertThat(tree.root()).isEqualTo(roots[t]);
+            assertThat(tree.size()).isEqualTo(matrix.size());
+            for (int[] edge : tree.edges()) {
+                assertThat(matrix.weight(edge[0], edge[1])).isPositive();
+            }
+            if (findsEveryBalancedTree() && matrix.size() <= 7) {
+                assertThat(tree.isBalancedBinary()).isEqualTo(AllTrees.bestBalanced(matrix, roots[t]) >= 0);
+            }
+        }
+        return forest;
+    }
+
+    final Forest checkAllRoots(LinkMatrix matrix) {
+        return check(matrix, Machines.allRoots(matrix));
+    }
+
+    @Test
+    void p3() {
+        checkAllRoots(Machines.p3());
+    }
+
+    @Test
+    void aCycleOfEightSingleLinks() {
+        Forest forest = checkAllRoots(Machines.matrix(Machines.classes(Machines.EIGHT_CYCLE)));
+        // No tree of a cycle reaches eight devices in three levels.
+        assertThat(forest.trees()).noneMatch(Tree::isBalancedBinary);
+    }
+
+    @Test
+    void aMachineWhoseDoubleLinksWereReadAsPcie() {
+        // What the reader makes of it with peer access: one NVLink wherever there is one.
+        int[][] classes = Machines.classes(Machines.P3_16XLARGE);
+        checkAllRoots(Machines.where(8, (a, b) -> Math.min(2, classes[a][b])));
+        // And without.
+        checkAllRoots(Machines.where(8, (a, b) -> classes[a][b] == 2 ? 2 : 1));
+    }
+
+    @Test
+    void everySubsetOfP3FromEveryRoot() {
+        for (int mask = 1; mask < 256; mask++) {
+            LinkMatrix matrix = Machines.p3Subset(Machines.devices(mask));
+            checkAllRoots(matrix);
+            for (int root = 0; root < matrix.size(); root++) {
+                check(matrix, root);
+            }
+        }
+    }
+
+    @Test
+    void plainShapesOfAllSizes() {
+        for (int n = 1; n <= 16; n++) {
+            for (LinkMatrix matrix : List.of(
+                    Machines.path(n), Machines.star(n), Machines.cycle(n), Machines.complete(n), Machines.islands(n))) {
+                checkAllRoots(matrix);
+            }
+        }
+    }
+
+    @Test
+    void completeMachinesHaveBalancedTrees() {
+        for (int n = 2; n <= 16; n++) {
+            Forest forest = checkAllRoots(Machines.complete(n));
+            if (findsEveryBalancedTree()) {
+                assertThat(forest.trees()).allMatch(Tree::isBalancedBinary);
+            }
+        }
+    }
+
+    @Test
+    void randomMachines() {
+        Random random = new Random(20);
+        for (int i = 0; i < 100; i++) {
+            LinkMatrix matrix = Machines.random(2 + random.nextInt(9), random);
+            checkAllRoots(matrix);
+        }
+    }
+
+    @Test
+    void manyTreesFromOneRoot() {
+        check(Machines.p3(), IntStream.range(0, 200).map(i -> 3).toArray());
+    }
+
+    @Test
+    void sameInputSameForest() {
+        Random random = new Random(30);
+        for (int i = 0; i < 20; i++) {
+            LinkMatrix matrix = Machines.random(8, random);
+            ForestGenerator generator = createGenerator();
+            Forest forest = generator.generate(matrix, Machines.allRoots(matrix));
+            assertThat(generator.generate(matrix, Machines.allRoots(matrix))).isEqualTo(forest);
+            assertThat(createGenerator().generate(matrix, Machines.allRoots(matrix))).isEqualTo(forest);
+        }
+    }
+
+    @Test
+    void bandwidthsMayBeMissing() {
+        LinkMatrix matrix = new LinkMatrix(Machines.classes(Machines.P3_16XLARGE), new double[8][8]);
+        checkAllRoots(matrix);
+    }
+
+    @Test
+    void refusesMachinesThatAreNotConnected() {
+        LinkMatrix matrix = Machines.where(5, (a, b) -> a < 3 == b < 3 ? 2 : 0);
+        assertThatThrownBy(() -> createGenerator().generate(matrix, 0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("0 and 3");
+    }
+
+    @Test
+    void refusesBadRoots() {
+        assertThatThrownBy(() -> createGenerator().generate(Machines.p3(), 0, 8))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("root 8");
+        assertThatThrownBy(() -> createGenerator().generate(Machines.p3()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no root");
+        assertThatThrownBy(() -> createGenerator().generate(Machines.where(0, (a, b) -> 0), 0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no device");
+    }
+}
