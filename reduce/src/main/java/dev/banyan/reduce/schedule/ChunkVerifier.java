@@ -71,7 +71,13 @@ final class ChunkVerifier {
             return false;
         }
         Cell target = cell(step.target());
-        List<Cell> sources = step.sources().stream().map(this::cell).toList();
+        List<Cell> sources = new ArrayList<>(step.sources().size());
+        List<Integer> summands = new ArrayList<>(step.sources().size());
+        for (Location location : step.sources()) {
+            Cell source = cell(location);
+            sources.add(source);
+            summands.add(source.term);
+        }
         for (Cell source : sources) {
             if (source.term == Cell.NONE) {
                 return complain(i, "it reads " + print(source) + ", which nothing has written");
@@ -94,13 +100,11 @@ final class ChunkVerifier {
                         + ", which reads that");
             }
         }
-        if (step.reduces() && !canSum(i, sources)) {
+        if (step.reduces() && !canSum(i, sources, summands)) {
             return false;
         }
         sources.forEach(source -> source.readers.add(i));
-        target.term = step.reduces()
-                ? terms.sum(sources.stream().map(source -> source.term).toList())
-                : sources.getFirst().term;
+        target.term = step.reduces() ? terms.sum(summands) : sources.getFirst().term;
         target.input = sources.getFirst().input;
         target.writer = i;
         target.readers.clear();
@@ -108,17 +112,13 @@ final class ChunkVerifier {
     }
 
     private boolean isLegal(int i, Step step) {
-        List<Location> all = new ArrayList<>(step.sources());
-        all.add(step.target());
-        for (Location location : all) {
-            if (!memory.contains(location, chunk.bytes())) {
-                return complain(i, SchedulePrinter.print(location, chunk.bytes()) + " is outside of what rank "
-                        + location.rank() + " has there");
+        for (Location source : step.sources()) {
+            if (!isLegal(i, source)) {
+                return false;
             }
-            if (location.offset() % schedule.elementBytes() != 0) {
-                return complain(i, SchedulePrinter.print(location, chunk.bytes())
-                        + " does not start at a multiple of the element size of " + schedule.elementBytes() + " bytes");
-            }
+        }
+        if (!isLegal(i, step.target())) {
+            return false;
         }
         boolean mayWrite = step.target().space() == Space.SCRATCH
                 || memory.offsetIn(Space.OUTPUT, memory.place(step.target()), chunk.bytes()) >= 0;
@@ -131,7 +131,19 @@ final class ChunkVerifier {
         return true;
     }
 
-    private boolean canSum(int i, List<Cell> sources) {
+    private boolean isLegal(int i, Location location) {
+        if (!memory.contains(location, chunk.bytes())) {
+            return complain(i, SchedulePrinter.print(location, chunk.bytes()) + " is outside of what rank "
+                    + location.rank() + " has there");
+        }
+        if (location.offset() % schedule.elementBytes() != 0) {
+            return complain(i, SchedulePrinter.print(location, chunk.bytes())
+                    + " does not start at a multiple of the element size of " + schedule.elementBytes() + " bytes");
+        }
+        return true;
+    }
+
+    private boolean canSum(int i, List<Cell> sources, List<Integer> summands) {
         for (Cell source : sources) {
             if (source.input != sources.getFirst().input) {
                 return complain(i, "it combines different elements: " + print(sources.getFirst())
@@ -139,7 +151,7 @@ final class ChunkVerifier {
                         + " those from " + source.input);
             }
         }
-        int repeated = terms.repeatedRank(sources.stream().map(source -> source.term).toList());
+        int repeated = terms.repeatedRank(summands);
         return repeated < 0 || complain(i, "rank " + repeated + " contributes more than once");
     }
 

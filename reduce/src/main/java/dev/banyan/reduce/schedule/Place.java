@@ -1,7 +1,5 @@
 package dev.banyan.reduce.schedule;
 
-import java.util.Comparator;
-
 /**
  * A byte of a rank's memory, the same for every {@link Location} that means it.
  *
@@ -10,12 +8,12 @@ import java.util.Comparator;
  * @param offset in bytes
  */
 record Place(int rank, Space buffer, long offset) implements Comparable<Place> {
-    private static final Comparator<Place> ORDER =
-            Comparator.comparingInt(Place::rank).thenComparing(Place::buffer).thenComparingLong(Place::offset);
-
     @Override
     public int compareTo(Place other) {
-        return ORDER.compare(this, other);
+        if (rank != other.rank) {
+            return Integer.compare(rank, other.rank);
+        }
+        return buffer == other.buffer ? Long.compare(offset, other.offset) : buffer.compareTo(other.buffer);
     }
 
     boolean sharesBufferWith(Place other) {
