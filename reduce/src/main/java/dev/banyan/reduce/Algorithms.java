@@ -10,7 +10,9 @@ import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.balanced.Exact;
 import dev.banyan.trees.balanced.KernighanLin;
-import java.util.Arrays;
+import dev.banyan.trees.render.LevelText;
+import dev.banyan.trees.render.TreeDrawing;
+import dev.banyan.trees.ring.RingFinder;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -57,7 +59,7 @@ final class Algorithms {
             case SINGLE_TREE -> new ForestAlgorithm(choice.label(), forest(0));
             case MULTI_TREE ->
                 new ForestAlgorithm(choice.label(), forest(IntStream.range(0, machine.size()).toArray()));
-            case RING -> new RingAlgorithm(IntStream.range(0, machine.size()).toArray());
+            case RING -> new RingAlgorithm(RingFinder.order(LinkMatrix.of(machine)));
             case STAR -> new StarAlgorithm(machine.size());
             case AUTO -> throw new IllegalArgumentException("auto is no algorithm; choose one for the call first");
         };
@@ -70,11 +72,12 @@ final class Algorithms {
         Forest forest = generator.generate(LinkMatrix.of(machine), roots);
         if (config.logTree()) {
             forest.trees().forEach(tree -> LOG.info(
-                    "{} tree of {} for root {}: {}",
+                    "{} tree of {} from root {}: {}\n{}",
                     generator.name(),
                     machine.name(),
                     tree.root(),
-                    Arrays.deepToString(tree.levels())));
+                    LevelText.of(tree),
+                    TreeDrawing.of(tree)));
         }
         return forest;
     }

@@ -1,0 +1,240 @@
+package dev.banyan.jmh;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorSpecies;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * Allreduce of 8 devices of the host backend, float sums, on the trees of p3.16xlarge. {@code keys} is the
+ * bytes of each device's array, or a model whose gradients are reduced key by key, all in flight.
+ *
+ * <p>Two baselines work on the same buffers with as many threads as the backend has: {@code fusedSum} is
+ * one loop that adds the eight arrays and writes the sum to all of them, {@code copy} copies each input to
+ * an output. Divide by them: absolute times drift on small machines.
+ *
+ * <pre>java -jar jmh/target/benchmarks.jar HostAllReduce -p keys=64M -p algorithm=multi-tree</pre>
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@Warmup(iterations = 4, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(value = 1, jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
+public class HostAllReduce {
+    private static final int RANKS = 8;
+    private static final int BLOCK = 1 << 14;
+    /** Arrays of fewer elements are not worth a second thread. */
+    private static final int ALONE = 1 << 14;
+
+    private static final VectorSpecies<Float> LANES = FloatVector.SPECIES_PREFERRED;
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+    /** Bytes, or a model. */
+    @Param({"4K", "1M", "64M", "resnet-50"})
+    public String keys = "4K";
+
+    /** The algorithm, as the command names it. */
+    @Param({"auto"})
+    public String algorithm = "auto";
+
+    private final List<CollectiveCall> inPlace = new ArrayList<>();
+    private final List<CollectiveCall> outOfPlace = new ArrayList<>();
+    private final int threads = Runtime.getRuntime().availableProcessors();
+    private @Nullable Communicator communicator;
+
+    /** Makes the buffers; they hold zeros, which stay what they are however often they are summed. */
+    @Setup
+    public void open() {
+        AlgorithmChoice choice = Arrays.stream(AlgorithmChoice.values())
+                .filter(each -> each.label().equals(algorithm))
+                .findFirst()
+                .orElseThrow();
+        communicator = Communicator.create(
+                Presets.find("p3.16xlarge").orElseThrow(),
+                Config.builder().algorithm(choice).threads(threads).build());
+        for (long count : counts()) {
+            List<MemorySegment> inputs = buffers(communicator, count);
+            inPlace.add(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, inputs));
+            List<MemorySegment> outputs = buffers(communicator, count);
+            outOfPlace.add(CollectiveCall.outOfPlace(
+                    Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, inputs, outputs));
+        }
+    }
+
+    private long[] counts() {
+        return switch (keys) {
+            case "4K" -> new long[] {1 << 10};
+            case "1M" -> new long[] {1 << 18};
+            case "64M" -> new long[] {1 << 24};
+            case "resnet-50" -> GradientSizes.resnet50();
+            default -> throw new IllegalArgumentException("keys=" + keys + "; use 4K, 1M, 64M or resnet-50");
+        };
+    }
+
+    private static List<MemorySegment> buffers(Communicator communicator, long count) {
+        return IntStream.range(0, RANKS)
+                .mapToObj(rank -> communicator.allocate(rank, 4 * count))
+                .toList();
+    }
+
+    /** Frees the buffers. */
+    @TearDown
+    public void close() {
+        opened().close();
+    }
+
+    private Communicator opened() {
+        return Objects.requireNonNull(communicator);
+    }
+
+    /** Every buffer becomes the sum. */
+    @Benchmark
+    public void inPlace() {
+        reduce(inPlace);
+    }
+
+    /** Every output becomes the sum. */
+    @Benchmark
+    public void outOfPlace() {
+        reduce(outOfPlace);
+    }
+
+    private void reduce(List<CollectiveCall> calls) {
+        if (calls.size() == 1) {
+            opened().run(calls.getFirst());
+            return;
+        }
+        List<CompletableFuture<Void>> futures = new ArrayList<>(calls.size());
+        for (CollectiveCall call : calls) {
+            futures.add(opened().runAsync(call));
+        }
+        for (CompletableFuture<Void> future : futures) {
+            future.join();
+        }
+    }
+
+    /** The least that an allreduce in place must do: one loop over all eight arrays. */
+    @Benchmark
+    public void fusedSum() {
+        for (CollectiveCall call : inPlace) {
+            List<MemorySegment> b = call.inputs();
+            onAllThreads(call.count(), (first, elements) -> sum(
+                    b.get(0),
+                    b.get(1),
+                    b.get(2),
+                    b.get(3),
+                    b.get(4),
+                    b.get(5),
+                    b.get(6),
+                    b.get(7),
+                    4 * first,
+                    elements));
+        }
+    }
+
+    /** Each input to its output. */
+    @Benchmark
+    public void copy() {
+        for (CollectiveCall call : outOfPlace) {
+            onAllThreads(call.count(), (first, elements) -> {
+                for (int rank = 0; rank < RANKS; rank++) {
+                    MemorySegment.copy(
+                            call.inputs().get(rank), 4 * first, call.outputs().get(rank), 4 * first, 4L * elements);
+                }
+            });
+        }
+    }
+
+    /** Work on a range of elements. */
+    private interface Range {
+        void run(long first, int elements);
+    }
+
+    private void onAllThreads(long count, Range work) {
+        if (count < ALONE) {
+            work.run(0, (int) count);
+            return;
+        }
+        IntStream.range(0, threads).parallel().forEach(thread -> {
+            long end = count * (thread + 1) / threads;
+            for (long first = count * thread / threads; first < end; first += BLOCK) {
+                work.run(first, (int) Math.min(BLOCK, end - first));
+            }
+        });
+    }
+
+    private static void sum(
+            MemorySegment a,
+            MemorySegment b,
+            MemorySegment c,
+            MemorySegment d,
+            MemorySegment e,
+            MemorySegment f,
+            MemorySegment g,
+            MemorySegment h,
+            long at,
+            int elements) {
+        int i = 0;
+        for (int end = LANES.loopBound(elements) * 4; i < end; i += LANES.vectorByteSize()) {
+            FloatVector sum = load(a, at + i)
+                    .add(load(b, at + i))
+                    .add(load(c, at + i))
+                    .add(load(d, at + i))
+                    .add(load(e, at + i))
+                    .add(load(f, at + i))
+                    .add(load(g, at + i))
+                    .add(load(h, at + i));
+            sum.intoMemorySegment(a, at + i, ORDER);
+            sum.intoMemorySegment(b, at + i, ORDER);
+            sum.intoMemorySegment(c, at + i, ORDER);
+            sum.intoMemorySegment(d, at + i, ORDER);
+            sum.intoMemorySegment(e, at + i, ORDER);
+            sum.intoMemorySegment(f, at + i, ORDER);
+            sum.intoMemorySegment(g, at + i, ORDER);
+            sum.intoMemorySegment(h, at + i, ORDER);
+        }
+        for (; i < 4 * elements; i += 4) {
+            float sum = 0;
+            for (MemorySegment each : List.of(a, b, c, d, e, f, g, h)) {
+                sum += each.get(ValueLayout.JAVA_FLOAT, at + i);
+            }
+            for (MemorySegment each : List.of(a, b, c, d, e, f, g, h)) {
+                each.set(ValueLayout.JAVA_FLOAT, at + i, sum);
+            }
+        }
+    }
+
+    private static FloatVector load(MemorySegment segment, long at) {
+        return FloatVector.fromMemorySegment(LANES, segment, at, ORDER);
+    }
+}

@@ -1,0 +1,100 @@
+package dev.banyan.jmh;
+
+import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.algorithm.ForestAlgorithm;
+import dev.banyan.reduce.algorithm.RingAlgorithm;
+import dev.banyan.reduce.algorithm.StarAlgorithm;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Presets;
+import dev.banyan.trees.balanced.KernighanLin;
+import dev.banyan.trees.ring.RingFinder;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * How long a call's first time takes beyond its trees: the schedule of an allreduce of 64 MiB over
+ * p3.16xlarge, alone and with its compilation for the host. The baseline is the schedule of the star,
+ * which has the fewest steps.
+ *
+ * <pre>java -jar jmh/target/benchmarks.jar ScheduleBuilding</pre>
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(value = 1, jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
+public class ScheduleBuilding {
+    private static final int RANKS = 8;
+
+    /** The algorithm, as the command names it. */
+    @Param({"single-tree", "multi-tree", "ring"})
+    public String algorithm = "multi-tree";
+
+    /** Bytes of a chunk; as many as the array leave the cutting to the backend. */
+    @Param({"1048576", "67108864"})
+    public long chunkBytes = 67108864;
+
+    private final CollectiveAlgorithm star = new StarAlgorithm(RANKS);
+    private CollectiveAlgorithm measured = star;
+    private final HostBackend backend = new HostBackend(RANKS, 1, Duration.ofMinutes(1));
+
+    /** Builds the trees. */
+    @Setup
+    public void open() {
+        LinkMatrix matrix = LinkMatrix.of(Presets.find("p3.16xlarge").orElseThrow());
+        measured = switch (algorithm) {
+            case "single-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0));
+            case "multi-tree" ->
+                new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0, 1, 2, 3, 4, 5, 6, 7));
+            case "ring" -> new RingAlgorithm(RingFinder.order(matrix));
+            default -> throw new IllegalArgumentException(algorithm + " is not single-tree, multi-tree or ring");
+        };
+    }
+
+    /** Frees the backend. */
+    @TearDown
+    public void close() {
+        backend.close();
+    }
+
+    private Schedule schedule(CollectiveAlgorithm of) {
+        return of.schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1 << 24, 4, true, chunkBytes));
+    }
+
+    /** The baseline. */
+    @Benchmark
+    public Schedule star() {
+        return schedule(star);
+    }
+
+    /** The schedule. */
+    @Benchmark
+    public Schedule schedule() {
+        return schedule(measured);
+    }
+
+    /** The schedule, compiled for the host, and what it takes to free that again. */
+    @Benchmark
+    public void scheduleAndPrepare() {
+        backend.prepare(schedule(measured), DataType.F32, ReduceOp.SUM).close();
+    }
+}
