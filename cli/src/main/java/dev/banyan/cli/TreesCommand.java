@@ -7,6 +7,7 @@ import dev.banyan.reduce.Config;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
+import dev.banyan.trees.render.DotForest;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -89,7 +90,7 @@ final class TreesCommand implements Runnable {
         PrintWriter out = spec.commandLine().getOut();
         switch (format) {
             case json -> Json.print(out, report);
-            case dot -> out.println();
+            case dot -> out.println(DotForest.of(forest, links).stripTrailing());
             case table -> {
                 Remarks.print(spec, chosen.remark(), warnings);
                 report.printTable(out, forest);

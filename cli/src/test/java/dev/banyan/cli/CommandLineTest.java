@@ -175,8 +175,15 @@ class CommandLineTest {
         CommandRun run = CommandRun.of("trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --algorithm exact");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
-                .contains("# root 3", "[3] [3 ", "trees per GB/s on the busiest link: ")
+                .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s on the busiest link: ")
                 .startsWith("# p3.16xlarge: 4 devices, exact, 1 tree in ");
+    }
+
+    @Test
+    void treesAreExportedToDot() {
+        CommandRun run = CommandRun.of("trees --machine dgx-1p --format dot --root 1");
+        assertThat(run.status()).isZero();
+        assertThat(run.out()).startsWith("digraph").endsWith("}\n").contains("->");
     }
 
     private static List<String> names(JsonNode object) {

@@ -188,11 +188,16 @@ public final class BenchCommand implements Runnable {
         Config config = Config.load();
         ChosenMachine chosen = machine.choose(2);
         Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format);
-        reporter.introduce(chosen, config.warnings());
-        long wrong = workload == null
-                ? new SweepBench(chosen.machine(), config, reporter).run(sweep(chosen.machine().size()))
-                : new WorkloadBench(chosen.machine(), reporter)
-                        .run(workload, algorithms == null ? AlgorithmList.ALL : algorithms, runs);
+        long wrong;
+        if (workload == null) {
+            Sweep sweep = sweep(chosen.machine().size());
+            reporter.introduce(chosen, config.warnings());
+            wrong = new SweepBench(chosen.machine(), config, reporter).run(sweep);
+        } else {
+            reporter.introduce(chosen, config.warnings());
+            wrong = new WorkloadBench(chosen.machine(), reporter)
+                    .run(workload, algorithms == null ? AlgorithmList.ALL : algorithms, runs);
+        }
         if (wrong > 0) {
             throw new IllegalStateException(wrong + (wrong == 1 ? " element is" : " elements are")
                     + " not what the 64-bit reference says");

@@ -31,7 +31,7 @@ class NcclTableTest {
     @Test
     void footerHasTheAverageOverBothHalves() {
         assertThat(NcclTable.footer(List.of(ROW)))
-                .containsExactly("# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 4.6617");
+                .containsExactly("# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 4.6618");
     }
 
     @Test
