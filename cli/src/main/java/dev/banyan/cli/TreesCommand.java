@@ -55,7 +55,10 @@ final class TreesCommand implements Runnable {
                     + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
     private @Nullable TreeAlgorithm algorithm;
 
-    @Option(names = "--root", paramLabel = "RANK", description = "One tree with this root (default: one tree per rank).")
+    @Option(
+            names = "--root",
+            paramLabel = "RANK",
+            description = "One tree with this root (default: one tree per rank).")
     private @Nullable Integer root;
 
     @Option(
@@ -73,7 +76,8 @@ final class TreesCommand implements Runnable {
         Config config = Config.load();
         double factor = penalty == null ? config.linkUsagePenalty() : penalty;
         if (!(factor > 0 && factor <= 1)) {
-            throw new ParameterException(spec.commandLine(), "--penalty is " + penalty + "; it must be above 0 and at most 1");
+            throw new ParameterException(
+                    spec.commandLine(), "--penalty is " + penalty + "; it must be above 0 and at most 1");
         }
         ChosenMachine chosen = machine.choose(2);
         LinkMatrix links = chosen.links();

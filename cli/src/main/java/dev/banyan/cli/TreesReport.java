@@ -44,7 +44,12 @@ record TreesReport(
     record TreeReport(int root, double share, List<int[]> levels, List<int[]> edges, double weight) {}
 
     static TreesReport of(
-            Machine machine, LinkMatrix links, String algorithm, double generationMs, Forest forest, List<String> warnings) {
+            Machine machine,
+            LinkMatrix links,
+            String algorithm,
+            double generationMs,
+            Forest forest,
+            List<String> warnings) {
         List<TreeReport> trees = new ArrayList<>();
         for (int i = 0; i < forest.trees().size(); i++) {
             Tree tree = forest.trees().get(i);

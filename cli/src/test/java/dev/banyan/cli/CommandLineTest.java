@@ -124,7 +124,8 @@ class CommandLineTest {
     @Test
     void topoTellsTheLinksOfThePreset() throws Exception {
         JsonNode topo = CommandRun.of("topo --machine p3.16xlarge --devices 4,2,3,1 --format json").json();
-        assertThat(names(topo)).startsWith("machine", "devices", "names", "matrix", "gbs", "nvlinkConnected", "warnings");
+        assertThat(names(topo))
+                .startsWith("machine", "devices", "names", "matrix", "gbs", "nvlinkConnected", "warnings");
         assertThat(topo.get("devices").asInt()).isEqualTo(4);
         assertThat(topo.get("names").get(0).asText()).isEqualTo("GPU4");
         assertThat(topo.get("matrix").toString())
@@ -172,7 +173,8 @@ class CommandLineTest {
 
     @Test
     void treesAreDrawnAndRated() {
-        CommandRun run = CommandRun.of("trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --algorithm exact");
+        CommandRun run = CommandRun.of(
+                "trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --algorithm exact");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s on the busiest link: ")

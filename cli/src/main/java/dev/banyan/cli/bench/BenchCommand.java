@@ -142,8 +142,8 @@ public final class BenchCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL",
             converter = WorkloadConverter.class,
-            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet key by key, with 1, 50"
-                    + " and all keys in flight before a wait.")
+            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet key by key, with 1,"
+                    + " 50 and all keys in flight before a wait.")
     private @Nullable Workload workload;
 
     @Option(
@@ -212,12 +212,15 @@ public final class BenchCommand implements Runnable {
         require(runs == null || runs > 0, "-n is " + runs + "; it must be at least 1");
         require(warmups == null || warmups >= 0, "-w is " + warmups + "; it must not be negative");
         require(check >= 0, "-c is " + check + "; it must not be negative");
-        require(root == null || collective.hasRoot(), "-r has no meaning for " + collective.label() + ", which has no root");
+        require(
+                root == null || collective.hasRoot(),
+                "-r has no meaning for " + collective.label() + ", which has no root");
         require(
                 workload == null || !anySizeGiven(),
                 "--workload brings its own sizes; leave -b, -e, -f and -i out");
         require(
-                workload == null || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
+                workload == null
+                        || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
     }
 
@@ -233,10 +236,13 @@ public final class BenchCommand implements Runnable {
 
     private Sweep sweep(int ranks) {
         int rootOrNone = collective.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
-        require(rootOrNone < ranks && (root == null || root >= 0), "-r is " + root + "; the ranks are 0.." + (ranks - 1));
+        require(
+                rootOrNone < ranks && (root == null || root >= 0),
+                "-r is " + root + "; the ranks are 0.." + (ranks - 1));
         Call call = new Call(collective, type, op, rootOrNone, ranks);
         List<Long> counts = sizes().stream().map(call::countFor).distinct().toList();
-        AlgorithmList chosen = algorithms != null ? algorithms : anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
+        AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
+        AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
         return new Sweep(call, counts, chosen, repeats(), check > 0);
     }
 
@@ -246,9 +252,13 @@ public final class BenchCommand implements Runnable {
         // One of the two ends alone may lie beyond the other's default.
         long to = last != null ? last.bytes() : Math.max(from, (given ? LAST : SHORT_LAST).bytes());
         from = first == null ? Math.min(from, to) : from;
-        require(from > 0 && to >= from, "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
+        require(
+                from > 0 && to >= from,
+                "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
         if (step != null) {
-            require((to - from) / step.bytes() < MOST_SIZES, "-i makes more than " + MOST_SIZES + " sizes; make it larger");
+            require(
+                    (to - from) / step.bytes() < MOST_SIZES,
+                    "-i makes more than " + MOST_SIZES + " sizes; make it larger");
             return Sizes.byStep(from, to, step.bytes());
         }
         return Sizes.byFactor(from, to, factor != null ? factor : given ? FACTOR : SHORT_FACTOR);

@@ -56,8 +56,8 @@ final class Summary {
             boolean beaten = us(rows.get(multi)) < us(rows.get(single));
             from = !beaten ? null : from == null ? rows.get(multi) : from;
         }
-        return Optional.of("# crossover: " + told(from) + "; auto takes multi-tree above " + new ByteSize(boundBytes).label()
-                + " (MXNET_KVSTORE_TREE_ARRAY_BOUND)");
+        return Optional.of("# crossover: " + told(from) + "; auto takes multi-tree above "
+                + new ByteSize(boundBytes).label() + " (MXNET_KVSTORE_TREE_ARRAY_BOUND)");
     }
 
     private static String told(@Nullable Row from) {
@@ -76,17 +76,21 @@ final class Summary {
         List<String> lines = new ArrayList<>();
         lines.add(String.format(
                 Locale.ROOT,
-                "# what to expect: a plain copy of these buffers by all cores takes %.0f us, one onto itself %.0f us; no %s",
+                "# what to expect: a plain copy of these buffers by all cores takes %.0f us, one onto itself %.0f us;"
+                        + " no %s",
                 apart.nanos() / 1e3, inPlace.nanos() / 1e3, any.call().collective().label()));
         lines.add(String.format(
                 Locale.ROOT,
-                "# of %s over %d ranks can go beyond %.2f GB/s algbw out of place and %.2f in place on this host. Reached:",
+                "# of %s over %d ranks can go beyond %.2f GB/s algbw out of place and %.2f in place on this host."
+                        + " Reached:",
                 size(any), any.call().ranks(), any.bytes() / leastApart / 1e3, any.bytes() / leastInPlace / 1e3));
         for (Row row : largest) {
             lines.add(String.format(
                     Locale.ROOT,
                     "# %13s  %3.0f%%  %3.0f%%",
-                    row.algorithm().label(), 100 * leastApart / us(row), 100 * leastInPlace / row.inPlace().medianUs()));
+                    row.algorithm().label(),
+                    100 * leastApart / us(row),
+                    100 * leastInPlace / row.inPlace().medianUs()));
         }
         return lines;
     }

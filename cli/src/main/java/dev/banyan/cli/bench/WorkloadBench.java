@@ -12,6 +12,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -76,17 +77,18 @@ final class WorkloadBench {
                 .distinct()
                 .toArray();
         List<Result> results = new ArrayList<>();
+        long steps = (long) depths.length * algorithms.choices().size();
         try (Arena arena = Arena.ofShared();
-                Progress progress = reporter.progress(workload.name(), (long) depths.length * algorithms.choices().size())) {
+                Progress progress = reporter.progress(workload.name(), steps)) {
             List<MemorySegment[]> keys = allocate(arena, workload, ranks);
             List<CollectiveCall> calls = keys.stream().map(WorkloadBench::call).toList();
-            ReferenceCheck check = new ReferenceCheck(
-                    DataType.F32, ReduceOp.SUM, ranks, workload.elements().stream().mapToLong(Long::longValue).max().orElseThrow(), SEED);
+            long longest = Collections.max(workload.elements());
+            ReferenceCheck check = new ReferenceCheck(DataType.F32, ReduceOp.SUM, ranks, longest, SEED);
             reporter.lines(List.of(
-                    "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes + " bytes on each of " + ranks
-                            + " devices, in place",
-                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s  %6s", "algorithm", "in flight", "time", "algbw", "#wrong"),
-                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s  %6s", "", "(keys)", "(ms)", "(GB/s)", "")));
+                    "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes + " bytes on each of "
+                            + ranks + " devices, in place",
+                    heading("algorithm", "in flight", "time", "algbw", "#wrong"),
+                    heading("", "(keys)", "(ms)", "(GB/s)", "")));
             for (AlgorithmChoice algorithm : algorithms.choices()) {
                 try (Communicator communicator = Communicators.open(machine, algorithm)) {
                     for (int depth : depths) {
@@ -164,6 +166,10 @@ final class WorkloadBench {
         }).sum();
     }
 
+    private static String heading(String algorithm, String inFlight, String time, String algbw, String wrong) {
+        return String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s  %6s", algorithm, inFlight, time, algbw, wrong);
+    }
+
     private static String line(Result result) {
         return String.format(
                 Locale.ROOT,
@@ -182,7 +188,7 @@ final class WorkloadBench {
                 "#",
                 String.format(
                         Locale.ROOT,
-                        "# what to expect: reading and writing all gradients once, by all cores, takes %.1f ms on this host;",
+                        "# what to expect: reading and writing all gradients once by all cores takes %.1f ms here;",
                         leastMs),
                 String.format(
                         Locale.ROOT,

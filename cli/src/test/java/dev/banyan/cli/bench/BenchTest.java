@@ -24,7 +24,8 @@ class BenchTest {
             List<String> names = new ArrayList<>();
             row.fieldNames().forEachRemaining(names::add);
             assertThat(names).startsWith(
-                    "algorithm", "collective", "bytes", "count", "type", "op", "timeUs", "algbwGBs", "busbwGBs", "wrong");
+                    "algorithm", "collective", "bytes", "count", "type", "op", "timeUs", "algbwGBs", "busbwGBs",
+                    "wrong");
             assertThat(row.get("bytes").asLong()).isEqualTo(4 * row.get("count").asLong());
             assertThat(row.get("wrong").asLong()).isZero();
             assertThat(row.get("inPlace").get("wrong").asLong()).isZero();
@@ -53,8 +54,8 @@ class BenchTest {
         "allgather, i32, sum, 64000"
     })
     void everyCollectiveIsCheckedAndRight(String collective, String type, String op, String bytes) {
-        CommandRun run = CommandRun.of(("bench --machine p3.16xlarge --devices 0-4 -n 1 -w 0 --algorithm auto,all --collective %s"
-                        + " -d %s -o %s -b %s -e %s")
+        CommandRun run = CommandRun.of(("bench --machine p3.16xlarge --devices 0-4 -n 1 -w 0 --algorithm auto,all"
+                        + " --collective %s -d %s -o %s -b %s -e %s")
                 .formatted(collective, type, op, bytes, bytes));
         assertThat(run.status()).as(run.out() + run.err()).isZero();
         assertThat(run.out()).contains("# Out of bounds values : 0 OK", "what to expect");
@@ -63,8 +64,10 @@ class BenchTest {
 
     @Test
     void rootsAndKindsAreShown() {
-        CommandRun run = CommandRun.of("bench --machine dgx-2 --devices 3,1,2 --collective broadcast -r 2 -b 64 -e 64 -n 1 -w 0");
-        assertThat(run.out().lines().filter(line -> !line.startsWith("#")).findFirst().orElseThrow().strip().split("\\s+", -1))
+        CommandRun run = CommandRun.of(
+                "bench --machine dgx-2 --devices 3,1,2 --collective broadcast -r 2 -b 64 -e 64 -n 1 -w 0");
+        String row = run.out().lines().filter(line -> !line.startsWith("#")).findFirst().orElseThrow();
+        assertThat(row.strip().split("\\s+", -1))
                 .startsWith("64", "16", "float", "none", "2");
     }
 
@@ -78,7 +81,7 @@ class BenchTest {
     @Test
     void workloadsArePushedInThreeDepths() throws Exception {
         JsonNode rows = CommandRun.of(
-                        "bench --machine p3.16xlarge --devices 0,1 --workload resnet-50 --algorithm star -n 1 --format json")
+                        "bench --machine dgx-1v --devices 0,1 --workload resnet-50 --algorithm star -n 1 --format json")
                 .json();
         assertThat(rows.findValuesAsText("inFlight")).containsExactly("1", "50", "157");
         for (JsonNode row : rows) {

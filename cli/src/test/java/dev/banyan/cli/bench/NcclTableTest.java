@@ -21,11 +21,15 @@ class NcclTableTest {
     void tableIsThatOfNcclTests() {
         assertThat(NcclTable.header())
                 .containsExactly(
-                        "#                                                              out-of-place                       in-place          ",
-                        "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
-                        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       ");
+                        "#                                                 "
+                                + "             out-of-place                       in-place          ",
+                        "#       size         count      type   redop    root"
+                                + "     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
+                        "#        (B)    (elements)                          "
+                                + "     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       ");
         assertThat(NcclTable.row(ROW))
-                .isEqualTo("     1048576        262144     float     sum      -1    200.0    5.24    9.18      0    12346    0.08    0.15    N/A");
+                .isEqualTo("     1048576        262144     float     sum      -1"
+                        + "    200.0    5.24    9.18      0    12346    0.08    0.15    N/A");
     }
 
     @Test

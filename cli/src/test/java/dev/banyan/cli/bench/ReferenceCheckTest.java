@@ -73,7 +73,9 @@ class ReferenceCheckTest {
                 for (int i = 0; i < COUNT; i++) {
                     Elements.putDouble(type, output, i, sums[i]);
                 }
-                assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 0)).as(type.name()).isEqualTo(COUNT);
+                assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 0))
+                        .as(type.name())
+                        .isEqualTo(COUNT);
             }
         }
     }

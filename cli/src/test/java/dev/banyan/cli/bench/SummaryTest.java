@@ -15,11 +15,15 @@ class SummaryTest {
     @Test
     void crossoverIsTheSizeFromWhichMultiTreeStaysFaster() {
         // At 1 KiB multi-tree wins once, which is not the crossover.
-        Summary summary = new Summary(rows(new long[] {256, 1024, 4096, 16384}, new int[] {5, 6, 30, 90}, new int[] {4, 9, 20, 40}));
+        Summary summary = new Summary(
+                rows(new long[] {256, 1024, 4096, 16384}, new int[] {5, 6, 30, 90}, new int[] {4, 9, 20, 40}));
         assertThat(summary.crossover(40_000_000).orElseThrow())
                 .contains("multi-tree is faster than single-tree from 16 KiB on", "above 38.1 MiB");
         assertThat(summary.table())
-                .contains("#      1 KiB          5.0           4.0*", "#     64 KiB         90.0          40.0*", "#      4 KiB          6.0*          9.0 ");
+                .contains(
+                        "#      1 KiB          5.0           4.0*",
+                        "#      4 KiB          6.0*          9.0 ",
+                        "#     64 KiB         90.0          40.0*");
     }
 
     @Test

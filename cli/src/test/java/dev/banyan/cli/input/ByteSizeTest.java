@@ -29,6 +29,8 @@ class ByteSizeTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "K", "-1", "1X", "1KK", "0x10", "1e3", "0.1", "9999999T", "NaN"})
     void nonsenseIsRefused(String text) {
-        assertThatIllegalArgumentException().isThrownBy(() -> ByteSize.parse(text)).withMessageContaining("'" + text + "'");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ByteSize.parse(text))
+                .withMessageContaining("'" + text + "'");
     }
 }
