@@ -18,7 +18,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /** The command itself: its subcommands, and how errors are told. */
 @Command(
         name = "banyan",
-        description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to that machine's links.",
+        description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to its links.",
         subcommands = {TopoCommand.class, TreesCommand.class, BenchCommand.class},
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,

@@ -44,7 +44,14 @@ record TopoReport(
         }
         List<String> names = machine.devices().stream().map(Device::name).toList();
         return new TopoReport(
-                machine.name(), n, names, List.of(matrix), List.of(gbs), links.nvlinkConnected(), warnings, List.of(classes));
+                machine.name(),
+                n,
+                names,
+                List.of(matrix),
+                List.of(gbs),
+                links.nvlinkConnected(),
+                warnings,
+                List.of(classes));
     }
 
     void printTable(PrintWriter out) {

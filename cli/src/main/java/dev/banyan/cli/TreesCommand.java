@@ -7,6 +7,7 @@ import dev.banyan.reduce.Config;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
+import dev.banyan.trees.render.DotForest;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,7 +55,10 @@ final class TreesCommand implements Runnable {
                     + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
     private @Nullable TreeAlgorithm algorithm;
 
-    @Option(names = "--root", paramLabel = "RANK", description = "One tree with this root (default: one tree per rank).")
+    @Option(
+            names = "--root",
+            paramLabel = "RANK",
+            description = "One tree with this root (default: one tree per rank).")
     private @Nullable Integer root;
 
     @Option(
@@ -72,7 +76,8 @@ final class TreesCommand implements Runnable {
         Config config = Config.load();
         double factor = penalty == null ? config.linkUsagePenalty() : penalty;
         if (!(factor > 0 && factor <= 1)) {
-            throw new ParameterException(spec.commandLine(), "--penalty is " + penalty + "; it must be above 0 and at most 1");
+            throw new ParameterException(
+                    spec.commandLine(), "--penalty is " + penalty + "; it must be above 0 and at most 1");
         }
         ChosenMachine chosen = machine.choose(2);
         LinkMatrix links = chosen.links();
@@ -89,7 +94,7 @@ final class TreesCommand implements Runnable {
         PrintWriter out = spec.commandLine().getOut();
         switch (format) {
             case json -> Json.print(out, report);
-            case dot -> out.println();
+            case dot -> out.println(DotForest.of(forest, links).stripTrailing());
             case table -> {
                 Remarks.print(spec, chosen.remark(), warnings);
                 report.printTable(out, forest);

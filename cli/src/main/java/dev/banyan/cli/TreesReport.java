@@ -5,12 +5,12 @@ import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestQuality;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.render.LevelText;
+import dev.banyan.trees.render.TreeDrawing;
 import java.io.PrintWriter;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.Collectors;
 
 /**
  * What {@code banyan trees} tells, in the order of its JSON. Devices are ranks.
@@ -44,7 +44,12 @@ record TreesReport(
     record TreeReport(int root, double share, List<int[]> levels, List<int[]> edges, double weight) {}
 
     static TreesReport of(
-            Machine machine, LinkMatrix links, String algorithm, double generationMs, Forest forest, List<String> warnings) {
+            Machine machine,
+            LinkMatrix links,
+            String algorithm,
+            double generationMs,
+            Forest forest,
+            List<String> warnings) {
         List<TreeReport> trees = new ArrayList<>();
         for (int i = 0; i < forest.trees().size(); i++) {
             Tree tree = forest.trees().get(i);
@@ -73,9 +78,8 @@ record TreesReport(
             out.println("#");
             out.println(String.format(
                     Locale.ROOT, "# root %d, share %.3f, weight %s", tree.root, tree.share, number(tree.weight)));
-            out.println(tree.levels.stream()
-                    .map(level -> Arrays.stream(level).mapToObj(Integer::toString).collect(Collectors.joining(" ", "[", "]")))
-                    .collect(Collectors.joining(" ")));
+            out.println(LevelText.of(forest.trees().get(i)));
+            out.println(TreeDrawing.of(forest.trees().get(i)).stripTrailing());
         }
         out.println("#");
         out.println("# total weight: " + number(totalWeight));

@@ -47,8 +47,9 @@ public final class BenchCommand implements Runnable {
     private static final int SHORT_FACTOR = 4;
     private static final int WARMUPS = 5;
     private static final int RUNS = 20;
-    private static final int SHORT_RUNS = 5;
+    private static final int SHORT_RUNS = 3;
     private static final int MOST_RUNS = 1000;
+    private static final int MOST_SIZES = 10_000;
 
     @Spec
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli
@@ -141,8 +142,8 @@ public final class BenchCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL",
             converter = WorkloadConverter.class,
-            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet key by key, with 1, 50"
-                    + " and all keys in flight before a wait.")
+            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet key by key, with 1,"
+                    + " 50 and all keys in flight before a wait.")
     private @Nullable Workload workload;
 
     @Option(
@@ -187,11 +188,16 @@ public final class BenchCommand implements Runnable {
         Config config = Config.load();
         ChosenMachine chosen = machine.choose(2);
         Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format);
-        reporter.introduce(chosen, config.warnings());
-        long wrong = workload == null
-                ? new SweepBench(chosen.machine(), config, reporter).run(sweep(chosen.machine().size()))
-                : new WorkloadBench(chosen.machine(), reporter)
-                        .run(workload, algorithms == null ? AlgorithmList.ALL : algorithms, runs);
+        long wrong;
+        if (workload == null) {
+            Sweep sweep = sweep(chosen.machine().size());
+            reporter.introduce(chosen, config.warnings());
+            wrong = new SweepBench(chosen.machine(), config, reporter).run(sweep);
+        } else {
+            reporter.introduce(chosen, config.warnings());
+            wrong = new WorkloadBench(chosen.machine(), reporter)
+                    .run(workload, algorithms == null ? AlgorithmList.ALL : algorithms, runs);
+        }
         if (wrong > 0) {
             throw new IllegalStateException(wrong + (wrong == 1 ? " element is" : " elements are")
                     + " not what the 64-bit reference says");
@@ -206,12 +212,15 @@ public final class BenchCommand implements Runnable {
         require(runs == null || runs > 0, "-n is " + runs + "; it must be at least 1");
         require(warmups == null || warmups >= 0, "-w is " + warmups + "; it must not be negative");
         require(check >= 0, "-c is " + check + "; it must not be negative");
-        require(root == null || collective.hasRoot(), "-r has no meaning for " + collective.label() + ", which has no root");
+        require(
+                root == null || collective.hasRoot(),
+                "-r has no meaning for " + collective.label() + ", which has no root");
         require(
                 workload == null || !anySizeGiven(),
                 "--workload brings its own sizes; leave -b, -e, -f and -i out");
         require(
-                workload == null || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
+                workload == null
+                        || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
     }
 
@@ -227,10 +236,13 @@ public final class BenchCommand implements Runnable {
 
     private Sweep sweep(int ranks) {
         int rootOrNone = collective.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
-        require(rootOrNone < ranks && (root == null || root >= 0), "-r is " + root + "; the ranks are 0.." + (ranks - 1));
+        require(
+                rootOrNone < ranks && (root == null || root >= 0),
+                "-r is " + root + "; the ranks are 0.." + (ranks - 1));
         Call call = new Call(collective, type, op, rootOrNone, ranks);
         List<Long> counts = sizes().stream().map(call::countFor).distinct().toList();
-        AlgorithmList chosen = algorithms != null ? algorithms : anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
+        AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
+        AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
         return new Sweep(call, counts, chosen, repeats(), check > 0);
     }
 
@@ -240,8 +252,13 @@ public final class BenchCommand implements Runnable {
         // One of the two ends alone may lie beyond the other's default.
         long to = last != null ? last.bytes() : Math.max(from, (given ? LAST : SHORT_LAST).bytes());
         from = first == null ? Math.min(from, to) : from;
-        require(from > 0 && to >= from, "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
+        require(
+                from > 0 && to >= from,
+                "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
         if (step != null) {
+            require(
+                    (to - from) / step.bytes() < MOST_SIZES,
+                    "-i makes more than " + MOST_SIZES + " sizes; make it larger");
             return Sizes.byStep(from, to, step.bytes());
         }
         return Sizes.byFactor(from, to, factor != null ? factor : given ? FACTOR : SHORT_FACTOR);
@@ -254,6 +271,6 @@ public final class BenchCommand implements Runnable {
         }
         return anySizeGiven()
                 ? new Repeats(before, RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(10))
-                : new Repeats(before, SHORT_RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(60));
+                : new Repeats(Math.min(before, SHORT_RUNS), SHORT_RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(80));
     }
 }

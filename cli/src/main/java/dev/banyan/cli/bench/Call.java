@@ -52,7 +52,13 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
     /** The call on given buffers, one of each per rank; those that it has no use for are left out. */
     CollectiveCall outOfPlace(long count, MemorySegment[] inputs, MemorySegment[] outputs) {
         return CollectiveCall.outOfPlace(
-                collective, root, count, element.type(), op, only(this::hasInput, inputs), only(this::hasOutput, outputs));
+                collective,
+                root,
+                count,
+                element.type(),
+                op,
+                only(this::hasInput, inputs),
+                only(this::hasOutput, outputs));
     }
 
     /** The call on given buffers, one per rank, that are inputs and outputs. */

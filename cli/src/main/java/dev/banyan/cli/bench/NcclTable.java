@@ -9,12 +9,18 @@ final class NcclTable {
 
     static List<String> header() {
         return List.of(
-                String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place", "", "", "", "", ""),
-                String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s",
-                        "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
-                        "busbw", "#wrong"),
-                String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s",
-                        "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", ""));
+                heading("", "", "", "", "") + "           out-of-place                       in-place          ",
+                heading("size", "count", "type", "redop", "root")
+                        + headings("time", "algbw", "busbw", "#wrong").repeat(2),
+                heading("(B)", "(elements)", "", "", "") + headings("(us)", "(GB/s)", "(GB/s)", "").repeat(2));
+    }
+
+    private static String heading(String size, String count, String type, String op, String root) {
+        return String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s", size, count, type, op, root);
+    }
+
+    private static String headings(String time, String algbw, String busbw, String wrong) {
+        return String.format(Locale.ROOT, "  %7s  %6s  %6s %6s", time, algbw, busbw, wrong);
     }
 
     static String row(Row row) {

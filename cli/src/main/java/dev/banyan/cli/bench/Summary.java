@@ -24,10 +24,10 @@ final class Summary {
                 rows.stream().collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList())).values());
     }
 
-    /** Times out of place in us, size by algorithm, the least of each size marked. */
+    /** Median times out of place in us, size by algorithm, the least of each size marked. */
     List<String> table() {
         List<String> lines = new ArrayList<>();
-        lines.add("# time (us) out of place; * is the least");
+        lines.add("# median time (us) out of place; * is the least");
         lines.add(algorithms.stream()
                 .map(algorithm -> String.format(Locale.ROOT, "%13s ", algorithm.label()))
                 .collect(Collectors.joining("", String.format(Locale.ROOT, "# %10s", "size"), "")));
@@ -56,8 +56,8 @@ final class Summary {
             boolean beaten = us(rows.get(multi)) < us(rows.get(single));
             from = !beaten ? null : from == null ? rows.get(multi) : from;
         }
-        return Optional.of("# crossover: " + told(from) + "; auto takes multi-tree above " + new ByteSize(boundBytes).label()
-                + " (MXNET_KVSTORE_TREE_ARRAY_BOUND)");
+        return Optional.of("# crossover: " + told(from) + "; auto takes multi-tree above "
+                + new ByteSize(boundBytes).label() + " (MXNET_KVSTORE_TREE_ARRAY_BOUND)");
     }
 
     private static String told(@Nullable Row from) {
@@ -66,31 +66,37 @@ final class Summary {
                 : "multi-tree is faster than single-tree from " + size(from) + " on";
     }
 
-    /** The bound at the largest size, and each algorithm's share of it. */
-    List<String> expectation(CopyBound bound) {
+    /** The memory's bounds at the largest size, out of place and in place, and each algorithm's share of them. */
+    List<String> expectation(CopyBound apart, CopyBound inPlace) {
         List<Row> largest = bySize.getLast();
         Row any = largest.getFirst();
-        double leastUs = bound.leastUs(any.call().leastTraffic(any.count()));
+        long traffic = any.call().leastTraffic(any.count());
+        double leastApart = apart.leastUs(traffic);
+        double leastInPlace = inPlace.leastUs(traffic);
         List<String> lines = new ArrayList<>();
         lines.add(String.format(
                 Locale.ROOT,
-                "# what to expect: a plain copy by all cores reads and writes %.1f GB/s here, so %s of %s over %d ranks",
-                bound.gbs(), any.call().collective().label(), size(any), any.call().ranks()));
+                "# what to expect: a plain copy of these buffers by all cores takes %.0f us, one onto itself %.0f us;"
+                        + " no %s",
+                apart.nanos() / 1e3, inPlace.nanos() / 1e3, any.call().collective().label()));
         lines.add(String.format(
                 Locale.ROOT,
-                "# takes %.0f us or more: at most %.2f GB/s algbw. Reached out of place, in place:",
-                leastUs, any.bytes() / leastUs / 1e3));
+                "# of %s over %d ranks can go beyond %.2f GB/s algbw out of place and %.2f in place on this host."
+                        + " Reached:",
+                size(any), any.call().ranks(), any.bytes() / leastApart / 1e3, any.bytes() / leastInPlace / 1e3));
         for (Row row : largest) {
             lines.add(String.format(
                     Locale.ROOT,
                     "# %13s  %3.0f%%  %3.0f%%",
-                    row.algorithm().label(), 100 * leastUs / us(row), 100 * leastUs / row.inPlace().timeUs()));
+                    row.algorithm().label(),
+                    100 * leastApart / us(row),
+                    100 * leastInPlace / row.inPlace().medianUs()));
         }
         return lines;
     }
 
     private static double us(Row row) {
-        return row.outOfPlace().timeUs();
+        return row.outOfPlace().medianUs();
     }
 
     private static String size(Row row) {

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 /** Runs a sweep and reports it. */
 final class SweepBench {
     private static final long SEED = 2024;
-    /** Long enough for the JVM to compile what is measured. */
-    private static final long WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(150);
+    /** Long enough, over all algorithms, for the JVM to compile what they share before the first is measured. */
+    private static final long WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long WARM_UP_BYTES = 256 << 10;
     private static final int MOST_WARM_UPS = 20_000;
 
@@ -46,13 +46,15 @@ final class SweepBench {
                             call.element().type(), call.op(), call.ranks(), bytes / call.element().type().bytes(), SEED)
                     : null;
             SweepRunner runner = new SweepRunner(call, sweep.repeats(), check, first, second);
+            if (sweep.repeats().warmups() > 0) {
+                warmUp(sweep, first, second);
+            }
             progress.print(() -> reporter.lines(NcclTable.header()));
             for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
                 if (sweep.algorithms().choices().size() > 1) {
                     progress.print(() -> reporter.lines(List.of("# algorithm: " + algorithm.label())));
                 }
                 try (Communicator communicator = Communicators.open(machine, algorithm)) {
-                    warmUp(communicator, sweep, first, second);
                     for (long count : sweep.counts()) {
                         Row row = runner.measure(algorithm, communicator, count);
                         rows.add(row);
@@ -65,26 +67,34 @@ final class SweepBench {
                 }
             }
             progress.print(() -> reporter.lines(NcclTable.footer(rows)));
-            progress.print(() -> reporter.lines(conclusions(rows, CopyBound.measure(first.first(bytes), second.first(bytes)))));
+            List<String> conclusions = conclusions(
+                    rows,
+                    CopyBound.measure(first.first(bytes), second.first(bytes)),
+                    CopyBound.measure(second.first(bytes), second.first(bytes)));
+            progress.print(() -> reporter.lines(conclusions));
         }
         reporter.result(rows.stream().map(Row::report).toList());
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 
-    private void warmUp(Communicator communicator, Sweep sweep, Buffers first, Buffers second) {
+    private void warmUp(Sweep sweep, Buffers first, Buffers second) {
         Call call = sweep.call();
         Repeats repeats = new Repeats(0, 1, MOST_WARM_UPS, WARM_UP_NANOS);
-        for (long bytes : new long[] {call.size(sweep.counts().getFirst()), WARM_UP_BYTES}) {
-            long count = Math.min(call.countFor(bytes), sweep.largestCount());
-            CollectiveCall apart = call.outOfPlace(
-                    count, first.first(call.inputBytes(count)), second.first(call.outputBytes(count)));
-            CollectiveCall together = call.inPlace(count, second.first(call.size(count)));
-            repeats.time(() -> communicator.run(apart));
-            repeats.time(() -> communicator.run(together));
+        for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+            try (Communicator communicator = Communicators.open(machine, algorithm)) {
+                for (long bytes : new long[] {call.size(sweep.counts().getFirst()), WARM_UP_BYTES}) {
+                    long count = Math.min(call.countFor(bytes), sweep.largestCount());
+                    CollectiveCall apart = call.outOfPlace(
+                            count, first.first(call.inputBytes(count)), second.first(call.outputBytes(count)));
+                    CollectiveCall inPlace = call.inPlace(count, second.first(call.size(count)));
+                    repeats.time(() -> communicator.run(apart));
+                    repeats.time(() -> communicator.run(inPlace));
+                }
+            }
         }
     }
 
-    private List<String> conclusions(List<Row> rows, CopyBound bound) {
+    private List<String> conclusions(List<Row> rows, CopyBound apart, CopyBound inPlace) {
         Summary summary = new Summary(rows);
         List<String> lines = new ArrayList<>();
         lines.add("#");
@@ -92,7 +102,7 @@ final class SweepBench {
         summary.crossover(config.treeArrayBound() * rows.getFirst().call().element().type().bytes())
                 .ifPresent(lines::add);
         lines.add("#");
-        lines.addAll(summary.expectation(bound));
+        lines.addAll(summary.expectation(apart, inPlace));
         return lines;
     }
 }

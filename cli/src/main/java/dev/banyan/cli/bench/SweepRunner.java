@@ -60,7 +60,7 @@ final class SweepRunner {
         });
         run.run();
         return eachRank(rank -> reference.changed(inputs[rank], rank, 0, now)
-                + (call.hasOutput(rank) ? reference.wrong(call.collective(), outputs[rank], rank, call.root(), count, now) : 0));
+                + wrong(reference, outputs[rank], rank, count, now));
     }
 
     private long checkInPlace(ReferenceCheck reference, Runnable run, long count, MemorySegment[] buffers) {
@@ -73,9 +73,13 @@ final class SweepRunner {
             return 0;
         });
         run.run();
-        return eachRank(rank -> call.hasOutput(rank)
-                ? reference.wrong(call.collective(), output(buffers[rank], rank, count), rank, call.root(), count, now)
-                : 0);
+        return eachRank(rank -> wrong(reference, output(buffers[rank], rank, count), rank, count, now));
+    }
+
+    private long wrong(ReferenceCheck reference, MemorySegment output, int rank, long count, long now) {
+        return call.hasOutput(rank)
+                ? reference.wrong(call.collective(), output, rank, call.root(), count, now)
+                : 0;
     }
 
     /** Where in a rank's one buffer its input lies; see {@link Collective}. */

@@ -31,7 +31,8 @@ final class DeviceList {
         int[] indices = Arrays.stream(text.split(",", -1)).map(String::strip).flatMapToInt(item -> {
             Matcher matcher = ITEM.matcher(item);
             if (!matcher.matches()) {
-                throw new IllegalArgumentException("'" + text + "' is not a list of devices; write indices such as 4,2,3,1 or 0-3");
+                throw new IllegalArgumentException(
+                        "'" + text + "' is not a list of devices; write indices such as 4,2,3,1 or 0-3");
             }
             int from = Integer.parseInt(matcher.group(1));
             int to = matcher.group(2) == null ? from : Integer.parseInt(matcher.group(2));

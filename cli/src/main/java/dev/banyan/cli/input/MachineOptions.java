@@ -33,7 +33,8 @@ public final class MachineOptions {
             paramLabel = "PRESET|FILE|-",
             description = {
                 "The machine: a preset (${COMPLETION-CANDIDATES}), a file, or - for standard input.",
-                "A file may hold the output of nvidia-smi topo -m, an NCCL topology XML, an n x n matrix, or Banyan's JSON.",
+                "A file may hold the output of nvidia-smi topo -m, an NCCL topology XML, an n x n matrix, or Banyan's"
+                        + " JSON.",
                 "Without it: this machine where a probe finds GPUs, else the preset " + DEFAULT_PRESET + "."
             },
             completionCandidates = PresetNames.class)
@@ -82,7 +83,8 @@ public final class MachineOptions {
         ChosenMachine whole = whole();
         Machine all = whole.machine();
         if (least > 0 && all.size() == 0) {
-            throw new IllegalStateException(all.name() + " has no devices; name a machine that has some with --machine");
+            throw new IllegalStateException(
+                    all.name() + " has no devices; name a machine that has some with --machine");
         }
         ChosenMachine chosen = devices == null ? whole : whole.with(subset(all, devices.indices()));
         int found = chosen.machine().size();
@@ -131,7 +133,8 @@ public final class MachineOptions {
                 return path;
             }
         } catch (InvalidPathException e) {
-            throw new ParameterException(spec.commandLine(), "'" + name + "' can be neither a preset nor a file's name", e);
+            throw new ParameterException(
+                    spec.commandLine(), "'" + name + "' can be neither a preset nor a file's name", e);
         }
         List<String> similar = Similar.to(name, Presets.names());
         throw new ParameterException(

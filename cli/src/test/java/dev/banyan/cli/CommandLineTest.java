@@ -1,0 +1,196 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(60)
+class CommandLineTest {
+    @ParameterizedTest
+    @ValueSource(strings = {"--help", "topo --help", "trees --help", "bench --help", "-h"})
+    void helpSaysHowToUseIt(String arguments) {
+        CommandRun run = CommandRun.of(arguments);
+        assertThat(run.status()).isZero();
+        assertThat(run.out()).startsWith("Usage: banyan").contains("Exit status:");
+        assertThat(run.err()).isEmpty();
+        if (!arguments.startsWith("-")) {
+            assertThat(run.out()).contains("Examples:", "--machine", "p3.16xlarge");
+        }
+    }
+
+    @Test
+    void versionIsTold() {
+        assertThat(CommandRun.of("--version").out()).startsWith("banyan ");
+        assertThat(CommandRun.of("topo --version").out()).startsWith("banyan ");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            ''                                            | which command? topo, trees or bench
+            tpoo                                          | tpoo
+            topo --nonsense                               | --nonsense
+            topo extra                                    | extra
+            topo --format yaml                            | yaml
+            topo --machine p3.16xlrage                    | did you mean p3.16xlarge
+            topo --machine p3.16xlrage                    | presets: p3.16xlarge
+            topo --machine no/such/file                   | no preset and no file is called 'no/such/file'
+            topo --unit miles --machine dgx-2             | miles
+            topo --machine dgx-1v --devices 8             | no device 8
+            topo --machine dgx-1v --devices 0,1,0         | device 0 is named twice
+            topo --machine dgx-1v --devices 0-2,1         | device 1 is named twice
+            topo --machine dgx-1v --devices 0,            | is not a list of devices
+            topo --machine dgx-1v --devices zero          | is not a list of devices
+            topo --machine dgx-1v --devices 99999999999   | is not a list of devices
+            trees --machine dgx-1v --devices 3            | at least 2 devices
+            trees --machine dgx-1v --root 8               | --root is 8; the ranks are 0..7
+            trees --machine dgx-1v --devices 0-3 --root 4 | --root is 4; the ranks are 0..3
+            trees --machine dgx-1v --root -1              | --root is -1
+            trees --machine dgx-1v --penalty 0            | --penalty is 0.0
+            trees --machine dgx-1v --penalty NaN          | --penalty is NaN
+            trees --machine dgx-1v --algorithm kernigan   | did you mean kernighan-lin
+            trees --machine dgx-1v --algorithm best       | known: kernighan-lin, exhaustive, exact
+            bench --backend cuda                          | no backend is called 'cuda'
+            bench -b 1M -e 1K                             | sizes must be positive and ascending
+            bench -b 0                                    | sizes must be positive and ascending
+            bench -b 1X                                   | '1X' is not a size
+            bench -b -8                                   | '-8' is not a size
+            bench -f 1                                    | -f is 1
+            bench -f 2 -i 8                               | exclude each other
+            bench -n 0                                    | -n is 0
+            bench -n many                                 | many
+            bench -d complex                              | known: int8, uint8
+            bench -o xor                                  | known: sum, prod
+            bench --collective all_to_all                 | known: all_reduce
+            bench --algorithm all,none                    | no algorithm is called 'none'
+            bench --collective reduce -r 8                | -r is 8; the ranks are 0..7
+            bench -r 0                                    | has no root
+            bench --workload resnet-51                    | did you mean resnet-50
+            bench --workload resnet-50 -b 8               | --workload brings its own sizes
+            bench --workload resnet-50 -d half            | leave --collective
+            bench --machine dgx-1v --devices 3            | at least 2 devices
+            bench -i 1 -e 1G                              | sizes
+            """)
+    void wrongUsageIsOneSentence(String arguments, String sentence) {
+        CommandRun run = CommandRun.of(arguments);
+        assertThat(run.status()).as(run.err()).isEqualTo(2);
+        assertThat(run.out()).isEmpty();
+        assertThat(run.err()).startsWith("banyan: ").contains(sentence).doesNotContain("Exception", "\tat ");
+        assertThat(run.err().lines().count()).isLessThanOrEqualTo(3);
+    }
+
+    @Test
+    void descriptionThatCannotBeUnderstoodIsAFailure(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("notes.txt"), "buy milk\nand bread\n");
+        CommandRun run = CommandRun.of("topo --machine " + file);
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.out()).isEmpty();
+        assertThat(run.err()).startsWith("banyan: " + file).hasLineCount(1);
+        CommandRun debugged = CommandRun.of("topo --debug --machine " + file);
+        assertThat(debugged.status()).isEqualTo(1);
+        assertThat(debugged.err()).contains("\tat ");
+    }
+
+    @Test
+    void machineWithoutDevicesSaysSo(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("bare.xml"), """
+                <system version="1">
+                  <cpu numaid="0" affinity="ffffffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85"/>
+                </system>
+                """);
+        CommandRun topo = CommandRun.of("topo --machine " + file);
+        assertThat(topo.status()).as(topo.err()).isZero();
+        assertThat(topo.out()).contains("no devices");
+        assertThat(CommandRun.of("topo --format json --machine " + file).json().get("devices").asInt()).isZero();
+        for (String command : List.of("trees", "bench")) {
+            CommandRun run = CommandRun.of(command + " --machine " + file);
+            assertThat(run.status()).isEqualTo(1);
+            assertThat(run.err()).contains("has no devices").hasLineCount(1);
+        }
+    }
+
+    @Test
+    void topoTellsTheLinksOfThePreset() throws Exception {
+        JsonNode topo = CommandRun.of("topo --machine p3.16xlarge --devices 4,2,3,1 --format json").json();
+        assertThat(names(topo))
+                .startsWith("machine", "devices", "names", "matrix", "gbs", "nvlinkConnected", "warnings");
+        assertThat(topo.get("devices").asInt()).isEqualTo(4);
+        assertThat(topo.get("names").get(0).asText()).isEqualTo("GPU4");
+        assertThat(topo.get("matrix").toString())
+                .isEqualTo("[[0.0,0.25,0.25,0.25],[0.25,0.0,3.0,3.0],[0.25,3.0,0.0,2.0],[0.25,3.0,2.0,0.0]]");
+        assertThat(topo.get("gbs").get(1).get(2).asDouble()).isEqualTo(50);
+        assertThat(topo.get("nvlinkConnected").asBoolean()).isFalse();
+    }
+
+    @Test
+    void topoReadsStandardInput() throws Exception {
+        InputStream before = System.in;
+        System.setIn(new ByteArrayInputStream("0 25 50\n25 0 25\n50 25 0\n".getBytes(StandardCharsets.UTF_8)));
+        try {
+            JsonNode topo = CommandRun.of("topo --machine - --unit gbs --format json").json();
+            assertThat(topo.get("gbs").toString()).isEqualTo("[[0.0,25.0,50.0],[25.0,0.0,25.0],[50.0,25.0,0.0]]");
+        } finally {
+            System.setIn(before);
+        }
+    }
+
+    @Test
+    void withoutAMachineThePresetIsTakenAndSaid() {
+        CommandRun run = CommandRun.of("topo");
+        assertThat(run.status()).isZero();
+        assertThat(run.out().lines().findFirst().orElseThrow()).startsWith("# no GPU found").contains("p3.16xlarge");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"kernighan-lin", "exhaustive", "exact"})
+    void treesSpanTheDevices(String algorithm) throws Exception {
+        JsonNode report = CommandRun.of("trees --machine p3.16xlarge --format json --algorithm " + algorithm).json();
+        assertThat(names(report)).startsWith("machine", "devices", "algorithm", "generationMs", "trees");
+        assertThat(report.get("algorithm").asText()).isEqualTo(algorithm);
+        assertThat(report.get("trees")).hasSize(8);
+        for (int root = 0; root < 8; root++) {
+            JsonNode tree = report.get("trees").get(root);
+            assertThat(names(tree)).startsWith("root", "share", "levels", "edges", "weight");
+            assertThat(tree.get("root").asInt()).isEqualTo(root);
+            assertThat(tree.get("share").asDouble()).isEqualTo(0.125);
+            assertThat(tree.get("levels").get(0).toString()).isEqualTo("[" + root + "]");
+            assertThat(tree.get("edges")).hasSize(7);
+            assertThat(tree.get("weight").asDouble()).isBetween(14.0, 20.0);
+        }
+    }
+
+    @Test
+    void treesAreDrawnAndRated() {
+        CommandRun run = CommandRun.of(
+                "trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --algorithm exact");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out())
+                .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s on the busiest link: ")
+                .startsWith("# p3.16xlarge: 4 devices, exact, 1 tree in ");
+    }
+
+    @Test
+    void treesAreExportedToDot() {
+        CommandRun run = CommandRun.of("trees --machine dgx-1p --format dot --root 1");
+        assertThat(run.status()).isZero();
+        assertThat(run.out()).startsWith("digraph").endsWith("}\n").contains("->");
+    }
+
+    private static List<String> names(JsonNode object) {
+        List<String> names = new ArrayList<>();
+        object.fieldNames().forEachRemaining(names::add);
+        return names;
+    }
+}

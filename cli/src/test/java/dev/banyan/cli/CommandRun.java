@@ -1,0 +1,29 @@
+package dev.banyan.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+
+/** One run of the command in this JVM. */
+public record CommandRun(int status, String out, String err) {
+    /** Runs it with arguments that are separated by single spaces. */
+    public static CommandRun of(String arguments) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        int status = BanyanCommand.commandLine(new PrintWriter(out), new PrintWriter(err, true))
+                .execute(arguments.isEmpty() ? new String[0] : arguments.split(" ", -1));
+        return new CommandRun(status, out.toString(), err.toString());
+    }
+
+    /** All of stdout, which must be JSON and nothing else. */
+    public JsonNode json() throws java.io.IOException {
+        try (var parser = new ObjectMapper().createParser(out)) {
+            JsonNode node = parser.readValueAsTree();
+            if (parser.nextToken() != null) {
+                throw new AssertionError("more than one JSON value on stdout: " + out);
+            }
+            return node;
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The packaged command through the launcher; runs after the jars are made. */
+@Timeout(120)
+class LauncherIT {
+    @TempDir
+    Path folder;
+
+    private Path launcher;
+
+    @BeforeEach
+    void find() {
+        launcher = Path.of(System.getProperty("banyan.launcher", "banyan"));
+        assumeTrue(Files.isExecutable(launcher) && Files.isExecutable(Path.of("/bin/bash")), "no launcher or no bash");
+    }
+
+    @Test
+    void runsFromAnyFolderAndThroughLinks() throws Exception {
+        Path first = Files.createSymbolicLink(folder.resolve("first"), launcher);
+        Path second = Files.createSymbolicLink(folder.resolve("second"), Path.of(first.getFileName().toString()));
+        CommandRun run = run(second.toString(), "topo", "--machine", "dgx-2", "--format", "json");
+        Files.delete(second);
+        Files.delete(first);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.err()).isEmpty();
+        assertThat(new ObjectMapper().readTree(run.out()).get("devices").asInt()).isEqualTo(16);
+    }
+
+    @Test
+    void statusOfTheCommandIsThatOfTheLauncher() throws Exception {
+        CommandRun run = run(launcher.toString(), "topo", "--machine", "no such file");
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.err()).startsWith("banyan: no preset and no file is called 'no such file'");
+    }
+
+    @Test
+    void readerThatGoesAwayEndsTheRunQuietly() throws Exception {
+        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' bench -b 8 -e 1K -n 1 -w 0 | head -n 1");
+        assertThat(run.status()).isZero();
+        assertThat(run.out()).hasLineCount(1);
+        assertThat(run.err().lines()).allMatch(line -> line.startsWith("WARNING: Using incubator modules"));
+    }
+
+    @Test
+    void jdkThatIsTooOldOrNoneIsNamed() throws Exception {
+        ProcessBuilder builder = builder(launcher.toString(), "--version");
+        builder.environment().put("BANYAN_JAVA_HOME", folder.toString());
+        CommandRun run = run(builder);
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.err()).startsWith("banyan: BANYAN_JAVA_HOME=" + folder + " is no JDK 25").hasLineCount(1);
+    }
+
+    private CommandRun run(String... command) throws IOException, InterruptedException {
+        return run(builder(command));
+    }
+
+    private ProcessBuilder builder(String... command) {
+        ProcessBuilder builder = new ProcessBuilder(List.of(command)).directory(folder.toFile());
+        // The JDK of the tests, wherever it is.
+        builder.environment().put("BANYAN_JAVA_HOME", System.getProperty("java.home"));
+        Stream.of("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS").forEach(builder.environment()::remove);
+        return builder;
+    }
+
+    private CommandRun run(ProcessBuilder builder) throws IOException, InterruptedException {
+        Path out = folder.resolve("out");
+        Path err = folder.resolve("err");
+        Process process = builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+        process.getOutputStream().close();
+        if (!process.waitFor(90, TimeUnit.SECONDS)) {
+            process.destroyForcibly();
+            throw new AssertionError("still running after 90 s: " + builder.command());
+        }
+        return new CommandRun(process.exitValue(), Files.readString(out), Files.readString(err));
+    }
+}

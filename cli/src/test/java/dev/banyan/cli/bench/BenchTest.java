@@ -1,0 +1,104 @@
+package dev.banyan.cli.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.data.Percentage.withPercentage;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.banyan.cli.CommandRun;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(60)
+class BenchTest {
+    @Test
+    void rowsHaveTheFieldsOfNcclTests() throws Exception {
+        JsonNode rows = CommandRun.of(
+                        "bench --machine p3.16xlarge -b 100 -e 10K -f 10 -n 3 -w 0 --algorithm all --format json")
+                .json();
+        assertThat(rows).hasSize(4 * 3);
+        for (JsonNode row : rows) {
+            List<String> names = new ArrayList<>();
+            row.fieldNames().forEachRemaining(names::add);
+            assertThat(names).startsWith(
+                    "algorithm", "collective", "bytes", "count", "type", "op", "timeUs", "algbwGBs", "busbwGBs",
+                    "wrong");
+            assertThat(row.get("bytes").asLong()).isEqualTo(4 * row.get("count").asLong());
+            assertThat(row.get("wrong").asLong()).isZero();
+            assertThat(row.get("inPlace").get("wrong").asLong()).isZero();
+            double algbw = row.get("bytes").asDouble() / row.get("timeUs").asDouble() / 1e3;
+            assertThat(row.get("algbwGBs").asDouble()).isCloseTo(algbw, withPercentage(0.1));
+            assertThat(row.get("busbwGBs").asDouble()).isCloseTo(algbw * 1.75, withPercentage(0.1));
+        }
+        assertThat(rows.findValuesAsText("algorithm")).containsOnly("single-tree", "multi-tree", "ring", "star");
+        assertThat(rows.get(0).get("op").asText()).isEqualTo("sum");
+        assertThat(rows.get(0).get("type").asText()).isEqualTo("float");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "all_reduce, half, sum, 1000",
+        "all_reduce, bf16, avg, 1000",
+        "all_reduce, int8, avg, 999",
+        "all_reduce, int64, avg, 4096",
+        "all_reduce, uint8, max, 17",
+        "reduce, int32, prod, 5000",
+        "reduce, double, min, 8",
+        "broadcast, int64, sum, 3000",
+        "reduce_scatter, float, sum, 7000",
+        "reduce_scatter, half, max, 7000",
+        "all_gather, bfloat16, sum, 100",
+        "allgather, i32, sum, 64000"
+    })
+    void everyCollectiveIsCheckedAndRight(String collective, String type, String op, String bytes) {
+        CommandRun run = CommandRun.of(("bench --machine p3.16xlarge --devices 0-4 -n 1 -w 0 --algorithm auto,all"
+                        + " --collective %s -d %s -o %s -b %s -e %s")
+                .formatted(collective, type, op, bytes, bytes));
+        assertThat(run.status()).as(run.out() + run.err()).isZero();
+        assertThat(run.out()).contains("# Out of bounds values : 0 OK", "what to expect");
+        assertThat(run.out().lines().filter(line -> !line.startsWith("#"))).hasSize(5);
+    }
+
+    @Test
+    void rootsAndKindsAreShown() {
+        CommandRun run = CommandRun.of(
+                "bench --machine dgx-2 --devices 3,1,2 --collective broadcast -r 2 -b 64 -e 64 -n 1 -w 0");
+        String row = run.out().lines().filter(line -> !line.startsWith("#")).findFirst().orElseThrow();
+        assertThat(row.strip().split("\\s+", -1))
+                .startsWith("64", "16", "float", "none", "2");
+    }
+
+    @Test
+    void withoutChecksNothingIsCalledRight() throws Exception {
+        JsonNode row = CommandRun.of("bench --machine pcie-4 -b 64 -e 64 -n 1 -w 0 -c 0 --format json").json().get(0);
+        assertThat(row.get("wrong").isNull()).isTrue();
+        assertThat(row.get("algorithm").asText()).isEqualTo("auto");
+    }
+
+    @Test
+    void workloadsArePushedInThreeDepths() throws Exception {
+        JsonNode rows = CommandRun.of(
+                        "bench --machine dgx-1v --devices 0,1 --workload resnet-50 --algorithm star -n 1 --format json")
+                .json();
+        assertThat(rows.findValuesAsText("inFlight")).containsExactly("1", "50", "157");
+        for (JsonNode row : rows) {
+            List<String> names = new ArrayList<>();
+            row.fieldNames().forEachRemaining(names::add);
+            assertThat(names).startsWith("workload", "keys", "bytes", "inFlight", "algorithm", "timeMs");
+            assertThat(row.get("keys").asInt()).isEqualTo(157);
+            assertThat(row.get("bytes").asLong()).isEqualTo(4L * 25549486);
+            assertThat(row.get("wrong").asLong()).isZero();
+        }
+    }
+
+    @Test
+    void moreThanTheMemoryHoldsIsRefused() {
+        CommandRun run = CommandRun.of("bench --machine p3.16xlarge -b 100T -e 100T");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.out().lines()).allMatch(line -> line.startsWith("#"));
+        assertThat(run.err()).contains("the buffers need").contains("--devices").hasLineCount(1);
+    }
+}

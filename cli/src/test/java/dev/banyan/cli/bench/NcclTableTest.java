@@ -1,0 +1,45 @@
+package dev.banyan.cli.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.ReduceOp;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class NcclTableTest {
+    private static final Call ALL_REDUCE = new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 8);
+    private static final Row ROW = new Row(
+            AlgorithmChoice.RING,
+            ALL_REDUCE,
+            262144,
+            Measurement.of(ALL_REDUCE, 262144, new long[] {300_000, 100_000}, 0L),
+            Measurement.of(ALL_REDUCE, 262144, new long[] {12_345_678}, null));
+
+    @Test
+    void tableIsThatOfNcclTests() {
+        assertThat(NcclTable.header())
+                .containsExactly(
+                        "#                                                 "
+                                + "             out-of-place                       in-place          ",
+                        "#       size         count      type   redop    root"
+                                + "     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
+                        "#        (B)    (elements)                          "
+                                + "     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       ");
+        assertThat(NcclTable.row(ROW))
+                .isEqualTo("     1048576        262144     float     sum      -1"
+                        + "    200.0    5.24    9.18      0    12346    0.08    0.15    N/A");
+    }
+
+    @Test
+    void footerHasTheAverageOverBothHalves() {
+        assertThat(NcclTable.footer(List.of(ROW)))
+                .containsExactly("# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 4.6618");
+    }
+
+    @Test
+    void rowIsSplitIntoThirteenColumns() {
+        assertThat(NcclTable.row(ROW).strip().split("\\s+", -1)).hasSize(13);
+    }
+}

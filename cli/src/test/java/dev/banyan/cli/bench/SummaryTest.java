@@ -1,0 +1,59 @@
+package dev.banyan.cli.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.ReduceOp;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class SummaryTest {
+    private static final Call CALL = new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 8);
+
+    @Test
+    void crossoverIsTheSizeFromWhichMultiTreeStaysFaster() {
+        // At 1 KiB multi-tree wins once, which is not the crossover.
+        Summary summary = new Summary(
+                rows(new long[] {256, 1024, 4096, 16384}, new int[] {5, 6, 30, 90}, new int[] {4, 9, 20, 40}));
+        assertThat(summary.crossover(40_000_000).orElseThrow())
+                .contains("multi-tree is faster than single-tree from 16 KiB on", "above 38.1 MiB");
+        assertThat(summary.table())
+                .contains(
+                        "#      1 KiB          5.0           4.0*",
+                        "#      4 KiB          6.0*          9.0 ",
+                        "#     64 KiB         90.0          40.0*");
+    }
+
+    @Test
+    void noCrossoverWhereMultiTreeIsSlowerAtTheLargestSize() {
+        Summary summary = new Summary(rows(new long[] {256, 1024}, new int[] {5, 6}, new int[] {4, 9}));
+        assertThat(summary.crossover(40_000_000).orElseThrow()).contains("does not beat single-tree");
+    }
+
+    @Test
+    void shareOfTheBoundIsOfTheTimeThatACopyTakes() {
+        Summary summary = new Summary(rows(new long[] {1024}, new int[] {20}, new int[] {50}));
+        long traffic = 2 * 8 * 4096;
+        assertThat(summary.expectation(new CopyBound(traffic, 10_000), new CopyBound(traffic, 5_000)))
+                .contains("#   single-tree   50%   25%", "#    multi-tree   20%   10%")
+                .anyMatch(line -> line.contains("beyond 0.41 GB/s algbw out of place and 0.82 in place"));
+    }
+
+    private static List<Row> rows(long[] counts, int[] singleUs, int[] multiUs) {
+        List<Row> rows = new ArrayList<>();
+        for (int i = 0; i < counts.length; i++) {
+            rows.add(row(AlgorithmChoice.SINGLE_TREE, counts[i], singleUs[i]));
+        }
+        for (int i = 0; i < counts.length; i++) {
+            rows.add(row(AlgorithmChoice.MULTI_TREE, counts[i], multiUs[i]));
+        }
+        return rows;
+    }
+
+    private static Row row(AlgorithmChoice algorithm, long count, int us) {
+        Measurement measured = Measurement.of(CALL, count, new long[] {us * 1000L}, 0L);
+        return new Row(algorithm, CALL, count, measured, measured);
+    }
+}
