@@ -24,9 +24,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Buffers</b> are memory of {@link #allocate}, or, on the host backend, any native memory that all
  * threads may access. They must not be touched, nor their arenas closed, until the call has ended. Out of
- * place, inputs stay as they were and no output may overlap another buffer. In place, what ranks
- * without a result (of reduce: all but the root; of reduce_scatter: blocks of other ranks) hold afterwards
- * is undefined. Wrong buffers are refused by an IllegalArgumentException before anything is written.
+ * place, inputs stay as they were and no output may overlap another buffer. In place, what is no result
+ * stays as it was (of reduce: the buffers of all but the root; of reduce_scatter: other ranks' blocks).
+ * Wrong buffers are refused by an IllegalArgumentException before anything is written.
  *
  * <p><b>Order.</b> Calls run one at a time, in the order of submission, like those on one CUDA stream; the
  * blocking methods wait for what was submitted before. A blocking call that finds nothing before it runs
@@ -153,7 +153,7 @@ public final class Communicator implements AutoCloseable {
         return runAsync(CollectiveCall.outOfPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs, outputs));
     }
 
-    /** Makes the root's buffer the reduction of all buffers; the others are undefined afterwards. */
+    /** Makes the root's buffer the reduction of all buffers; the others stay as they were. */
     public void reduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op, int root) {
         run(CollectiveCall.inPlace(Collective.REDUCE, root, count, type, op, buffers));
     }
@@ -201,7 +201,7 @@ public final class Communicator implements AutoCloseable {
 
     /**
      * Makes block r, of count elements, of rank r's buffer the reduction of block r of all buffers; the
-     * other blocks are undefined afterwards.
+     * other blocks stay as they were.
      */
     public void reduceScatter(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
         run(CollectiveCall.inPlace(Collective.REDUCE_SCATTER, -1, count, type, op, buffers));
@@ -246,6 +246,7 @@ public final class Communicator implements AutoCloseable {
         return runAsync(CollectiveCall.outOfPlace(
                 Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, inputs, outputs));
     }
+
     /**
      * Waits for the calls that were submitted, frees the plans and, unless it was given, the backend and its
      * memory. Closing twice is no error.

@@ -1,5 +1,6 @@
 package dev.banyan.reduce;
 
+import dev.banyan.trees.balanced.KernighanLin;
 import java.io.IOException;
 import java.io.Reader;
 import java.nio.charset.StandardCharsets;
@@ -46,10 +47,10 @@ import java.util.stream.Stream;
  *     of Kernighan and Lin's</td><td>flag</td><td>0</td><td>0, 1</td></tr>
  * <tr><td>MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY</td><td>what a link's weight is multiplied by when a tree
  *     uses it, so that later trees avoid it</td><td>factor</td><td>0.7</td><td>above 0, at most 1</td></tr>
- * <tr><td>MXNET_KVSTORE_BIGARRAY_BOUND</td><td>arrays of at least this size count as big to a parameter
- *     server, which spreads them</td><td>elements</td><td>1000000</td><td>0 or more</td></tr>
- * <tr><td>MXNET_ENABLE_GPU_P2P</td><td>whether GPUs may read each other's memory directly</td>
- *     <td>flag</td><td>1</td><td>0, 1</td></tr>
+ * <tr><td>MXNET_KVSTORE_BIGARRAY_BOUND</td><td>known and checked, so that MXNet's settings can stay as they
+ *     are; nothing uses it</td><td>elements</td><td>1000000</td><td>0 or more</td></tr>
+ * <tr><td>MXNET_ENABLE_GPU_P2P</td><td>whether GPUs may read each other's memory directly; the host backend has
+ *     none</td><td>flag</td><td>1</td><td>0, 1</td></tr>
  * <tr><td>BANYAN_ALGORITHM</td><td>the algorithm of every collective</td><td></td><td>auto</td>
  *     <td>auto, single-tree, multi-tree, ring, star</td></tr>
  * <tr><td>BANYAN_CHUNK_BYTES</td><td>greatest length of a chunk, the unit of pipelining</td><td>bytes</td>
@@ -59,7 +60,7 @@ import java.util.stream.Stream;
  * <tr><td>BANYAN_TIMEOUT_MS</td><td>how long a collective may take before it fails on every rank</td>
  *     <td>milliseconds</td><td>600000 (ten minutes)</td><td>1 or more</td></tr>
  * <tr><td>BANYAN_SEED</td><td>seed of the tie-breaking choices; the same seed gives the same trees</td>
- *     <td></td><td>0</td><td>any 64-bit integer</td></tr>
+ *     <td></td><td>1970</td><td>any 64-bit integer</td></tr>
  * <tr><td>BANYAN_CONFIG</td><td>path of the properties file; not read from the file itself</td><td></td>
  *     <td>banyan.properties if it is there</td><td>a readable file</td></tr>
  * </table>
@@ -379,14 +380,14 @@ public record Config(
                     value(LOG_TREE, false),
                     value(TREE_ARRAY_BOUND, 10_000_000L),
                     value(TREE_BACKTRACK, false),
-                    value(LINK_USAGE_PENALTY, 0.7),
+                    value(LINK_USAGE_PENALTY, KernighanLin.DEFAULT_PENALTY),
                     value(BIG_ARRAY_BOUND, 1_000_000L),
                     value(GPU_PEER_ACCESS, true),
                     value(ALGORITHM, AlgorithmChoice.AUTO),
                     value(CHUNK_BYTES, Long.MAX_VALUE),
                     value(THREADS, Runtime.getRuntime().availableProcessors()),
                     Duration.ofMillis(value(TIMEOUT_MS, 600_000L)),
-                    value(SEED, 0L),
+                    value(SEED, KernighanLin.DEFAULT_SEED),
                     warnings);
         }
     }

@@ -154,8 +154,29 @@ class CollectivesTest {
                     if (collective != Collective.REDUCE || r == root) {
                         checkResult(r, copies, outputs.get(r));
                     }
+                    if (inPlace) {
+                        checkRestIsUntouched(r, copies.get(r), outputs.get(r));
+                    }
                 }
             }
+        }
+
+        /** In place too, only results are written. */
+        private void checkRestIsUntouched(int rank, MemorySegment before, MemorySegment after) {
+            long block = count * type.bytes();
+            long from;
+            long to;
+            if (collective == Collective.REDUCE_SCATTER) {
+                from = rank * block;
+                to = from + block;
+            } else {
+                from = 0;
+                to = collective == Collective.REDUCE && rank != root ? 0 : after.byteSize();
+            }
+            assertThat(MemorySegment.mismatch(before, 0, from, after, 0, from)
+                            & MemorySegment.mismatch(before, to, after.byteSize(), after, to, after.byteSize()))
+                    .as("what is no result of rank %d of %s", rank, name)
+                    .isEqualTo(-1);
         }
 
         private CollectiveCall call(List<MemorySegment> inputs, List<MemorySegment> outputs) {

@@ -39,7 +39,7 @@ class ConfigTest {
                         Long.MAX_VALUE,
                         Runtime.getRuntime().availableProcessors(),
                         Duration.ofMinutes(10),
-                        0,
+                        1970,
                         List.of()));
     }
 

@@ -32,7 +32,9 @@ public final class KernighanLin implements ForestGenerator {
     /** Link usage penalty where none is given: factor on a link's weight after each tree that uses it. */
     public static final double DEFAULT_PENALTY = 0.7;
 
-    private static final long SEED = 1970;
+    /** Seed where none is given. */
+    public static final long DEFAULT_SEED = 1970;
+
     private static final int STARTS = 3;
 
     private final double penalty;
@@ -51,7 +53,7 @@ public final class KernighanLin implements ForestGenerator {
      * @throws IllegalArgumentException if the penalty is out of range
      */
     public KernighanLin(double penalty) {
-        this(penalty, SEED);
+        this(penalty, DEFAULT_SEED);
     }
 
     /**
