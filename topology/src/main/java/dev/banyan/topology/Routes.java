@@ -31,7 +31,7 @@ import org.jgrapht.alg.util.UnionFind;
  * <tr><td>0</td><td>0</td><td>0 or 1</td><td>PIX</td></tr>
  * </table>
  *
- * <p>Devices never forward. Built once in O(e (h + e) + l) for e ends, h hubs and l links; a look-up is
+ * <p>Devices never forward. Built once in O(e (e + h + l)) for e ends, h hubs and l links; a look-up is
  * O(1). Immutable and safe for use from any thread.
  */
 public final class Routes {

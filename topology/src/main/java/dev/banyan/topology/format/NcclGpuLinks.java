@@ -36,6 +36,8 @@ final class NcclGpuLinks {
     private final Map<Integer, Map<String, Lanes>> throughPeers = new TreeMap<>();
     private final List<Link> toCpus = new ArrayList<>();
     private final Map<String, Integer> dangling = new LinkedHashMap<>();
+    /** By device: how many of its links lead to what is not in the file. */
+    private final Map<Integer, Integer> danglingOf = new HashMap<>();
 
     /**
      * @param devices in their final order
@@ -175,9 +177,8 @@ final class NcclGpuLinks {
     private void addDangling(int from, XmlElement element, String target) {
         dangling.merge(target.isEmpty() ? "no bus id" : Quote.of(target), 1, Integer::sum);
         Map<String, String> attributes = devices.get(from).attributes();
-        String prefix = NcclNames.DANGLING + attributes.keySet().stream()
-                .filter(key -> key.startsWith(NcclNames.DANGLING) && key.endsWith("." + NcclNames.ELEMENT))
-                .count() + ".";
+        int number = danglingOf.merge(from, 1, Integer::sum) - 1;
+        String prefix = NcclNames.DANGLING + number + ".";
         attributes.put(prefix + NcclNames.ELEMENT, element.name);
         NcclNames.putAll(attributes, prefix, element.attributes);
     }

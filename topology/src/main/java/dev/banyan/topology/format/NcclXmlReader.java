@@ -27,6 +27,8 @@ import java.util.function.ToIntFunction;
  */
 final class NcclXmlReader {
     private static final int MAX_DEVICES = 1024;
+    /** All are linked to each other, so their number must be bounded. */
+    private static final int MAX_CPUS = 256;
 
     private final XmlValues values;
     private final Warnings warnings = new Warnings();
@@ -37,7 +39,10 @@ final class NcclXmlReader {
     private final List<DeviceDraft> devices = new ArrayList<>();
     private final List<NicDraft> nics = new ArrayList<>();
     private final Map<String, XmlElement> functions = new HashMap<>();
+    /** By hub: how many functions it has that are kept as its attributes. */
+    private final Map<Integer, Integer> leaves = new HashMap<>();
     private final Set<String> unknownElements = new TreeSet<>();
+    private int cpus;
     private int functionsWithoutGpu;
     private int functionsWithoutClass;
 
@@ -118,6 +123,9 @@ final class NcclXmlReader {
     }
 
     private void readCpu(XmlElement cpu) {
+        if (++cpus > MAX_CPUS) {
+            throw values.refuse(cpu, "has more than " + MAX_CPUS + " CPUs, too many for one machine");
+        }
         int numa = Math.max(-1, values.integer(cpu, "numaid", -1));
         String host = cpu.text("host_hash");
         hubs.add(new HubDraft(Hub.Kind.CPU_SOCKET, "CPU " + numa, kept(cpu), -1, new PciSpeed.Width(1, 0), host));
@@ -210,14 +218,8 @@ final class NcclXmlReader {
         }
         functionsWithoutGpu += NcclNames.isGpuClass(pciClass) ? 1 : 0;
         functionsWithoutClass += pciClass.isEmpty() ? 1 : 0;
-        Map<String, String> parent = hubs.get(place.hub).attributes;
-        NcclNames.putAll(parent, NcclNames.LEAF + nextNumber(NcclNames.LEAF, parent) + ".", kept(pci));
-    }
-
-    private static int nextNumber(String prefix, Map<String, String> attributes) {
-        Set<String> numbers = new HashSet<>();
-        NcclNames.under(prefix, attributes).keySet().forEach(key -> numbers.add(key.substring(0, key.indexOf('.'))));
-        return numbers.size();
+        int number = leaves.merge(place.hub, 1, Integer::sum) - 1;
+        NcclNames.putAll(hubs.get(place.hub).attributes, NcclNames.LEAF + number + ".", kept(pci));
     }
 
     private void addDevice(XmlElement gpu, XmlElement pci, Place place, PciSpeed.Width width,

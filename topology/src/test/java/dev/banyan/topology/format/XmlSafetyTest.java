@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -84,5 +85,23 @@ class XmlSafetyTest {
             text.append("<pci><gpu dev=\"").append(i).append("\"/></pci>\n");
         }
         refused(text + "</cpu></system>", "1024");
+    }
+
+    @Test
+    void boundsCpus() {
+        // All would be linked to each other.
+        refused("<system version=\"1\">" + "<cpu/>".repeat(90_000) + "</system>", "more than 256 CPUs");
+    }
+
+    @Test
+    void readsManyFunctionsAndLinksInTime() {
+        String functions = "<pci busid=\"f\" class=\"0x010802\"/>".repeat(40_000);
+        String links = "<nvlink target=\"gone\" count=\"1\" tclass=\"0x030200\"/>".repeat(40_000);
+        Machine machine = new MachineReader().parse("odd.xml", "<system version=\"1\"><cpu>" + functions
+                + "<pci busid=\"0000:01:00.0\" class=\"0x030200\"><gpu dev=\"0\">" + links
+                + "</gpu></pci></cpu></system>");
+        assertThat(machine.hubs().getFirst().attributes()).containsKeys("leaf.0.busid", "leaf.39999.busid");
+        assertThat(machine.devices().getFirst().attributes())
+                .containsKeys("dangling.0.element", "dangling.39999.element");
     }
 }
