@@ -15,7 +15,7 @@ public interface ForestGenerator {
      * ones.
      *
      * @param matrix links between at least one device
-     * @param roots roots of the trees, 0..n-1, in the order in which the trees are built
+     * @param roots roots of the trees, 0..n-1; their order may decide which tree gets the better links
      * @return one tree per root, in that order, of equal shares
      * @throws IllegalArgumentException if a root is out of range, there is no root, or the links do not
      *     connect the devices

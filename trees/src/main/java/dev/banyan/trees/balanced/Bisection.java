@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
  * root is carried along.
  */
 final class Bisection implements TreeBuilder {
+    /** Sequences of trees, as each draws other lots. */
+    private static final int STARTS = 3;
     /** Tries for a tree. */
     private static final int TREE_TRIES = 8;
     /** New splits of one cluster within a try, after the first. */
@@ -18,13 +20,16 @@ final class Bisection implements TreeBuilder {
     private final int n;
     private final int levels;
     private final int[] members;
+    /** n x n values of links, 0 where there is none, scaled down so that all of a machine sum to less than 2^60. */
+    private final long[] cuts;
     /** By device: values of its links across the split less those within its half. */
     private final long[] pull;
 
-    /** Roots from which there is no balanced tree, whatever the weights. */
+    /** Roots from which no balanced tree was found, by the fallback either where there is one. */
     private final boolean[] treeless;
 
     private @Nullable TreeBuilder fallback;
+    private boolean failed;
 
     Bisection(LinkUse links, long seed) {
         this.links = links;
@@ -33,6 +38,7 @@ final class Bisection implements TreeBuilder {
         levels = Integer.SIZE - Integer.numberOfLeadingZeros(n - 1);
         members = new int[n];
         treeless = new boolean[n];
+        cuts = new long[n * n];
         pull = new long[n];
     }
 
@@ -44,24 +50,33 @@ final class Bisection implements TreeBuilder {
         for (int v = 0; v < n; v++) {
             members[v] = v;
         }
+        long[] values = links.values();
+        for (int pair = 0; pair < cuts.length; pair++) {
+            cuts[pair] = Math.max(0, values[pair]) >> levels;
+        }
         for (int attempt = 0; attempt < TREE_TRIES; attempt++) {
             parents[root] = -1;
             if (split(parents, 0, n, root, levels)) {
                 return true;
             }
         }
-        return searchSubsets(root, parents);
+        failed = true;
+        // Whether there is a tree does not depend on the values, and chances to find one hardly do.
+        treeless[root] = n > Exact.MAX_DEVICES || !searchSubsets(root, parents);
+        return !treeless[root];
     }
 
     private boolean searchSubsets(int root, int[] parents) {
-        if (n > Exact.MAX_DEVICES) {
-            return false;
-        }
         if (fallback == null) {
             fallback = new SubsetSearch(links);
         }
-        treeless[root] = !fallback.build(root, parents);
-        return !treeless[root];
+        return fallback.build(root, parents);
+    }
+
+    /** Several, unless that takes long: on large machines, and where lots did not help and would not the next time. */
+    @Override
+    public int starts() {
+        return failed || n > Exact.MAX_DEVICES ? 1 : STARTS;
     }
 
     /** Finds a tree of a cluster in the given number of levels; says whether it did. */
@@ -144,12 +159,13 @@ final class Bisection implements TreeBuilder {
 
     private boolean pass(int from, int middle, int to, int swaps) {
         for (int i = from; i < to; i++) {
+            int row = members[i] * n;
             long sum = 0;
             for (int j = from; j < middle; j++) {
-                sum += linkValue(members[i], members[j]);
+                sum += cuts[row + members[j]];
             }
             for (int j = middle; j < to; j++) {
-                sum -= linkValue(members[i], members[j]);
+                sum -= cuts[row + members[j]];
             }
             pull[members[i]] = i < middle ? -sum : sum;
         }
@@ -181,9 +197,10 @@ final class Bisection implements TreeBuilder {
         int bestJ = secondFrom;
         for (int i = firstFrom; i < firstTo; i++) {
             int a = members[i];
+            int row = a * n;
             for (int j = secondFrom; j < secondTo; j++) {
                 int b = members[j];
-                long gain = pull[a] + pull[b] - 2 * linkValue(a, b);
+                long gain = pull[a] + pull[b] - 2 * cuts[row + b];
                 if (gain > best) {
                     best = gain;
                     bestI = i;
@@ -198,17 +215,12 @@ final class Bisection implements TreeBuilder {
         swap(firstFrom, secondFrom);
         for (int i = firstFrom + 1; i < firstTo; i++) {
             int device = members[i];
-            pull[device] += 2 * (linkValue(device, a) - linkValue(device, b));
+            pull[device] += 2 * (cuts[device * n + a] - cuts[device * n + b]);
         }
         for (int j = secondFrom + 1; j < secondTo; j++) {
             int device = members[j];
-            pull[device] += 2 * (linkValue(device, b) - linkValue(device, a));
+            pull[device] += 2 * (cuts[device * n + b] - cuts[device * n + a]);
         }
         return best;
-    }
-
-    /** The value of a link, scaled down so that all links of a machine sum to less than 2^60. */
-    private long linkValue(int a, int b) {
-        return Math.max(0, links.values()[a * n + b]) >> levels;
     }
 }

@@ -11,9 +11,9 @@ import dev.banyan.trees.ForestGenerator;
  * two parts that each fit the level below, one with the root, the other with the child that the root
  * meets; the best trees of both parts and the joining link add up. Among equally heavy trees it takes
  * one that adds least to the sum over all links of (trees that use it)^2 per GB/s. When all are built,
- * each tree on a busiest link is built once more over the links as the others leave them, and the new
- * one kept if it is no lighter and relieves them. Where no balanced tree exists on the links, the tree is
- * that of {@link Shallow}.
+ * each tree on a busiest link is built once more over the links as the others leave them, by that sum
+ * first, and the new one kept if it relieves them and leaves the forest as heavy as at first. Where no
+ * balanced tree exists on the links, the tree is that of {@link Shallow}.
  *
  * <p>Cost: with L = ceil(log2 n), the sum over levels k and over subsets S of at most 2^k devices of n
  * times the number of splits of S; for n = 8 some thousand additions per tree, for n = 16 some
@@ -62,6 +62,6 @@ public final class Exact implements ForestGenerator {
             throw new IllegalArgumentException("exact trees are found for at most " + MAX_DEVICES + " devices, not "
                     + matrix.size() + "; use kernighan-lin");
         }
-        return TreeSequence.generate(matrix, penalty, roots, 1, SubsetSearch::new);
+        return TreeSequence.generate(matrix, penalty, roots, SubsetSearch::new);
     }
 }

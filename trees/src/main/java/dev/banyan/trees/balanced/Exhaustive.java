@@ -49,6 +49,6 @@ public final class Exhaustive implements ForestGenerator {
 
     @Override
     public Forest generate(LinkMatrix matrix, int... roots) {
-        return TreeSequence.generate(matrix, penalty, roots, 1, Backtracking::new);
+        return TreeSequence.generate(matrix, penalty, roots, Backtracking::new);
     }
 }

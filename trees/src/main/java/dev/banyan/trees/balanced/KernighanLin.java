@@ -16,10 +16,13 @@ import dev.banyan.trees.ForestGenerator;
  * of times. If there is none, {@link Exact} searches up to
  * {@value Exact#MAX_DEVICES} devices, and above that, or where no balanced tree exists, the tree is that
  * of {@link Shallow}. When all trees are built, each on a busiest link is built once more over the links
- * as the others leave them, and the new one kept if it is no lighter and relieves them. All this is done
- * {@value #STARTS} times, and the forest kept that loads its busiest link least, and then weighs most.
+ * as the others leave them, least loaded first, and the new one kept if it relieves them and leaves the
+ * forest as heavy as at first. Up to {@value Exact#MAX_DEVICES} devices, and unless a tree had to be
+ * searched otherwise, all this is done three times, each begun at another root, and the forest kept that
+ * loads its busiest link least, and then weighs most.
  *
- * <p>Cost: O(n^3) per pass over n devices (few passes are needed), O(n^3) per tree. Memory O(n).
+ * <p>Cost: O(n^3) per pass over n devices (few passes are needed), so O(n^3) per tree, and that of {@link
+ * Exact} where it has to search. Memory O(n^2), besides.
  *
  * <p>Sources: B. W. Kernighan and S. Lin, "An Efficient Heuristic Procedure for Partitioning Graphs", Bell
  * System Technical Journal 49(2), 1970, doi:10.1002/j.1538-7305.1970.tb01770.x; its use for trees:
@@ -34,8 +37,6 @@ public final class KernighanLin implements ForestGenerator {
 
     /** Seed where none is given. */
     public static final long DEFAULT_SEED = 1970;
-
-    private static final int STARTS = 3;
 
     private final double penalty;
     private final long seed;
@@ -73,6 +74,6 @@ public final class KernighanLin implements ForestGenerator {
 
     @Override
     public Forest generate(LinkMatrix matrix, int... roots) {
-        return TreeSequence.generate(matrix, penalty, roots, STARTS, links -> new Bisection(links, seed));
+        return TreeSequence.generate(matrix, penalty, roots, links -> new Bisection(links, seed));
     }
 }

@@ -7,10 +7,11 @@ import java.util.Arrays;
  * The links of a matrix while trees are laid over them one after another: their penalised weights and
  * how often each is used.
  *
- * <p>What a link is worth to the next tree is one {@code long}: its weight, and less important than any
- * difference in weight, what one more tree would add to the sum over all links of uses^2 per GB/s.
- * That sum is convex, so links of equal weight are loaded evenly. Values add up without rounding: trees
- * of equal weight are equal, and sums do not depend on their order.
+ * <p>What a link is worth to the next tree is one {@code long} of two parts: its penalised weight, and its
+ * load, which is what one more tree would add to the sum over all links of uses^2 per GB/s. That sum is
+ * convex, so links are loaded evenly. The weight comes first, unless {@link #putLoadFirst} says otherwise;
+ * what comes second only decides between sums that are equal in the first. Values add up without rounding:
+ * trees of equal weight are equal, and sums do not depend on their order.
  *
  * <p>Not safe for use from several threads.
  */
@@ -21,23 +22,24 @@ final class LinkUse {
      */
     static final long NONE = -(1L << 61);
 
-    /** Weights are above this bit, loads below. The values of a tree sum to less than 2^60. */
-    private static final int WEIGHT_SHIFT = 30;
-
-    /** Trees by which a deterred link counts as used more than it is. */
-    private static final int DETERRENCE = 2;
+    /** The first part of a value is above this bit, the second below. The values of a tree sum to less than 2^60. */
+    private static final int FIRST_SHIFT = 30;
 
     private final int size;
     private final double[] weights;
     private final double[] perGbs;
     private final int[] uses;
-    /** Uses that only pretend. */
-    private final int[] deterrents;
+    /** Uses per GB/s, rounded, so that 2 trees on 25 GB/s are as much as 4 on 50. */
+    private final float[] loads;
     private final long[] values;
     /** By uses: the penalty to that power. */
     private final double[] factors;
+    /** Greatest first or second part of a value. */
+    private final long units;
+
     private final double weightUnits;
     private final double loadUnits;
+    private boolean loadFirst;
 
     /**
      * @param matrix links that connect at least one device
@@ -51,7 +53,7 @@ final class LinkUse {
         weights = new double[pairs];
         perGbs = new double[pairs];
         uses = new int[pairs];
-        deterrents = new int[pairs];
+        loads = new float[pairs];
         values = new long[pairs];
         Arrays.fill(values, NONE);
         boolean gbsKnown = true;
@@ -75,17 +77,15 @@ final class LinkUse {
                 }
             }
         }
-        factors = new double[trees + DETERRENCE + 1];
+        factors = new double[trees + 1];
         factors[0] = 1;
         for (int k = 1; k < factors.length; k++) {
             factors[k] = factors[k - 1] * penalty;
         }
-        int bits = WEIGHT_SHIFT - (Integer.SIZE - Integer.numberOfLeadingZeros(size - 1));
-        weightUnits = (1L << bits) / heaviest;
-        loadUnits = (1L << bits) / (slowest * (2.0 * trees + 1));
-        for (int pair = 0; pair < pairs; pair++) {
-            revalue(pair);
-        }
+        units = 1L << (FIRST_SHIFT - (Integer.SIZE - Integer.numberOfLeadingZeros(size - 1)));
+        weightUnits = units / heaviest;
+        loadUnits = units / (slowest * (2.0 * trees + 1));
+        revalueAll();
     }
 
     private void requireConnected() {
@@ -112,14 +112,33 @@ final class LinkUse {
         }
     }
 
-    private void revalue(int pair) {
-        if (weights[pair] > 0) {
-            // A link stays a link however often it was penalised.
-            double penalised = weights[pair] * factors[uses[pair] + deterrents[pair]];
-            long weight = Math.max(1, (long) (penalised * weightUnits + 0.5));
-            long load = (long) ((2 * uses[pair] + 1) * perGbs[pair] * loadUnits + 0.5);
-            values[pair] = (weight << WEIGHT_SHIFT) - load;
+    private void revalueAll() {
+        for (int pair = 0; pair < values.length; pair++) {
+            if (weights[pair] > 0) {
+                values[pair] = value(pair);
+            }
         }
+    }
+
+    private long value(int pair) {
+        // Rounded; at least 1, for a link stays a link however often it was penalised.
+        long weight = Math.max(1, (long) (weights[pair] * factors[uses[pair]] * weightUnits + 0.5));
+        long load = Math.max(1, (long) ((2 * uses[pair] + 1) * perGbs[pair] * loadUnits + 0.5));
+        return loadFirst
+                ? (Math.max(1, units - load) << FIRST_SHIFT) + weight
+                : (weight << FIRST_SHIFT) - load;
+    }
+
+    /** From now on values tell links apart by load first, by weight second. */
+    void putLoadFirst() {
+        loadFirst = true;
+        revalueAll();
+    }
+
+    /** From now on values tell links apart by weight first, by load second, as they did in the beginning. */
+    void putWeightFirst() {
+        loadFirst = false;
+        revalueAll();
     }
 
     /** Number of devices n. */
@@ -150,27 +169,29 @@ final class LinkUse {
                 int up = device * size + parent;
                 uses[down] += by;
                 uses[up] += by;
-                revalue(down);
+                loads[down] = (float) (uses[down] * perGbs[down]);
+                loads[up] = loads[down];
                 // Weights and loads are those of the pair.
+                values[down] = value(down);
                 values[up] = values[down];
             }
         }
     }
 
     /** Greatest number of trees per GB/s on a link. */
-    double busiestLoad() {
-        double busiest = 0;
-        for (int pair = 0; pair < uses.length; pair++) {
-            busiest = Math.max(busiest, load(pair));
+    float busiestLoad() {
+        float busiest = 0;
+        for (float load : loads) {
+            busiest = Math.max(busiest, load);
         }
         return busiest;
     }
 
     /** Number of links, each counted both ways, that bear at least a load. */
-    int linksLoaded(double load) {
+    int linksLoaded(float least) {
         int count = 0;
-        for (int pair = 0; pair < uses.length; pair++) {
-            if (load(pair) >= load) {
+        for (float load : loads) {
+            if (load >= least) {
                 count++;
             }
         }
@@ -178,46 +199,21 @@ final class LinkUse {
     }
 
     /** Whether a tree uses a link that bears at least a load. */
-    boolean usesLoaded(int[] parents, double load) {
+    boolean usesLoaded(int[] parents, float least) {
         for (int device = 0; device < size; device++) {
-            if (parents[device] >= 0 && load(parents[device] * size + device) >= load) {
+            if (parents[device] >= 0 && loads[parents[device] * size + device] >= least) {
                 return true;
             }
         }
         return false;
     }
 
-    private double load(int pair) {
-        // Rounded, so that 2 trees on 25 GB/s are as much as 4 on 50.
-        return (float) (uses[pair] * perGbs[pair]);
-    }
-
-    /** Penalises the links that bear at least a load as if more trees used them. */
-    void deter(double load) {
-        for (int pair = 0; pair < uses.length; pair++) {
-            if (load(pair) >= load) {
-                deterrents[pair] = DETERRENCE;
-                revalue(pair);
-            }
-        }
-    }
-
-    /** Takes back all such penalties. */
-    void undeter() {
-        for (int pair = 0; pair < uses.length; pair++) {
-            if (deterrents[pair] > 0) {
-                deterrents[pair] = 0;
-                revalue(pair);
-            }
-        }
-    }
-
-    /** Weight of a tree before any penalty. */
-    double weight(int[] parents) {
-        double sum = 0;
+    /** Weight of a tree before any penalty, in whole units, so that trees of equal weight are equal. */
+    long weight(int[] parents) {
+        long sum = 0;
         for (int device = 0; device < size; device++) {
             if (parents[device] >= 0) {
-                sum += weights[parents[device] * size + device];
+                sum += Math.round(weights[parents[device] * size + device] * weightUnits);
             }
         }
         return sum;

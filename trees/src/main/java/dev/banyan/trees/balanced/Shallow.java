@@ -41,6 +41,6 @@ public final class Shallow implements ForestGenerator {
 
     @Override
     public Forest generate(LinkMatrix matrix, int... roots) {
-        return TreeSequence.generate(matrix, penalty, roots, 1, BreadthFirst::new);
+        return TreeSequence.generate(matrix, penalty, roots, BreadthFirst::new);
     }
 }

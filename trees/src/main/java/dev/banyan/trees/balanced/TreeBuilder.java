@@ -11,4 +11,12 @@ interface TreeBuilder {
      * @return whether it found one
      */
     boolean build(int root, int[] parents);
+
+    /**
+     * How many sequences of trees to build in all, the best of which is kept; asked again after each. 1
+     * unless the builder draws lots.
+     */
+    default int starts() {
+        return 1;
+    }
 }

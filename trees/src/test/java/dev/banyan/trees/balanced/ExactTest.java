@@ -107,4 +107,9 @@ class ExactTest extends ForestGeneratorContract {
         Forest forest = new Exact(1e-6).generate(Machines.p3(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
         assertThat(forest.trees()).allMatch(Tree::isBalancedBinary);
     }
+
+    @Test
+    void loadsTheLinksOfP3EvenlyInAnyOrderOfItsDevices() {
+        assertThat(evenOrdersOfP3(1000, 145)).isGreaterThanOrEqualTo(0.99);
+    }
 }

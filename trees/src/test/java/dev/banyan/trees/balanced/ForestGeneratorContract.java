@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
+import dev.banyan.trees.ForestQuality;
 import dev.banyan.trees.Machines;
 import dev.banyan.trees.Tree;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -47,6 +50,27 @@ abstract class ForestGeneratorContract {
     @Test
     void p3() {
         checkAllRoots(Machines.p3());
+    }
+
+    /**
+     * Checks the forests of p3.16xlarge with its devices in random orders.
+     *
+     * @return the share of orders in which no link bears more than 0.12 trees per GB/s
+     */
+    final double evenOrdersOfP3(int orders, double leastWeight) {
+        List<Integer> devices = new ArrayList<>(IntStream.range(0, 8).boxed().toList());
+        Random random = new Random(10);
+        int even = 0;
+        for (int i = 0; i < orders; i++) {
+            Collections.shuffle(devices, random);
+            LinkMatrix matrix = Machines.p3Subset(devices.stream().mapToInt(Integer::intValue).toArray());
+            ForestQuality quality = ForestQuality.of(
+                    createGenerator().generate(matrix, Machines.allRoots(matrix)), matrix);
+            assertThat(quality.totalWeight()).isGreaterThanOrEqualTo(leastWeight);
+            assertThat(quality.busiestLinkLoad()).isLessThanOrEqualTo(0.16);
+            even += quality.busiestLinkLoad() <= 0.12 ? 1 : 0;
+        }
+        return (double) even / orders;
     }
 
     @Test
