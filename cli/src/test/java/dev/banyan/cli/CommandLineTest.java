@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.topology.Presets;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -180,7 +181,7 @@ class CommandLineTest {
     @ValueSource(strings = {"UTF-8", "UTF-16"})
     void topoReadsStandardInput(String charset) throws Exception {
         InputStream before = System.in;
-        System.setIn(new ByteArrayInputStream("0 25 50\n25 0 25\n50 25 0\n".getBytes(charset)));
+        System.setIn(new ByteArrayInputStream("0 25 50\n25 0 25\n50 25 0\n".getBytes(Charset.forName(charset))));
         try {
             JsonNode topo = CommandRun.of("topo --machine - --unit gbs --format json").json();
             assertThat(topo.get("gbs").toString()).isEqualTo("[[0.0,25.0,50.0],[25.0,0.0,25.0],[50.0,25.0,0.0]]");
