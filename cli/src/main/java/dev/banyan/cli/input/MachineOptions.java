@@ -42,7 +42,7 @@ public final class MachineOptions {
     @Option(
             names = "--unit",
             paramLabel = "weights|gbs",
-            description = "What an n x n matrix holds: the classic weights 0..3, or GB/s one way (default: weights).")
+            description = "What an n x n matrix holds: the classic weights 0 to 3, or GB/s one way (default: weights).")
     private Unit unit = Unit.weights;
 
     @Option(
