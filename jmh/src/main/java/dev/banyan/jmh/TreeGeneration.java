@@ -1,6 +1,7 @@
 package dev.banyan.jmh;
 
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Presets;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.Tree;
@@ -45,20 +46,11 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(2)
 public class TreeGeneration {
-    private static final int[][] P3_16XLARGE = {
-        {0, 2, 2, 3, 3, 1, 1, 1},
-        {2, 0, 3, 2, 1, 3, 1, 1},
-        {2, 3, 0, 3, 1, 1, 2, 1},
-        {3, 2, 3, 0, 1, 1, 1, 2},
-        {3, 1, 1, 1, 0, 2, 2, 3},
-        {1, 3, 1, 1, 2, 0, 3, 2},
-        {1, 1, 2, 1, 2, 3, 0, 3},
-        {1, 1, 1, 2, 3, 2, 3, 0},
-    };
+    private static final String DENSE = "dense-";
 
-    /** {@code p3.16xlarge}, or {@code dense-} and a number of devices. */
+    /** A preset, or {@code dense-} and a number of devices. */
     @Param({"p3.16xlarge", "dense-4", "dense-8", "dense-12", "dense-16"})
-    String machine = "";
+    String machine = "p3.16xlarge";
 
     private final ForestGenerator exact = new Exact();
     private final ForestGenerator kernighanLin = new KernighanLin();
@@ -70,27 +62,27 @@ public class TreeGeneration {
     /** Builds the machine. */
     @Setup
     public void prepare() {
-        int[][] classes = machine.equals("p3.16xlarge")
-                ? P3_16XLARGE
-                : dense(Integer.parseInt(machine.substring(machine.indexOf('-') + 1)));
-        double[] gbs = {0, 10, 25, 50};
-        matrix = new LinkMatrix(classes, Arrays.stream(classes)
-                .map(row -> Arrays.stream(row).mapToDouble(c -> gbs[c]).toArray())
-                .toArray(double[][]::new));
+        matrix = machine.startsWith(DENSE)
+                ? dense(Integer.parseInt(machine.substring(DENSE.length())))
+                : LinkMatrix.of(Presets.find(machine).orElseThrow());
         roots = new int[matrix.size()];
         Arrays.setAll(roots, root -> root);
     }
 
-    private static int[][] dense(int n) {
+    private static LinkMatrix dense(int n) {
         Random random = new Random(n);
         int[][] classes = new int[n][n];
+        double[][] gbs = new double[n][n];
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < a; b++) {
-                classes[a][b] = 2 + random.nextInt(2);
+                int lanes = 1 + random.nextInt(2);
+                classes[a][b] = lanes == 1 ? LinkMatrix.NVLINK : LinkMatrix.NVLINKS;
                 classes[b][a] = classes[a][b];
+                gbs[a][b] = 25 * lanes;
+                gbs[b][a] = gbs[a][b];
             }
         }
-        return classes;
+        return new LinkMatrix(classes, gbs);
     }
 
     @Benchmark

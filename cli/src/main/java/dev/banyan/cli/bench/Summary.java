@@ -76,14 +76,17 @@ final class Summary {
         List<String> lines = new ArrayList<>();
         lines.add(String.format(
                 Locale.ROOT,
-                "# what to expect: a plain copy of these buffers by all cores takes %.0f us, one onto itself %.0f us;"
-                        + " no %s",
-                apart.nanos() / 1e3, inPlace.nanos() / 1e3, any.call().collective().label()));
+                "# what to expect: at the speed of a plain copy by all cores (of these buffers %.0f us, onto themselves"
+                        + " %.0f us),",
+                apart.nanos() / 1e3, inPlace.nanos() / 1e3));
         lines.add(String.format(
                 Locale.ROOT,
-                "# of %s over %d ranks can go beyond %.2f GB/s algbw out of place and %.2f in place on this host."
-                        + " Reached:",
-                size(any), any.call().ranks(), any.bytes() / leastApart / 1e3, any.bytes() / leastInPlace / 1e3));
+                "# %s of %s over %d ranks reaches %.2f GB/s algbw out of place and %.2f in place. Share reached here:",
+                any.call().collective().label(),
+                size(any),
+                any.call().ranks(),
+                any.bytes() / leastApart / 1e3,
+                any.bytes() / leastInPlace / 1e3));
         for (Row row : largest) {
             lines.add(String.format(
                     Locale.ROOT,

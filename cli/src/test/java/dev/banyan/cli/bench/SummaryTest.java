@@ -38,7 +38,7 @@ class SummaryTest {
         long traffic = 2 * 8 * 4096;
         assertThat(summary.expectation(new CopyBound(traffic, 10_000), new CopyBound(traffic, 5_000)))
                 .contains("#   single-tree   50%   25%", "#    multi-tree   20%   10%")
-                .anyMatch(line -> line.contains("beyond 0.41 GB/s algbw out of place and 0.82 in place"));
+                .anyMatch(line -> line.contains("reaches 0.41 GB/s algbw out of place and 0.82 in place"));
     }
 
     private static List<Row> rows(long[] counts, int[] singleUs, int[] multiUs) {
