@@ -71,6 +71,9 @@ public final class HostBackend implements Backend {
             throw new IllegalArgumentException(
                     bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks - 1) + ", bytes at least 0");
         }
+        if (!memory.scope().isAlive()) {
+            throw new IllegalStateException("the backend's memory is freed already; allocate before it is closed");
+        }
         return memory.allocate(bytes, 64);
     }
 
@@ -114,23 +117,30 @@ public final class HostBackend implements Backend {
         KernelSpec spec = new KernelSpec(type, op == ReduceOp.AVG ? ReduceOp.SUM : op);
         List<Frame> frames = new ArrayList<>();
         Arena scratch = Arena.ofShared();
-        for (int f = 0; f <= (small ? 0 : pool.helpers()); f++) {
-            frames.add(new Frame(
-                    buffers,
-                    scratch.allocate((long) privateBlocks * blockBytes, 64),
-                    schedule.collective().reduces() && !integerMean && blockElements > 0
-                            ? kernels.create(spec, blockElements)
-                            : null,
-                    integerMean ? new WideSums(type, sums, blockElements) : null,
-                    operands));
+        try {
+            for (int f = 0; f <= (small ? 0 : pool.helpers()); f++) {
+                frames.add(new Frame(
+                        buffers,
+                        scratch.allocate((long) privateBlocks * blockBytes, 64),
+                        schedule.collective().reduces() && !integerMean && blockElements > 0
+                                ? kernels.create(spec, blockElements)
+                                : null,
+                        integerMean ? new WideSums(type, sums, blockElements) : null,
+                        operands));
+            }
+        } catch (Throwable e) { // too little memory
+            scratch.close();
+            throw e;
         }
         return new HostExecutable(parts, blocks, blockElements, small, frames, buffers, scratch, pool, timeout);
     }
 
-    /** Ends the worker threads and frees the memory. */
+    /** Ends the worker threads and frees the memory. Closing twice is no error. */
     @Override
     public void close() {
         pool.close();
-        memory.close();
+        if (memory.scope().isAlive()) {
+            memory.close();
+        }
     }
 }

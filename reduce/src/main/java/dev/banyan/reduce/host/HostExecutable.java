@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -34,12 +35,12 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     private final MemorySegment[] buffers;
     private final Arena scratch;
     private final WorkerPool pool;
-    private final Duration timeout;
+    private final long timeoutNanos;
     private final AtomicLong nextBlock = new AtomicLong();
     private final AtomicBoolean running = new AtomicBoolean();
     private long deadline;
     private volatile boolean late;
-    private boolean timedOut;
+    private boolean stuck;
 
     /**
      * @param parts the chunks
@@ -67,7 +68,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         this.buffers = buffers;
         this.scratch = scratch;
         this.pool = pool;
-        this.timeout = timeout;
+        timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
     }
 
     @Override
@@ -80,30 +81,36 @@ final class HostExecutable implements Executable, WorkerPool.Task {
             throw new IllegalStateException("this executable is running already; prepare one for each thread");
         }
         try {
-            if (timedOut) {
-                throw new IllegalStateException("this executable has timed out and a thread may still be in it; "
-                        + "close it and prepare another");
+            if (stuck) {
+                throw new IllegalStateException("a thread is stuck in this executable since it timed out; "
+                        + "close the communicator and make a new one");
             }
             System.arraycopy(inputs, 0, buffers, 0, ranks);
             System.arraycopy(outputs, 0, buffers, ranks, ranks);
-            deadline = System.nanoTime() + timeout.toNanos();
+            deadline = System.nanoTime() + timeoutNanos;
             late = false;
             nextBlock.set(0);
             if (small) {
                 work(0);
             } else {
-                pool.run(this, deadline);
+                runOnPool();
             }
             if (late) {
-                throw new CollectiveTimeoutException("the collective did not end within " + timeout.toMillis()
-                        + " ms; give it more time by BANYAN_TIMEOUT_MS");
+                throw new CollectiveTimeoutException("the collective did not end within "
+                        + Math.ceilDiv(timeoutNanos, 1_000_000) + " ms; give it more time by BANYAN_TIMEOUT_MS");
             }
-        } catch (CollectiveTimeoutException e) {
-            timedOut = true;
-            throw e;
         } finally {
             forgetBuffers();
             running.set(false);
+        }
+    }
+
+    private void runOnPool() {
+        try {
+            pool.run(this, deadline);
+        } catch (CollectiveTimeoutException e) {
+            stuck = true;
+            throw e;
         }
     }
 

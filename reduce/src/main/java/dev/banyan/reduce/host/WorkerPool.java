@@ -1,8 +1,6 @@
 package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -32,8 +30,7 @@ final class WorkerPool implements AutoCloseable {
     private static final long OPEN = 1L << 32;
 
     private final String name;
-    private final int helpers;
-    private final List<Thread> workers = new ArrayList<>();
+    private final Thread[] workers;
     private final ReentrantLock busy = new ReentrantLock();
 
     /**
@@ -41,6 +38,9 @@ final class WorkerPool implements AutoCloseable {
      * before it opens is seen by every worker that comes in.
      */
     private final AtomicLong entered = new AtomicLong();
+
+    /** How many workers were started; only the thread that holds {@link #busy} touches it. */
+    private int started;
 
     private @Nullable Task task;
     private volatile @Nullable Throwable failure;
@@ -54,12 +54,17 @@ final class WorkerPool implements AutoCloseable {
      */
     WorkerPool(String name, int helpers) {
         this.name = name;
-        this.helpers = helpers;
+        workers = new Thread[helpers];
+        for (int w = 0; w < helpers; w++) {
+            int participant = w + 1;
+            workers[w] = new Thread(() -> serve(participant), name + "-" + participant);
+            workers[w].setDaemon(true);
+        }
     }
 
     /** Number of workers. */
     int helpers() {
-        return helpers;
+        return workers.length;
     }
 
     /**
@@ -70,7 +75,7 @@ final class WorkerPool implements AutoCloseable {
      * @throws CollectiveTimeoutException if a worker did not end in time; the pool is then closed
      */
     void run(Task work, long deadline) {
-        if (helpers == 0 || closed || !busy.tryLock()) {
+        if (workers.length == 0 || closed || !busy.tryLock()) {
             work.work(0);
             return;
         }
@@ -80,8 +85,8 @@ final class WorkerPool implements AutoCloseable {
             failure = null;
             entered.set(OPEN);
             rounds.incrementAndGet();
-            for (int w = 0; w < workers.size(); w++) {
-                LockSupport.unpark(workers.get(w));
+            for (Thread worker : workers) {
+                LockSupport.unpark(worker);
             }
             try {
                 work.work(0);
@@ -98,12 +103,8 @@ final class WorkerPool implements AutoCloseable {
     }
 
     private void startWorkers() {
-        for (int w = workers.size(); w < helpers; w++) {
-            int participant = w + 1;
-            Thread thread = new Thread(() -> serve(participant), name + "-" + participant);
-            thread.setDaemon(true);
-            workers.add(thread);
-            thread.start();
+        for (; started < workers.length; started++) {
+            workers[started].start();
         }
     }
 
@@ -111,22 +112,25 @@ final class WorkerPool implements AutoCloseable {
         waiting = Thread.currentThread();
         long left = entered.addAndGet(-OPEN);
         boolean interrupted = false;
-        for (int spins = 0; left != 0; left = entered.get()) {
+        int spins = 0;
+        while (left != 0 && (spins < SPINS || deadline - System.nanoTime() > 0)) {
             if (spins++ < SPINS) {
                 Thread.onSpinWait();
-            } else if (deadline - System.nanoTime() <= 0) {
-                close();
-                throw new CollectiveTimeoutException(left + " of the worker threads of " + name
-                        + " did not end in time; close the communicator and make a new one");
             } else {
                 LockSupport.parkNanos(this, deadline - System.nanoTime());
                 interrupted |= Thread.interrupted();
             }
+            left = entered.get();
         }
         waiting = null;
         task = null;
         if (interrupted) {
             Thread.currentThread().interrupt();
+        }
+        if (left != 0) {
+            close();
+            throw new CollectiveTimeoutException(left + " of the worker threads of " + name
+                    + " did not end in time; close the communicator and make a new one");
         }
     }
 
@@ -173,7 +177,7 @@ final class WorkerPool implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        for (Thread worker : List.copyOf(workers)) {
+        for (Thread worker : workers) {
             LockSupport.unpark(worker);
         }
     }

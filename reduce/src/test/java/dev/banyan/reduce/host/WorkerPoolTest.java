@@ -95,6 +95,30 @@ class WorkerPoolTest {
     }
 
     @Test
+    void anInterruptOfTheCallerEndsNoWaitAndIsKept() {
+        try (WorkerPool pool = new WorkerPool("test", 1)) {
+            AtomicInteger ended = new AtomicInteger();
+            CountDownLatch callerIsOut = new CountDownLatch(1);
+            CyclicBarrier all = new CyclicBarrier(2);
+            pool.run(participant -> {
+                await(all);
+                if (participant == 0) {
+                    Thread.currentThread().interrupt();
+                    callerIsOut.countDown();
+                } else {
+                    await(callerIsOut);
+                    for (int spin = 0; spin < 1_000_000; spin++) {
+                        Thread.onSpinWait();
+                    }
+                }
+                ended.incrementAndGet();
+            }, in(30));
+            assertThat(ended).hasValue(2);
+            assertThat(Thread.interrupted()).isTrue();
+        }
+    }
+
+    @Test
     void aBusyPoolLeavesTheCallerAlone() throws Exception {
         CountDownLatch busy = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
