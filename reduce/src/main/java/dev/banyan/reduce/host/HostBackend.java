@@ -28,8 +28,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class HostBackend implements Backend {
     /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
     private static final int BLOCK_BYTES = 16 << 10;
-    /** Bytes read and written below which one thread is faster than waking a second one. */
-    private static final long SMALL_BYTES = 512 << 10;
+    /** Bytes read and written for each of which waking one more thread takes less time than it saves. */
+    private static final long BYTES_PER_HELPER = 512 << 10;
 
     private static final AtomicInteger COUNT = new AtomicInteger();
 
@@ -112,13 +112,13 @@ public final class HostBackend implements Backend {
             }
             privateBlocks = Math.max(privateBlocks, code.privateBlocks());
         }
-        boolean small = traffic < SMALL_BYTES || blocks < 2;
+        int helpers = Math.clamp(Math.min(blocks - 1, traffic / BYTES_PER_HELPER), 0, pool.helpers());
         MemorySegment[] buffers = new MemorySegment[2 * ranks];
         KernelSpec spec = new KernelSpec(type, op == ReduceOp.AVG ? ReduceOp.SUM : op);
         List<Frame> frames = new ArrayList<>();
         Arena scratch = Arena.ofShared();
         try {
-            for (int f = 0; f <= (small ? 0 : pool.helpers()); f++) {
+            for (int f = 0; f <= helpers; f++) {
                 frames.add(new Frame(
                         buffers,
                         scratch.allocate((long) privateBlocks * blockBytes, 64),
@@ -132,7 +132,7 @@ public final class HostBackend implements Backend {
             scratch.close();
             throw e;
         }
-        return new HostExecutable(parts, blocks, blockElements, small, frames, buffers, scratch, pool, timeout);
+        return new HostExecutable(parts, blocks, blockElements, frames, buffers, scratch, pool, timeout);
     }
 
     /** Ends the worker threads and frees the memory. Closing twice is no error. */

@@ -29,7 +29,6 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     private final Part[] parts;
     private final long blocks;
     private final int blockElements;
-    private final boolean small;
     private final int ranks;
     private final Frame[] frames;
     private final MemorySegment[] buffers;
@@ -45,15 +44,13 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     /**
      * @param parts the chunks
      * @param blocks number of blocks of all of them
-     * @param small whether waking another thread would take longer than it saves
-     * @param frames one for each thread that may take part; all share {@code buffers}
+     * @param frames one for each thread that may take part, the caller's first; all share {@code buffers}
      * @param scratch what the frames' private memory belongs to
      */
     HostExecutable(
             List<Part> parts,
             long blocks,
             int blockElements,
-            boolean small,
             List<Frame> frames,
             MemorySegment[] buffers,
             Arena scratch,
@@ -62,7 +59,6 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         this.parts = parts.toArray(Part[]::new);
         this.blocks = blocks;
         this.blockElements = blockElements;
-        this.small = small;
         this.ranks = buffers.length / 2;
         this.frames = frames.toArray(Frame[]::new);
         this.buffers = buffers;
@@ -90,7 +86,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
             deadline = System.nanoTime() + timeoutNanos;
             late = false;
             nextBlock.set(0);
-            if (small) {
+            if (frames.length == 1) {
                 work(0);
             } else {
                 runOnPool();
@@ -107,7 +103,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
 
     private void runOnPool() {
         try {
-            pool.run(this, deadline);
+            pool.run(this, frames.length - 1, deadline);
         } catch (CollectiveTimeoutException e) {
             stuck = true;
             throw e;
@@ -126,7 +122,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
                 Part current = parts[part];
                 long first = (block - current.firstBlock()) * blockElements;
                 current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));
-                if (System.nanoTime() - deadline > 0 && nextBlock.get() < blocks) {
+                if (nextBlock.get() < blocks && System.nanoTime() - deadline > 0) {
                     late = true;
                     nextBlock.set(blocks);
                 }

@@ -19,7 +19,7 @@ final class WorkerPool implements AutoCloseable {
         /**
          * Takes part until no work is left.
          *
-         * @param participant 0 for the caller, 1..helpers for the workers
+         * @param participant 0 for the caller, 1, 2, ... for the workers
          */
         void work(int participant);
     }
@@ -43,6 +43,7 @@ final class WorkerPool implements AutoCloseable {
     private int started;
 
     private @Nullable Task task;
+    private int invited;
     private volatile @Nullable Throwable failure;
     private volatile @Nullable Thread waiting;
     private final AtomicLong rounds = new AtomicLong();
@@ -71,22 +72,26 @@ final class WorkerPool implements AutoCloseable {
      * Does a task on the calling thread and the workers. Returns when all that took part have ended; a
      * worker that comes late is not waited for.
      *
+     * @param helpers greatest number of workers that take part
      * @param deadline value of {@link System#nanoTime()} after which it gives up
      * @throws CollectiveTimeoutException if a worker did not end in time; the pool is then closed
      */
-    void run(Task work, long deadline) {
+    void run(Task work, int helpers, long deadline) {
         if (workers.length == 0 || closed || !busy.tryLock()) {
             work.work(0);
             return;
         }
         try {
-            startWorkers();
+            invited = Math.min(helpers, workers.length);
+            for (; started < invited; started++) {
+                workers[started].start();
+            }
             task = work;
             failure = null;
             entered.set(OPEN);
             rounds.incrementAndGet();
-            for (Thread worker : workers) {
-                LockSupport.unpark(worker);
+            for (int w = 0; w < invited; w++) {
+                LockSupport.unpark(workers[w]);
             }
             try {
                 work.work(0);
@@ -99,12 +104,6 @@ final class WorkerPool implements AutoCloseable {
             }
         } finally {
             busy.unlock();
-        }
-    }
-
-    private void startWorkers() {
-        for (; started < workers.length; started++) {
-            workers[started].start();
         }
     }
 
@@ -146,7 +145,7 @@ final class WorkerPool implements AutoCloseable {
             if (enter()) {
                 try {
                     Task work = task;
-                    if (work != null) {
+                    if (work != null && participant <= invited) {
                         work.work(participant);
                     }
                 } catch (Throwable e) {
