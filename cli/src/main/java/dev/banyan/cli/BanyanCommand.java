@@ -1,8 +1,10 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.output.TerminalText;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -52,11 +54,25 @@ final class BanyanCommand implements Runnable {
     private int wrongUsage(ParameterException error, String[] args) {
         CommandLine command = error.getCommandLine();
         PrintWriter err = command.getErr();
-        err.println("banyan: " + sentence(error));
-        if (!UnmatchedArgumentException.printSuggestions(error, err)) {
+        Optional<String> operand = operand(error);
+        if (operand.isPresent()) {
+            String word = TerminalText.of(operand.get());
+            err.println("banyan: '" + word + "' belongs to no option; a machine is named by --machine " + word);
+        } else {
+            err.println("banyan: " + sentence(error));
+        }
+        if (operand.isPresent() || !UnmatchedArgumentException.printSuggestions(error, err)) {
             err.println("See '" + command.getCommandSpec().qualifiedName() + " --help'.");
         }
         return command.getCommandSpec().exitCodeOnInvalidInput();
+    }
+
+    /** The word that a subcommand was given without an option before it, where nothing else is wrong. */
+    private static Optional<String> operand(ParameterException error) {
+        boolean known = error.getCommandLine().getParent() != null;
+        return known && error instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()
+                ? unmatched.getUnmatched().stream().findFirst()
+                : Optional.empty();
     }
 
     private int failed(Exception error, CommandLine command, @Nullable ParseResult parsed) {
@@ -75,7 +91,9 @@ final class BanyanCommand implements Runnable {
                 || error instanceof UncheckedIOException
                 || error instanceof PicocliException
                 || error.getClass().getName().startsWith("dev.banyan.");
-        String message = error.getMessage() == null ? "" : error.getMessage().strip().replaceAll("\\s+", " ");
+        String message = error.getMessage() == null
+                ? ""
+                : TerminalText.of(error.getMessage().strip().replaceAll("\\s+", " "));
         return told && !message.isEmpty()
                 ? message
                 : "internal error: " + error.getClass().getSimpleName() + " " + message

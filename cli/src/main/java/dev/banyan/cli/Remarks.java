@@ -1,5 +1,6 @@
 package dev.banyan.cli;
 
+import dev.banyan.cli.output.TerminalText;
 import java.io.PrintWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +20,6 @@ final class Remarks {
             spec.commandLine().getOut().println("# " + remark);
         }
         PrintWriter err = spec.commandLine().getErr();
-        warnings.forEach(warning -> err.println("warning: " + warning));
+        warnings.forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }
 }

@@ -1,5 +1,6 @@
 package dev.banyan.cli;
 
+import dev.banyan.cli.output.TerminalText;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
@@ -55,12 +56,13 @@ record TopoReport(
     }
 
     void printTable(PrintWriter out) {
+        String title = "# " + TerminalText.of(machine) + ": ";
         if (devices == 0) {
-            out.println("# " + machine + ": no devices");
+            out.println(title + "no devices");
             return;
         }
-        out.println("# " + machine + ": " + devices + (devices == 1 ? " device, " : " devices, ")
-                + (nvlinkConnected ? "connected by NVLink" : "not connected by NVLink alone"));
+        String connected = nvlinkConnected ? "connected by NVLink" : "not connected by NVLink alone";
+        out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
         printMatrix(out, "link matrix: 0 none, 1/n PCIe, 2 one NVLink, 3 two NVLinks or more", matrix);
         printMatrix(out, "GB/s one way, from row to column; 0 where trees have no link", gbs);
     }
@@ -71,12 +73,13 @@ record TopoReport(
         String[][] cells = values.stream()
                 .map(row -> Arrays.stream(row).mapToObj(TopoReport::number).toArray(String[]::new))
                 .toArray(String[][]::new);
-        int label = width(names.toArray(String[]::new));
+        List<String> shown = names.stream().map(TerminalText::of).toList();
+        int label = width(shown.toArray(String[]::new));
         int width = Math.max(label, Arrays.stream(cells).mapToInt(TopoReport::width).max().orElse(0));
-        out.println(line("", label, width, names::get));
+        out.println(line("", label, width, shown::get));
         for (int a = 0; a < devices; a++) {
             String[] row = cells[a];
-            out.println(line(names.get(a), label, width, b -> row[b]));
+            out.println(line(shown.get(a), label, width, b -> row[b]));
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.banyan.cli;
 
+import dev.banyan.cli.output.TerminalText;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
@@ -72,7 +73,7 @@ record TreesReport(
         out.println(String.format(
                 Locale.ROOT,
                 "# %s: %d devices, %s, %d %s in %.2f ms",
-                machine, devices, algorithm, trees.size(), trees.size() == 1 ? "tree" : "trees", generationMs));
+                TerminalText.of(machine), devices, algorithm, trees.size(), trees.size() == 1 ? "tree" : "trees", generationMs));
         for (int i = 0; i < trees.size(); i++) {
             TreeReport tree = trees.get(i);
             out.println("#");

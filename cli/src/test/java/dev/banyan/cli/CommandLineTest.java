@@ -3,9 +3,10 @@ package dev.banyan.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.banyan.topology.Presets;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
+import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,8 +28,9 @@ class CommandLineTest {
         assertThat(run.out()).startsWith("Usage: banyan").contains("Exit status:");
         assertThat(run.err()).isEmpty();
         if (!arguments.startsWith("-")) {
-            assertThat(run.out()).contains("Examples:", "--machine", "p3.16xlarge");
+            assertThat(run.out()).contains("Examples:", "--machine").contains(Presets.names());
         }
+        assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
     }
 
     @Test
@@ -42,7 +44,10 @@ class CommandLineTest {
             ''                                            | which command? topo, trees or bench
             tpoo                                          | tpoo
             topo --nonsense                               | --nonsense
-            topo extra                                    | extra
+            topo extra                                    | 'extra' belongs to no option
+            topo topo.txt                                 | a machine is named by --machine topo.txt
+            topo --write json --format json               | exclude each other
+            topo --write yaml                             | known: json, nccl-xml, topo, matrix, matrix-gbs
             topo --format yaml                            | yaml
             topo --machine p3.16xlrage                    | did you mean p3.16xlarge
             topo --machine p3.16xlrage                    | presets: p3.16xlarge
@@ -134,10 +139,49 @@ class CommandLineTest {
         assertThat(topo.get("nvlinkConnected").asBoolean()).isFalse();
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"json", "nccl-xml", "topo", "matrix"})
+    void topoWritesFormsThatItReads(String form, @TempDir Path folder) throws Exception {
+        String devices = "topo --machine p3.16xlarge --devices 4,5,6,7";
+        CommandRun run = CommandRun.of(devices + " --write " + form);
+        assertThat(run.status()).as(run.err()).isZero();
+        Path file = Files.writeString(folder.resolve("machine"), run.out());
+        JsonNode again = CommandRun.of("topo --format json --machine " + file).json();
+        assertThat(again.get("gbs")).isEqualTo(CommandRun.of(devices + " --format json").json().get("gbs"));
+    }
+
     @Test
-    void topoReadsStandardInput() throws Exception {
+    void reportIsNoMachineButTheRefusalSaysWhatIs(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(
+                folder.resolve("report.json"), CommandRun.of("topo --machine dgx-2 --format json").out());
+        assertThat(CommandRun.of("trees --machine " + file).err()).contains("banyan topo --write json").hasLineCount(1);
+    }
+
+    @Test
+    void oneDeviceIsNotSaidToBeConnected() {
+        assertThat(CommandRun.of("topo --machine dgx-2 --devices 3").out())
+                .startsWith("# dgx-2: 1 device" + System.lineSeparator());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"topo", "trees"})
+    void namesOutOfFilesCannotSteerTheTerminal(String command, @TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("box.json"), """
+                {"banyan": 1, "name": "box\\u001b[31m\\nred", "warnings": ["odd\\u009b2J"], "links": [],
+                 "devices": [{"name": "G\\u001b]0;title\\u0007"}, {"name": "H\\n\\u202eI"}]}
+                """);
+        CommandRun run = CommandRun.of(command + " --machine " + file);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out() + run.err()).contains("box?[31m?red", "odd?2J").doesNotContainPattern("[^\\P{Cc}\\n]");
+        Path notes = Files.writeString(folder.resolve("notes.txt"), "\033[31mhello");
+        assertThat(CommandRun.of(command + " --machine " + notes).err()).contains("\"?[31mhello\"");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"UTF-8", "UTF-16"})
+    void topoReadsStandardInput(String charset) throws Exception {
         InputStream before = System.in;
-        System.setIn(new ByteArrayInputStream("0 25 50\n25 0 25\n50 25 0\n".getBytes(StandardCharsets.UTF_8)));
+        System.setIn(new ByteArrayInputStream("0 25 50\n25 0 25\n50 25 0\n".getBytes(Charset.forName(charset))));
         try {
             JsonNode topo = CommandRun.of("topo --machine - --unit gbs --format json").json();
             assertThat(topo.get("gbs").toString()).isEqualTo("[[0.0,25.0,50.0],[25.0,0.0,25.0],[50.0,25.0,0.0]]");

@@ -29,13 +29,13 @@ import picocli.CommandLine.Spec;
         },
         footer = {
             "",
-            "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce, (n-1)/n for",
-            "reduce_scatter and all_gather, and 1 for reduce and broadcast.",
+            "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce,",
+            "(n-1)/n for reduce_scatter and all_gather, and 1 for reduce and broadcast.",
             "",
             "Examples:",
             "  banyan bench",
             "  banyan bench -b 8 -e 128M -f 2 --algorithm ring,multi-tree",
-            "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half -b 1M -e 1M",
+            "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half",
             "  banyan bench --workload resnet-50 --format json"
         })
 public final class BenchCommand implements Runnable {

@@ -4,6 +4,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.TerminalText;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.stream.Stream;
@@ -28,11 +29,11 @@ final class Reporter {
         if (chosen.remark() != null) {
             lines(List.of("# " + chosen.remark()));
         }
-        lines(List.of("# machine " + chosen.machine().name() + ", " + chosen.machine().size()
+        lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", " + chosen.machine().size()
                 + " devices, played by the host backend: " + Runtime.getRuntime().availableProcessors()
                 + " processors, " + System.getProperty("os.arch") + ", Java " + Runtime.version().feature()));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
-                .forEach(warning -> err.println("warning: " + warning));
+                .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }
 
     /** Lines for people only. */

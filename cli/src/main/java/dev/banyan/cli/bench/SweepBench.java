@@ -68,6 +68,7 @@ final class SweepBench {
             }
             progress.print(() -> reporter.lines(NcclTable.footer(rows)));
             List<String> conclusions = conclusions(
+                    sweep,
                     rows,
                     CopyBound.measure(first.first(bytes), second.first(bytes)),
                     CopyBound.measure(second.first(bytes), second.first(bytes)));
@@ -94,11 +95,13 @@ final class SweepBench {
         }
     }
 
-    private List<String> conclusions(List<Row> rows, CopyBound apart, CopyBound inPlace) {
+    private List<String> conclusions(Sweep sweep, List<Row> rows, CopyBound apart, CopyBound inPlace) {
         Summary summary = new Summary(rows);
         List<String> lines = new ArrayList<>();
-        lines.add("#");
-        lines.addAll(summary.table());
+        if (sweep.algorithms().choices().size() > 1) {
+            lines.add("#");
+            lines.addAll(summary.table());
+        }
         summary.crossover(config.treeArrayBound() * rows.getFirst().call().element().type().bytes())
                 .ifPresent(lines::add);
         lines.add("#");

@@ -5,9 +5,6 @@ import dev.banyan.topology.MachineProbe;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.format.MatrixUnit;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -32,18 +29,20 @@ public final class MachineOptions {
             names = {"-m", "--machine"},
             paramLabel = "PRESET|FILE|-",
             description = {
-                "The machine: a preset (${COMPLETION-CANDIDATES}), a file, or - for standard input.",
+                "The machine: a preset, a file, or - for standard input. Presets:",
+                "  p3.16xlarge (dgx-1v), p3.8xlarge, p2.16xlarge,",
+                "  dgx-1p (dgx-1), dgx-2, dgx-a100 (p4d.24xlarge),",
+                "  dgx-h100 (p5.48xlarge), mi250x8, pcie-4, pcie-8",
                 "A file may hold the output of nvidia-smi topo -m, an NCCL topology XML, an n x n matrix, or Banyan's"
                         + " JSON.",
                 "Without it: this machine where a probe finds GPUs, else the preset " + DEFAULT_PRESET + "."
-            },
-            completionCandidates = PresetNames.class)
+            })
     private @Nullable String machine;
 
     @Option(
             names = "--unit",
             paramLabel = "weights|gbs",
-            description = "What an n x n matrix holds: the classic weights 0..3, or GB/s one way (default: weights).")
+            description = "What an n x n matrix holds: the classic weights 0 to 3, or GB/s one way (default: weights).")
     private Unit unit = Unit.weights;
 
     @Option(
@@ -62,13 +61,6 @@ public final class MachineOptions {
 
         Unit(MatrixUnit entries) {
             this.entries = entries;
-        }
-    }
-
-    static final class PresetNames implements Iterable<String> {
-        @Override
-        public java.util.Iterator<String> iterator() {
-            return Presets.names().iterator();
         }
     }
 
@@ -120,7 +112,7 @@ public final class MachineOptions {
         }
         MachineReader reader = new MachineReader(unit.entries);
         if (machine.equals("-")) {
-            return new ChosenMachine(reader.parse("stdin", standardInput()), null);
+            return new ChosenMachine(reader.read("stdin", System.in), null);
         }
         Optional<Machine> preset = Presets.find(machine);
         return new ChosenMachine(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
@@ -142,18 +134,5 @@ public final class MachineOptions {
                 "no preset and no file is called '" + name + "'"
                         + (similar.isEmpty() ? "" : "; did you mean " + String.join(" or ", similar) + "?")
                         + "; presets: " + String.join(", ", Presets.names()));
-    }
-
-    private static String standardInput() {
-        try {
-            byte[] bytes = System.in.readNBytes(MachineReader.MAX_BYTES + 1);
-            if (bytes.length > MachineReader.MAX_BYTES) {
-                throw new IllegalArgumentException("stdin: more than " + (MachineReader.MAX_BYTES >> 20)
-                        + " MiB, too large for a machine description");
-            }
-            return new String(bytes, StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException("stdin: cannot be read: " + e.getMessage(), e);
-        }
     }
 }

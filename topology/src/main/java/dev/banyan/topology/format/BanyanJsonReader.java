@@ -269,7 +269,10 @@ final class BanyanJsonReader {
     }
 
     private MachineFormatException unknown(String key, String known) {
-        return keyPlace.refuse("key \"" + Quote.of(key) + "\" is not known here; known are " + known);
+        return keyPlace.refuse("key \"" + Quote.of(key) + "\" is not known here; known are " + known
+                + (key.equals("machine")
+                        ? " (\"banyan topo --format json\" is a report; \"banyan topo --write json\" prints this form)"
+                        : ""));
     }
 
     private MachineFormatException refuse(String problem) {

@@ -40,8 +40,8 @@ final class ForeignOutput implements MachineFormat {
                     "^GPU \\d+: [^\\n(]{1,80}\\(UUID: ",
                     "is output of nvidia-smi -L, which does not show links" + INSTEAD),
             tool(
-                    "ROCm System Management|Link Type between two GPUs",
-                    "is output of rocm-smi, which is not read; set NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL,"
+                    "ROCm System Management|Link Type between two GPUs|^[ \\t]*(ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE:",
+                    "is output of rocm-smi or amd-smi, which is not read; set NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL,"
                             + " and read that"),
             tool(
                     "\\bNCCL (INFO|WARN|TRACE)\\b",

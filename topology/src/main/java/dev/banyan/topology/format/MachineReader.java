@@ -23,7 +23,6 @@ public final class MachineReader {
     /** Largest file that is read, in bytes. */
     public static final int MAX_BYTES = 16 << 20;
 
-    private static final int QUOTED_CHARS = 60;
     private static final String KNOWN = "Banyan reads output of \"nvidia-smi topo -m\", NCCL topology XML, a plain"
             + " n x n matrix, and its own JSON";
 
@@ -54,13 +53,27 @@ public final class MachineReader {
         if (Files.isDirectory(file)) {
             throw new MachineFormatException(source, 0, 0, "is a folder; name a file in it");
         }
-        byte[] bytes;
         try (InputStream in = Files.newInputStream(file)) {
-            bytes = in.readNBytes(MAX_BYTES + 1);
+            return read(source, in);
         } catch (NoSuchFileException e) {
             throw new MachineFormatException(source, 0, 0, "there is no such file");
         } catch (AccessDeniedException e) {
             throw new MachineFormatException(source, 0, 0, "may not be read; check its permissions");
+        } catch (IOException e) {
+            throw new MachineFormatException(source, 0, 0, "cannot be read: " + e.getMessage());
+        }
+    }
+
+    /**
+     * Reads a stream to its end, as {@link #read(Path)} reads a file; leaves it open.
+     *
+     * @param source what to call it in messages, e.g. {@code stdin}
+     * @throws MachineFormatException as for a file
+     */
+    public Machine read(String source, InputStream in) {
+        byte[] bytes;
+        try {
+            bytes = in.readNBytes(MAX_BYTES + 1);
         } catch (IOException e) {
             throw new MachineFormatException(source, 0, 0, "cannot be read: " + e.getMessage());
         }
@@ -99,12 +112,8 @@ public final class MachineReader {
         while (lines.get(first).isBlank()) {
             first++;
         }
-        String begin = lines.get(first).strip();
-        if (begin.length() > QUOTED_CHARS) {
-            begin = begin.substring(0, QUOTED_CHARS) + "...";
-        }
-        throw new MachineFormatException(
-                source, first + 1, 0, "is no machine description: it begins with \"" + begin + "\"; " + KNOWN);
+        throw new MachineFormatException(source, first + 1, 0,
+                "is no machine description: it begins with \"" + Quote.of(lines.get(first).strip()) + "\"; " + KNOWN);
     }
 
     private static String decode(byte[] bytes) {

@@ -87,7 +87,8 @@ final class MatrixFormat implements MachineFormat {
     }
 
     /** A line without comment, log prefix and log remarks; what is taken away leaves spaces. */
-    private static String content(String line) {
+    private static String content(String raw) {
+        String line = Token.plainSpaces(raw);
         int comment = line.indexOf('#');
         String rest = comment < 0 ? line : line.substring(0, comment);
         Matcher prefix = LOG_PREFIX.matcher(rest);

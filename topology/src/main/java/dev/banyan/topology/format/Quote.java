@@ -9,6 +9,6 @@ final class Quote {
     /** The text, shortened, without control characters. */
     static String of(String text) {
         String shown = text.length() <= LONGEST ? text : text.substring(0, LONGEST) + "...";
-        return shown.replaceAll("\\p{Cntrl}", "?");
+        return shown.replaceAll("[\\p{Cc}\\p{Cf}\\u2028\\u2029]", "?");
     }
 }

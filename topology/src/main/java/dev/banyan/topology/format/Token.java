@@ -16,6 +16,9 @@ record Token(String text, int column) {
     /** Colour and underline codes; copies through some terminals lose the escape character itself. */
     private static final Pattern ANSI = Pattern.compile("\u001B\\[[0-9;]*[A-Za-z]|\\[[0-9;]{1,8}m");
 
+    /** Spaces that are no white space to {@code \s}: of any width, of none, and the byte order mark. */
+    private static final Pattern ODD_SPACE = Pattern.compile("[\\p{Zs}\\u200B\\uFEFF&&[^ ]]");
+
     /** The words of a line, between white space. */
     static List<Token> words(String line) {
         List<Token> words = new ArrayList<>();
@@ -26,11 +29,17 @@ record Token(String text, int column) {
         return words;
     }
 
-    /** The line with terminal codes turned into as many spaces, so that columns stay. */
-    static String withoutAnsi(String line) {
-        if (line.indexOf('[') < 0) {
-            return line;
+    /** The line with terminal codes and white space of all kinds turned into as many spaces, so that columns stay. */
+    static String plain(String line) {
+        String text = plainSpaces(line);
+        if (text.indexOf('[') < 0) {
+            return text;
         }
-        return ANSI.matcher(line).replaceAll(match -> " ".repeat(match.group().length()));
+        return ANSI.matcher(text).replaceAll(match -> " ".repeat(match.group().length()));
+    }
+
+    /** The line with the white space that web pages and word processors leave, as no-break spaces, turned into spaces. */
+    static String plainSpaces(String line) {
+        return ODD_SPACE.matcher(line).replaceAll(" ");
     }
 }

@@ -182,7 +182,8 @@ final class TopoMachine {
         int widest = max(best);
         boolean equal = m > 2 && least == widest;
         if (equal && widest == MAX_LANES_TO_EACH_PEER && most <= MAX_LANES_PER_DEVICE) {
-            warnings.add("NV6 between all of " + m + " GPUs is read as direct links, as 4 H100 have; GPUs of a DGX-2"
+            warnings.add("NV6 between all of " + devices.get(group.getFirst()).name() + ".."
+                    + devices.get(group.getLast()).name() + " is read as direct links, as 4 H100 have; GPUs of a DGX-2"
                     + " that share 6 links each to NVSwitches look the same");
         }
         if (most <= MAX_LANES_PER_DEVICE && !(equal && widest > MAX_LANES_TO_EACH_PEER)) {

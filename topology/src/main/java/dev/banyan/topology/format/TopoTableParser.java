@@ -32,6 +32,9 @@ final class TopoTableParser {
     private static final Pattern BROKEN_TITLE =
             Pattern.compile("CPU|GPU|NUMA|ID|Af\\w*|\\w*nity");
     private static final Pattern HEADER_START = Pattern.compile("\\s*GPU\\d{1,4}(?![:\\d\\]])");
+    /** A row behind something that is neither white space nor a cell of a markdown table. */
+    private static final Pattern PREFIXED_ROW =
+            Pattern.compile("([^\\s|].{0,100}?)GPU\\d{1,4}\\s+(X|NV\\d+|PIX|PXB|PSB|PHB|NODE|SYS|SOC)(?!\\S)");
     private static final Pattern MARKDOWN_GPU = Pattern.compile("\\|[ \\t]{0,80}GPU\\d{1,4}[ \\t]{0,80}\\|");
     private static final Pattern MARKDOWN_RULE = Pattern.compile("[\\s|:-]+");
     private static final Pattern LEGEND = Pattern.compile("\\s*(X|SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV#|OK)\\s*=\\s*(.*)");
@@ -48,12 +51,38 @@ final class TopoTableParser {
 
     TopoTableParser(String source, String text) {
         this.source = source;
-        lines = text.lines().map(Token::withoutAnsi).toList();
+        List<String> plain = text.lines().map(Token::plain).toList();
+        lines = findTable(plain, 0) < 0 ? withoutPrefix(plain) : plain;
+    }
+
+    /**
+     * Blanks what logs and quoting mails put in front of each line of a table, e.g. {@code "> "} or a time, if it is
+     * equally long on the header and the first row; columns stay.
+     */
+    private static List<String> withoutPrefix(List<String> lines) {
+        for (int i = 1; i < lines.size(); i++) {
+            String line = lines.get(i);
+            Matcher row = line.length() <= MAX_LINE && line.contains("GPU") ? PREFIXED_ROW.matcher(line) : null;
+            if (row != null && row.lookingAt()) {
+                int length = row.end(1);
+                List<String> blanked = lines.stream().map(each -> blank(each, length)).toList();
+                int header = i - 1;
+                while (header > 0 && blanked.get(header).isBlank()) {
+                    header--;
+                }
+                return findTable(blanked, header) == header ? blanked : lines;
+            }
+        }
+        return lines;
+    }
+
+    private static String blank(String line, int length) {
+        return line.length() <= length ? "" : " ".repeat(length) + line.substring(length);
     }
 
     /** Whether there is a header followed by a row of it. */
     boolean hasTable() {
-        return findTable(0) >= 0;
+        return findTable(lines, 0) >= 0;
     }
 
     /** Whether there is at least a line that could be the header, or a row without header. */
@@ -67,7 +96,7 @@ final class TopoTableParser {
      * @throws MachineFormatException if it is not that of {@code topo -m}, or incomplete
      */
     TopoTable parse() {
-        int header = findTable(0);
+        int header = findTable(lines, 0);
         if (header < 0) {
             header = firstTrace();
         }
@@ -88,7 +117,7 @@ final class TopoTableParser {
                 cards.put(card.group(1), card.group(2));
             }
         }
-        int second = findTable(next);
+        int second = findTable(lines, next);
         if (second >= 0) {
             warnings.add("a second table follows at line " + (second + 1) + "; only the first is read");
         }
@@ -132,18 +161,17 @@ final class TopoTableParser {
     }
 
     private static boolean hasCell(String line) {
-        for (Token word : Token.words(line)) {
-            if (TopoCell.of(word.text()) != null || TopoCell.isPeerStatus(word.text())) {
-                return true;
-            }
-        }
-        return false;
+        return Token.words(line).stream().anyMatch(TopoTableParser::isCell);
     }
 
-    private int findTable(int from) {
+    private static boolean isCell(Token word) {
+        return TopoCell.of(word.text()) != null || TopoCell.isPeerStatus(word.text());
+    }
+
+    private static int findTable(List<String> lines, int from) {
         for (int i = from; i < lines.size(); i++) {
             if (isHeader(lines.get(i))) {
-                int next = nextContent(i + 1);
+                int next = nextContent(lines, i + 1);
                 if (next < lines.size() && isRow(lines.get(next))) {
                     return i;
                 }
@@ -153,7 +181,7 @@ final class TopoTableParser {
     }
 
     /** The next line, from an index, that is neither blank nor a markdown rule. */
-    private int nextContent(int from) {
+    private static int nextContent(List<String> lines, int from) {
         int i = from;
         while (i < lines.size() && (lines.get(i).isBlank() || MARKDOWN_RULE.matcher(lines.get(i)).matches())) {
             i++;
@@ -242,10 +270,10 @@ final class TopoTableParser {
         int line = header;
         int last = header;
         for (int end = 0; end < ends.size(); end++) {
-            line = nextContent(line + 1);
+            line = nextContent(lines, line + 1);
             Row row = line < lines.size() ? row(line, markdown, ends.get(end).text(), ends) : null;
             if (row == null) {
-                checkMissing(Math.min(line, lines.size() - 1), end, ends);
+                checkMissing(line, end, ends);
                 return last + 1;
             }
             rows.set(end, row);
@@ -255,17 +283,24 @@ final class TopoTableParser {
     }
 
     private void checkMissing(int line, int end, List<Token> ends) {
-        long gpus = ends.stream().filter(e -> GPU.matcher(e.text()).matches()).count();
+        long gpus = countGpus(ends);
         for (int i = end; i < ends.size(); i++) {
             if (GPU.matcher(ends.get(i).text()).matches()) {
-                long read = ends.subList(0, end).stream().filter(e -> GPU.matcher(e.text()).matches()).count();
-                throw refuse(line, 0, "the text is truncated or wrapped: its header names " + gpus + " GPUs but "
-                        + read + (read == 1 ? " row is" : " rows are") + " there, and this line is not that of "
-                        + ends.get(i).text() + RERUN);
+                long read = countGpus(ends.subList(0, end));
+                boolean over = line >= lines.size();
+                throw refuse(over ? lines.size() - 1 : line, 0, "the text is truncated or wrapped: its header names "
+                        + gpus + (gpus == 1 ? " GPU but " : " GPUs but ") + read
+                        + (read == 1 ? " row is" : " rows are") + " there, and "
+                        + (over ? "the text ends before that of " : "this line is not that of ") + ends.get(i).text()
+                        + RERUN);
             }
         }
         warnings.add("the rows of " + (ends.size() - end) + " network cards are missing, from " + ends.get(end).text()
                 + " on; how they reach each other is not known");
+    }
+
+    private static long countGpus(List<Token> ends) {
+        return ends.stream().filter(end -> GPU.matcher(end.text()).matches()).count();
     }
 
     /** The row of an end, or null where the line is not its row. */
@@ -324,6 +359,11 @@ final class TopoTableParser {
     }
 
     private List<TopoCell> cells(int line, String name, List<Token> words, List<Token> ends) {
+        if (!words.isEmpty() && words.stream().noneMatch(TopoTableParser::isCell)) {
+            throw refuse(line, words.getFirst().column(), "row " + name + " holds no class of \"nvidia-smi topo -m\" (X,"
+                    + " NV#, PIX, PXB, PHB, NODE, SYS, SOC); tables of rocm-smi and other tools are not read: on AMD, set"
+                    + " NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL, and read that");
+        }
         List<TopoCell> cells = new ArrayList<>(words.size());
         for (int i = 0; i < words.size(); i++) {
             Token word = words.get(i);

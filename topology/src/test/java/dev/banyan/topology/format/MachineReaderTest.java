@@ -67,6 +67,7 @@ class MachineReaderTest {
         assertRefused(
                 file("\nHello, world\n".getBytes(StandardCharsets.UTF_8)),
                 "begins with \"Hello, world\"; Banyan reads");
+        assertRefused(file("\033[31mred\n".getBytes(StandardCharsets.UTF_8)), "begins with \"?[31mred\"");
         assertRefused(file("size,time\n1,2\n".getBytes(StandardCharsets.UTF_8)), "nvidia-smi topo -m");
     }
 }

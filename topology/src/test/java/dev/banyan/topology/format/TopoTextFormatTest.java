@@ -14,6 +14,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TopoTextFormatTest {
     private static Machine read(String text) {
@@ -91,6 +92,41 @@ class TopoTextFormatTest {
         assertThat(labels(read(among))).isEqualTo(labels(spaces));
         assertThat(labels(read(Fixtures.FOUR_WITH_CARDS.replaceFirst("\t", "")))).hasSize(6);
         assertThat(labels(read(Fixtures.FOUR_WITH_CARDS.replace("\033", "")))).hasSize(6);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"> ", ">", ">> ", "2024-05-01T10:00:00.000Z ", "[10:00:00] ", "worker-0  | ", "12:"})
+    void readsQuotedAndLoggedTables(String prefix) {
+        for (String table : List.of(Fixtures.FOUR_WITH_CARDS, Fixtures.SINGLE_SPACES)) {
+            String quoted = "Hello,\n" + table.indent(0).replaceAll("(?m)^", prefix) + "\nThanks\n";
+            assertThat(labels(read(quoted))).isEqualTo(labels(read(table)));
+        }
+        assertThatThrownBy(() -> read(Fixtures.PEER_STATUS.replaceAll("(?m)^", prefix)))
+                .isInstanceOf(MachineFormatException.class);
+    }
+
+    @Test
+    void placesInQuotedTablesCountThePrefix() {
+        assertRefused(
+                Fixtures.SINGLE_SPACES.replace("GPU1 NV4 X", "GPU1 NVx X").replaceAll("(?m)^", "> "),
+                "topo.txt:3:8:", "\"NVx\"");
+    }
+
+    @Test
+    void readsNoBreakSpaces() {
+        assertThat(labels(read(Fixtures.SINGLE_SPACES.replace(' ', '\u00A0'))))
+                .containsExactly("X NV4 SYS", "NV4 X SYS", "SYS SYS X");
+        assertThat(read("0\u00A02\n2\u20030\n").size()).isEqualTo(2);
+    }
+
+    @Test
+    void warnsOnceOfEachGroup() {
+        String pairsOfFour = IntStream.range(0, 8)
+                .mapToObj(a -> "GPU" + a + IntStream.range(0, 8)
+                        .mapToObj(b -> a == b ? " X" : a / 4 == b / 4 ? " NV6" : " SYS")
+                        .reduce("", String::concat) + "\n")
+                .reduce("GPU0 GPU1 GPU2 GPU3 GPU4 GPU5 GPU6 GPU7\n", String::concat);
+        assertThat(read(pairsOfFour).warnings()).hasSize(2).doesNotHaveDuplicates();
     }
 
     @Test
@@ -184,13 +220,16 @@ class TopoTextFormatTest {
         assertRefused(Fixtures.NVLINK_STATUS, "nvidia-smi nvlink", "nvidia-smi topo -m");
         assertRefused("ERROR: Option -m is missing its value.\n", "error message of nvidia-smi");
         assertRefused("=== ROCm System Management Interface ===\n       GPU0  GPU1\nGPU0   0     15\n", "rocm-smi");
+        assertRefused("       GPU0  GPU1\nGPU0   0     XGMI\nGPU1   XGMI  0\n", "topo.txt:2:8:", "rocm-smi");
+        assertRefused("       GPU0  GPU1\nGPU0   0     15\nGPU1   15    0\n", "RCCL");
+        assertRefused("LINK TYPE TABLE:\n  0000:05:00.0 0000:26:00.0\n0000:05:00.0 SELF XGMI\n", "amd-smi");
         assertRefused("GPU 0: Some GPU (UUID: GPU-1)\n", "nvidia-smi -L");
     }
 
     @Test
     void refusesDamagedText() {
         String table = Fixtures.SINGLE_SPACES;
-        assertRefused(table.substring(0, table.indexOf("GPU2 SYS")), "truncated or wrapped", "3 GPUs but 2 rows");
+        assertRefused(table.substring(0, table.indexOf("GPU2 SYS")), "3 GPUs but 2 rows", "text ends before that of GPU2");
         assertRefused(table.substring(0, table.indexOf("GPU0 X")), "3 GPUs but 0 rows");
         assertRefused(table.substring(table.indexOf("GPU0 X")), "names the columns, is missing");
         assertRefused(table.replace("GPU1 NV4 X SYS 0-3 0", "GPU1 NV4 X"), "topo.txt:3:", "2 of 3 cells");
