@@ -32,8 +32,12 @@ final class BufferCheck {
 
     private void check() {
         Collective collective = call.collective();
-        long inputBytes = bytes(collective.inputElements(call.count(), ranks));
-        long outputBytes = bytes(collective.outputElements(call.count(), ranks));
+        if (call.count() > Long.MAX_VALUE / call.type().bytes() / ranks) {
+            throw new IllegalArgumentException(collective.label() + " of " + call.count() + " elements of "
+                    + call.type() + " over " + ranks + " ranks; these are more bytes than 64 bits count");
+        }
+        long inputBytes = collective.inputElements(call.count(), ranks) * call.type().bytes();
+        long outputBytes = collective.outputElements(call.count(), ranks) * call.type().bytes();
         int inputs = call.inPlace() || collective != Collective.BROADCAST ? ranks : 1;
         int outputs = call.inPlace() || collective != Collective.REDUCE ? ranks : 1;
         if (call.inPlace()) {
@@ -44,10 +48,6 @@ final class BufferCheck {
             checkEach("output", call.outputs(), outputs, outputBytes, true);
             checkOverlaps(call.inputs(), inputBytes, call.outputs(), outputBytes);
         }
-    }
-
-    private long bytes(long elements) {
-        return Math.multiplyExact(elements, call.type().bytes());
     }
 
     private void checkEach(String what, List<MemorySegment> buffers, int expected, long bytes, boolean written) {
@@ -61,9 +61,14 @@ final class BufferCheck {
             String problem = problem(buffer, bytes, written);
             if (problem != null) {
                 throw new IllegalArgumentException(call.collective().label() + ": the " + what + " of rank "
-                        + (expected == ranks ? r : call.root()) + " " + problem);
+                        + rank(r, expected) + " " + problem);
             }
         }
+    }
+
+    /** A lone buffer is the root's. */
+    private int rank(int index, int buffers) {
+        return buffers == ranks ? index : call.root();
     }
 
     private @Nullable String problem(MemorySegment buffer, long bytes, boolean written) {
@@ -113,7 +118,8 @@ final class BufferCheck {
             if (Long.compareUnsigned(output ? anyEnd : outputEnd, starts[i]) > 0) {
                 throw new IllegalArgumentException(call.collective().label() + ": the "
                         + (output ? (call.inPlace() ? "buffer" : "output") : "input") + " of rank "
-                        + (output ? i - inputs.size() : i) + " overlaps another one; "
+                        + (output ? rank(i - inputs.size(), outputs.size()) : rank(i, inputs.size()))
+                        + " overlaps another one; "
                         + (call.inPlace() ? "give every rank memory of its own"
                                 : "give outputs memory of their own, or call the in-place form"));
             }

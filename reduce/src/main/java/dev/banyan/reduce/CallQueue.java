@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -20,27 +19,62 @@ import org.jspecify.annotations.Nullable;
  * parked while there is none.
  *
  * <p>A call that is still running a grace period after its timeout breaks the queue: that call and all
- * that wait fail, and no other is taken.
+ * that wait fail, and no other is taken. One timer, armed while there is something to watch, sees to it.
+ *
+ * <p>What depends on a future runs on the daemon thread too, one after another: a blocking call from there
+ * carries out the calls before it at once, but what depends on those runs later, so that any number of
+ * them needs no more than one stack frame each.
  *
  * <p>Safe for use from any thread, also from what depends on a call's future.
  */
 final class CallQueue implements AutoCloseable {
     /** What the backend gets beyond the timeout, to report it itself. */
-    private static final Duration GRACE = Duration.ofSeconds(1);
+    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private record Pending(Runnable call, CompletableFuture<Void> future) {}
+    /** A call with a future. */
+    private static final class Pending {
+        final Runnable call;
+        final CompletableFuture<Void> future = new CompletableFuture<>();
+        private @Nullable Throwable thrown;
+
+        Pending(Runnable call) {
+            this.call = call;
+        }
+
+        void run() {
+            try {
+                call.run();
+            } catch (Throwable e) {
+                thrown = e;
+            }
+        }
+
+        void complete() {
+            if (thrown == null) {
+                future.complete(null);
+            } else {
+                future.completeExceptionally(thrown);
+            }
+        }
+    }
 
     private final String name;
     private final Duration timeout;
+    private final long patienceNanos;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Pending> waiting = new ArrayDeque<>();
     private boolean running;
+    /** The running call if it has a future. */
+    private @Nullable Pending current;
     /** Value of {@link System#nanoTime()} at which a running call breaks the queue. */
     private long lastMoment;
+    private boolean watched;
     private boolean closed;
     private @Nullable String broken;
     private volatile @Nullable Thread dispatcher;
+    /** Calls that have ended and whose futures are still to be completed; only the dispatcher touches it. */
+    private final ArrayDeque<Pending> ended = new ArrayDeque<>();
 
     /**
      * @param name what the daemon thread is called
@@ -49,6 +83,7 @@ final class CallQueue implements AutoCloseable {
     CallQueue(String name, Duration timeout) {
         this.name = name;
         this.timeout = timeout;
+        patienceNanos = Math.min(TimeUnit.NANOSECONDS.convert(timeout), Long.MAX_VALUE / 2) + GRACE_NANOS;
     }
 
     /** Runs a call and returns when it has ended; what it throws is thrown. */
@@ -60,7 +95,7 @@ final class CallQueue implements AutoCloseable {
             if (running || !waiting.isEmpty()) {
                 pending = enqueue(call);
             } else {
-                start();
+                start(null);
             }
         } finally {
             lock.unlock();
@@ -85,7 +120,7 @@ final class CallQueue implements AutoCloseable {
         lock.lock();
         try {
             checkOpen();
-            return enqueue(call).future();
+            return enqueue(call).future;
         } finally {
             lock.unlock();
         }
@@ -108,20 +143,17 @@ final class CallQueue implements AutoCloseable {
         if (Thread.currentThread().equals(dispatcher)) {
             drain(null);
         }
-        boolean interrupted = false;
         lock.lock();
         try {
             while (broken == null && (running || !waiting.isEmpty())) {
-                interrupted |= awaitChange();
+                watch();
+                changed.awaitUninterruptibly();
             }
             if (broken != null) {
                 throw new CollectiveTimeoutException(broken + ", so the communicator's memory can't be freed");
             }
         } finally {
             lock.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
@@ -135,14 +167,15 @@ final class CallQueue implements AutoCloseable {
     }
 
     private Pending enqueue(Runnable call) {
-        Pending pending = new Pending(call, new CompletableFuture<>());
-        waiting.add(pending);
         if (dispatcher == null) {
-            Thread thread = new Thread(() -> drain(null), name);
+            Thread thread = new Thread(this::dispatch, name);
             thread.setDaemon(true);
-            dispatcher = thread;
             thread.start();
+            dispatcher = thread;
         }
+        watch();
+        Pending pending = new Pending(call);
+        waiting.add(pending);
         changed.signalAll();
         return pending;
     }
@@ -152,7 +185,7 @@ final class CallQueue implements AutoCloseable {
             drain(pending);
         }
         try {
-            pending.future().join();
+            pending.future.join();
         } catch (CompletionException e) {
             switch (e.getCause()) {
                 case RuntimeException cause -> throw cause;
@@ -162,114 +195,134 @@ final class CallQueue implements AutoCloseable {
         }
     }
 
-    /** Runs what waits, until one call has ended or, for null, until the queue is closed. */
+    /** What the daemon thread does until the queue is closed or broken. */
+    private void dispatch() {
+        try {
+            while (true) {
+                Pending next = ended.poll();
+                if (next == null) {
+                    next = take();
+                    if (next == null) {
+                        return;
+                    }
+                    carryOut(next);
+                }
+                next.complete();
+            }
+        } catch (Throwable e) {
+            List<Pending> failed;
+            lock.lock();
+            try {
+                failed = breakDown("its thread failed: " + e);
+            } finally {
+                lock.unlock();
+            }
+            failed.forEach(pending -> pending.future.completeExceptionally(e));
+            throw e;
+        }
+    }
+
+    /**
+     * On the daemon thread, below a future's completion: runs what waits, until one call has ended or, for
+     * null, until the queue is closed.
+     */
     private void drain(@Nullable Pending until) {
-        while (until == null || !until.future().isDone()) {
+        while (until == null || !until.future.isDone()) {
             Pending next = take();
             if (next == null) {
                 return;
             }
             carryOut(next);
+            if (next.equals(until)) {
+                next.complete();
+            } else {
+                ended.add(next);
+            }
         }
     }
 
     /** Waits for the next call and starts it; null if there will be none. */
     private @Nullable Pending take() {
-        boolean interrupted = false;
         lock.lock();
         try {
             while (running || waiting.isEmpty()) {
                 if (broken != null || (closed && waiting.isEmpty())) {
                     return null;
                 }
-                interrupted |= awaitChange();
+                changed.awaitUninterruptibly();
             }
-            start();
-            return waiting.remove();
+            Pending next = waiting.remove();
+            start(next);
+            return next;
         } finally {
             lock.unlock();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
     private void carryOut(Pending pending) {
-        Future<?> watchdog = ForkJoinPool.commonPool()
-                .schedule(() -> breakDown(pending), timeout.plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
-        Throwable thrown = null;
         try {
-            pending.call().run();
-        } catch (Throwable e) {
-            thrown = e;
-        }
-        watchdog.cancel(false);
-        end();
-        if (thrown == null) {
-            pending.future().complete(null);
-        } else {
-            pending.future().completeExceptionally(thrown);
+            pending.run();
+        } finally {
+            end();
         }
     }
 
-    private void start() {
+    private void start(@Nullable Pending pending) {
         running = true;
-        lastMoment = System.nanoTime() + timeout.plus(GRACE).toNanos();
+        current = pending;
+        lastMoment = System.nanoTime() + patienceNanos;
     }
 
     private void end() {
         lock.lock();
         try {
             running = false;
+            current = null;
             changed.signalAll();
         } finally {
             lock.unlock();
         }
     }
 
-    /**
-     * Waits for a signal, or until the running call breaks the queue.
-     *
-     * @return whether the thread was interrupted, which ends no wait
-     */
-    @SuppressWarnings("WaitNotInLoop") // the callers loop
-    private boolean awaitChange() {
-        if (!running) {
-            changed.awaitUninterruptibly();
-            return false;
-        }
-        long left = lastMoment - System.nanoTime();
-        if (left <= 0) {
-            breakDown(null);
-            return false;
-        }
-        try {
-            changed.awaitNanos(left);
-            return false;
-        } catch (InterruptedException e) {
-            return true;
+    /** Sees to it that a call which runs too long is noticed. */
+    private void watch() {
+        if (!watched) {
+            long left = running ? lastMoment - System.nanoTime() : patienceNanos;
+            var _ = ForkJoinPool.commonPool().schedule(this::look, left, TimeUnit.NANOSECONDS);
+            watched = true;
         }
     }
 
-    /** Fails the stuck call, if it has a future, and all that wait. */
-    private void breakDown(@Nullable Pending stuck) {
-        List<Pending> failed = new ArrayList<>();
+    private void look() {
+        List<Pending> failed = List.of();
         lock.lock();
         try {
-            broken = "a call did not end within " + timeout.toMillis() + " ms";
-            if (stuck != null) {
-                failed.add(stuck);
+            watched = false;
+            if (running && lastMoment - System.nanoTime() <= 0) {
+                failed = breakDown("a call did not end within " + timeout.toMillis() + " ms");
+            } else if (running || !waiting.isEmpty()) {
+                watch();
             }
-            failed.addAll(waiting);
-            waiting.clear();
-            changed.signalAll();
         } finally {
             lock.unlock();
         }
-        String message =
-                broken + ", so this communicator is broken; create a new one, or allow more time by BANYAN_TIMEOUT_MS";
-        // On another thread: this one may hold the lock, and what depends on the futures may not run under it.
-        ForkJoinPool.commonPool().execute(() -> failed.forEach(
-                pending -> pending.future().completeExceptionally(new CollectiveTimeoutException(message))));
+        if (!failed.isEmpty()) {
+            var e = new CollectiveTimeoutException(broken
+                    + ", so this communicator is broken; create a new one, or allow more time by BANYAN_TIMEOUT_MS");
+            failed.forEach(pending -> pending.future.completeExceptionally(e));
+        }
+    }
+
+    /** Breaks the queue. Returns the calls that fail: the running one, if it has a future, and all that wait. */
+    private List<Pending> breakDown(String reason) {
+        List<Pending> failed = new ArrayList<>();
+        broken = reason;
+        if (current != null) {
+            failed.add(current);
+        }
+        failed.addAll(waiting);
+        waiting.clear();
+        changed.signalAll();
+        return failed;
     }
 }

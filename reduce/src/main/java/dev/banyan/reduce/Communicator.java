@@ -30,8 +30,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Order.</b> Calls run one at a time, in the order of submission, like those on one CUDA stream; the
  * blocking methods wait for what was submitted before. A blocking call that finds nothing before it runs
- * on the calling thread. What depends on a future runs on the communicator's thread: keep it short; it may
- * submit calls, blocking ones too. Communicators are independent of each other.
+ * on the calling thread. What depends on a future runs on the communicator's thread, one after another: keep
+ * it short; it may submit calls, blocking ones too, but must not wait for other futures, which complete only
+ * when it has ended. Communicators are independent of each other.
  *
  * <p><b>Failures.</b> A call that is not done within the configured timeout fails with a {@link
  * dev.banyan.reduce.backend.CollectiveTimeoutException}. Blocking methods throw, futures complete

@@ -16,6 +16,7 @@ import java.util.Objects;
 import java.util.Properties;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -166,7 +167,7 @@ public record Config(
         check(BIG_ARRAY_BOUND, bigArrayBound);
         check(CHUNK_BYTES, chunkBytes);
         check(THREADS, threads);
-        check(TIMEOUT_MS, timeout.toMillis());
+        check(TIMEOUT_MS, TimeUnit.MILLISECONDS.convert(timeout));
     }
 
     private static <T> void check(Setting<T> setting, T value) {
@@ -263,7 +264,7 @@ public record Config(
 
         /** Sets BANYAN_TIMEOUT_MS, in whole milliseconds. */
         public Builder timeout(Duration timeout) {
-            return set(TIMEOUT_MS, timeout.toMillis());
+            return set(TIMEOUT_MS, TimeUnit.MILLISECONDS.convert(timeout));
         }
 
         /** Sets BANYAN_SEED. */

@@ -17,6 +17,7 @@ import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -137,6 +138,107 @@ class CommunicatorTest {
                 .thenCompose(done -> communicator.allReduceAsync(buffers, 100, DataType.F32, ReduceOp.SUM));
         last.get(30, TimeUnit.SECONDS);
         assertThat(buffers.getLast().getAtIndex(ValueLayout.JAVA_FLOAT, 99)).isEqualTo(64f);
+    }
+
+    @Test
+    void anyNumberOfFuturesMayMakeBlockingCalls() throws Exception {
+        List<MemorySegment> buffers = floats(communicator, 1, 1);
+        List<CompletableFuture<Void>> futures = new ArrayList<>();
+        for (int i = 0; i < 20_000; i++) {
+            futures.add(communicator
+                    .allReduceAsync(buffers, 1, DataType.F32, ReduceOp.AVG)
+                    .thenRun(() -> communicator.allReduce(buffers, 1, DataType.F32, ReduceOp.AVG)));
+        }
+        CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(50, TimeUnit.SECONDS);
+        assertThat(buffers.getLast().getAtIndex(ValueLayout.JAVA_FLOAT, 0)).isEqualTo(1f);
+    }
+
+    @Test
+    void futuresMayCloseTheCommunicator() throws Exception {
+        try (Arena arena = Arena.ofShared()) {
+            List<MemorySegment> buffers =
+                    IntStream.range(0, 4).mapToObj(r -> arena.allocate(64)).toList();
+            List<CompletableFuture<Void>> futures = new ArrayList<>();
+            CountDownLatch submitted = new CountDownLatch(1);
+            for (int i = 0; i < 2_000; i++) {
+                futures.add(communicator
+                        .allReduceAsync(buffers, 16, DataType.F32, ReduceOp.SUM)
+                        .thenRun(() -> {
+                            await(submitted);
+                            communicator.close();
+                        }));
+            }
+            submitted.countDown();
+            CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(50, TimeUnit.SECONDS);
+        }
+        assertThatThrownBy(() -> communicator.allocate(0, 8))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("freed already");
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void anInterruptedCallerGetsItsResultAndStaysInterrupted() {
+        List<MemorySegment> buffers = floats(communicator, 1_000_000, 1);
+        Thread.currentThread().interrupt();
+        CompletableFuture<Void> earlier = communicator.allReduceAsync(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
+        communicator.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(earlier).isCompleted();
+        assertThat(buffers).allSatisfy(buffer -> assertThat(allEqual(buffer.toArray(ValueLayout.JAVA_FLOAT), 16f))
+                .isTrue());
+    }
+
+    @Test
+    void blockingCallsAllocateNextToNothing() {
+        List<MemorySegment> buffers = floats(communicator, 1024, 0);
+        var thread = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        for (int i = 0; i < 20_000; i++) {
+            communicator.allReduce(buffers, 1024, DataType.F32, ReduceOp.SUM);
+        }
+        long before = thread.getCurrentThreadAllocatedBytes();
+        for (int i = 0; i < 10_000; i++) {
+            communicator.allReduce(buffers, 1024, DataType.F32, ReduceOp.SUM);
+        }
+        // Some 450 bytes when compiled; boxes or copies of the buffers would be far more.
+        assertThat((thread.getCurrentThreadAllocatedBytes() - before) / 10_000).isLessThan(2_000);
+    }
+
+    @Test
+    void refusesMoreBytesThanThereAre() {
+        List<MemorySegment> buffers = floats(communicator, 8, 1);
+        assertThatThrownBy(() -> communicator.allReduce(buffers, Long.MAX_VALUE / 2, DataType.F64, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("more bytes than 64 bits count");
+        assertThatThrownBy(() -> communicator.allGather(buffers, Long.MAX_VALUE / 8, DataType.F32))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("more bytes than 64 bits count");
+    }
+
+    @Test
+    void aLoneBufferThatOverlapsIsCalledTheRoots() {
+        List<MemorySegment> buffers = floats(communicator, 8, 1);
+        assertThatThrownBy(() -> communicator.reduce(buffers, buffers.get(2), 8, DataType.F32, ReduceOp.SUM, 3))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("the output of rank 3 overlaps");
+    }
+
+    @Test
+    void theLongestTimeoutIsNone() throws Exception {
+        Config patient = Config.builder().timeout(Duration.ofSeconds(Long.MAX_VALUE)).build();
+        try (Communicator each = Communicator.create(FOUR, patient)) {
+            List<MemorySegment> buffers = floats(each, 1_000_000, 1);
+            each.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
+            each.allReduceAsync(buffers, 1_000_000, DataType.F32, ReduceOp.SUM).get(30, TimeUnit.SECONDS);
+            assertThat(buffers.getFirst().getAtIndex(ValueLayout.JAVA_FLOAT, 999_999)).isEqualTo(16f);
+        }
     }
 
     @Test
@@ -269,6 +371,31 @@ class CommunicatorTest {
             assertThatThrownBy(broken::close).isInstanceOf(CollectiveTimeoutException.class);
         } finally {
             release.countDown();
+        }
+    }
+
+    @Test
+    void aStuckBlockingCallFailsAllThatWait() throws Exception {
+        CountDownLatch entered = new CountDownLatch(1);
+        CountDownLatch release = new CountDownLatch(1);
+        Backend stuck = new FakeBackend(() -> {
+            entered.countDown();
+            await(release);
+        });
+        Config hasty = Config.builder().threads(1).timeout(Duration.ofMillis(10)).build();
+        Communicator broken = Communicator.create(FOUR, hasty, stuck);
+        List<MemorySegment> buffers = floats(broken, 8, 1);
+        Thread first = new Thread(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM));
+        first.start();
+        try {
+            await(entered);
+            assertThatThrownBy(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(CollectiveTimeoutException.class)
+                    .hasMessageContaining("BANYAN_TIMEOUT_MS");
+            assertThatThrownBy(broken::close).isInstanceOf(CollectiveTimeoutException.class);
+        } finally {
+            release.countDown();
+            first.join();
         }
     }
 

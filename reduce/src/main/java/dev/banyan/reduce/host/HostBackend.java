@@ -28,8 +28,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class HostBackend implements Backend {
     /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
     private static final int BLOCK_BYTES = 16 << 10;
-    /** Bytes read and written below which one thread is faster than waking a second one. */
-    private static final long SMALL_BYTES = 512 << 10;
+    /** Bytes read and written for each of which waking one more thread takes less time than it saves. */
+    private static final long BYTES_PER_HELPER = 512 << 10;
 
     private static final AtomicInteger COUNT = new AtomicInteger();
 
@@ -71,6 +71,9 @@ public final class HostBackend implements Backend {
             throw new IllegalArgumentException(
                     bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks - 1) + ", bytes at least 0");
         }
+        if (!memory.scope().isAlive()) {
+            throw new IllegalStateException("the backend's memory is freed already; allocate before it is closed");
+        }
         return memory.allocate(bytes, 64);
     }
 
@@ -109,28 +112,35 @@ public final class HostBackend implements Backend {
             }
             privateBlocks = Math.max(privateBlocks, code.privateBlocks());
         }
-        boolean small = traffic < SMALL_BYTES || blocks < 2;
+        int helpers = Math.clamp(Math.min(blocks - 1, traffic / BYTES_PER_HELPER), 0, pool.helpers());
         MemorySegment[] buffers = new MemorySegment[2 * ranks];
         KernelSpec spec = new KernelSpec(type, op == ReduceOp.AVG ? ReduceOp.SUM : op);
         List<Frame> frames = new ArrayList<>();
         Arena scratch = Arena.ofShared();
-        for (int f = 0; f <= (small ? 0 : pool.helpers()); f++) {
-            frames.add(new Frame(
-                    buffers,
-                    scratch.allocate((long) privateBlocks * blockBytes, 64),
-                    schedule.collective().reduces() && !integerMean && blockElements > 0
-                            ? kernels.create(spec, blockElements)
-                            : null,
-                    integerMean ? new WideSums(type, sums, blockElements) : null,
-                    operands));
+        try {
+            for (int f = 0; f <= helpers; f++) {
+                frames.add(new Frame(
+                        buffers,
+                        scratch.allocate((long) privateBlocks * blockBytes, 64),
+                        schedule.collective().reduces() && !integerMean && blockElements > 0
+                                ? kernels.create(spec, blockElements)
+                                : null,
+                        integerMean ? new WideSums(type, sums, blockElements) : null,
+                        operands));
+            }
+        } catch (Throwable e) { // too little memory
+            scratch.close();
+            throw e;
         }
-        return new HostExecutable(parts, blocks, blockElements, small, frames, buffers, scratch, pool, timeout);
+        return new HostExecutable(parts, blocks, blockElements, frames, buffers, scratch, pool, timeout);
     }
 
-    /** Ends the worker threads and frees the memory. */
+    /** Ends the worker threads and frees the memory. Closing twice is no error. */
     @Override
     public void close() {
         pool.close();
-        memory.close();
+        if (memory.scope().isAlive()) {
+            memory.close();
+        }
     }
 }

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -28,31 +29,28 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     private final Part[] parts;
     private final long blocks;
     private final int blockElements;
-    private final boolean small;
     private final int ranks;
     private final Frame[] frames;
     private final MemorySegment[] buffers;
     private final Arena scratch;
     private final WorkerPool pool;
-    private final Duration timeout;
+    private final long timeoutNanos;
     private final AtomicLong nextBlock = new AtomicLong();
     private final AtomicBoolean running = new AtomicBoolean();
     private long deadline;
     private volatile boolean late;
-    private boolean timedOut;
+    private boolean stuck;
 
     /**
      * @param parts the chunks
      * @param blocks number of blocks of all of them
-     * @param small whether waking another thread would take longer than it saves
-     * @param frames one for each thread that may take part; all share {@code buffers}
+     * @param frames one for each thread that may take part, the caller's first; all share {@code buffers}
      * @param scratch what the frames' private memory belongs to
      */
     HostExecutable(
             List<Part> parts,
             long blocks,
             int blockElements,
-            boolean small,
             List<Frame> frames,
             MemorySegment[] buffers,
             Arena scratch,
@@ -61,13 +59,12 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         this.parts = parts.toArray(Part[]::new);
         this.blocks = blocks;
         this.blockElements = blockElements;
-        this.small = small;
         this.ranks = buffers.length / 2;
         this.frames = frames.toArray(Frame[]::new);
         this.buffers = buffers;
         this.scratch = scratch;
         this.pool = pool;
-        this.timeout = timeout;
+        timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
     }
 
     @Override
@@ -80,30 +77,36 @@ final class HostExecutable implements Executable, WorkerPool.Task {
             throw new IllegalStateException("this executable is running already; prepare one for each thread");
         }
         try {
-            if (timedOut) {
-                throw new IllegalStateException("this executable has timed out and a thread may still be in it; "
-                        + "close it and prepare another");
+            if (stuck) {
+                throw new IllegalStateException("a thread is stuck in this executable since it timed out; "
+                        + "close the communicator and make a new one");
             }
             System.arraycopy(inputs, 0, buffers, 0, ranks);
             System.arraycopy(outputs, 0, buffers, ranks, ranks);
-            deadline = System.nanoTime() + timeout.toNanos();
+            deadline = System.nanoTime() + timeoutNanos;
             late = false;
             nextBlock.set(0);
-            if (small) {
+            if (frames.length == 1) {
                 work(0);
             } else {
-                pool.run(this, deadline);
+                runOnPool();
             }
             if (late) {
-                throw new CollectiveTimeoutException("the collective did not end within " + timeout.toMillis()
-                        + " ms; give it more time by BANYAN_TIMEOUT_MS");
+                throw new CollectiveTimeoutException("the collective did not end within "
+                        + Math.ceilDiv(timeoutNanos, 1_000_000) + " ms; give it more time by BANYAN_TIMEOUT_MS");
             }
-        } catch (CollectiveTimeoutException e) {
-            timedOut = true;
-            throw e;
         } finally {
             forgetBuffers();
             running.set(false);
+        }
+    }
+
+    private void runOnPool() {
+        try {
+            pool.run(this, frames.length - 1, deadline);
+        } catch (CollectiveTimeoutException e) {
+            stuck = true;
+            throw e;
         }
     }
 
@@ -119,7 +122,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
                 Part current = parts[part];
                 long first = (block - current.firstBlock()) * blockElements;
                 current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));
-                if (System.nanoTime() - deadline > 0 && nextBlock.get() < blocks) {
+                if (nextBlock.get() < blocks && System.nanoTime() - deadline > 0) {
                     late = true;
                     nextBlock.set(blocks);
                 }

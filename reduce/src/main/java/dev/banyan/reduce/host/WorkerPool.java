@@ -1,8 +1,6 @@
 package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -21,7 +19,7 @@ final class WorkerPool implements AutoCloseable {
         /**
          * Takes part until no work is left.
          *
-         * @param participant 0 for the caller, 1..helpers for the workers
+         * @param participant 0 for the caller, 1, 2, ... for the workers
          */
         void work(int participant);
     }
@@ -32,8 +30,7 @@ final class WorkerPool implements AutoCloseable {
     private static final long OPEN = 1L << 32;
 
     private final String name;
-    private final int helpers;
-    private final List<Thread> workers = new ArrayList<>();
+    private final Thread[] workers;
     private final ReentrantLock busy = new ReentrantLock();
 
     /**
@@ -42,7 +39,11 @@ final class WorkerPool implements AutoCloseable {
      */
     private final AtomicLong entered = new AtomicLong();
 
+    /** How many workers were started; only the thread that holds {@link #busy} touches it. */
+    private int started;
+
     private @Nullable Task task;
+    private int invited;
     private volatile @Nullable Throwable failure;
     private volatile @Nullable Thread waiting;
     private final AtomicLong rounds = new AtomicLong();
@@ -54,34 +55,43 @@ final class WorkerPool implements AutoCloseable {
      */
     WorkerPool(String name, int helpers) {
         this.name = name;
-        this.helpers = helpers;
+        workers = new Thread[helpers];
+        for (int w = 0; w < helpers; w++) {
+            int participant = w + 1;
+            workers[w] = new Thread(() -> serve(participant), name + "-" + participant);
+            workers[w].setDaemon(true);
+        }
     }
 
     /** Number of workers. */
     int helpers() {
-        return helpers;
+        return workers.length;
     }
 
     /**
      * Does a task on the calling thread and the workers. Returns when all that took part have ended; a
      * worker that comes late is not waited for.
      *
+     * @param helpers greatest number of workers that take part
      * @param deadline value of {@link System#nanoTime()} after which it gives up
      * @throws CollectiveTimeoutException if a worker did not end in time; the pool is then closed
      */
-    void run(Task work, long deadline) {
-        if (helpers == 0 || closed || !busy.tryLock()) {
+    void run(Task work, int helpers, long deadline) {
+        if (workers.length == 0 || closed || !busy.tryLock()) {
             work.work(0);
             return;
         }
         try {
-            startWorkers();
+            invited = Math.min(helpers, workers.length);
+            for (; started < invited; started++) {
+                workers[started].start();
+            }
             task = work;
             failure = null;
             entered.set(OPEN);
             rounds.incrementAndGet();
-            for (int w = 0; w < workers.size(); w++) {
-                LockSupport.unpark(workers.get(w));
+            for (int w = 0; w < invited; w++) {
+                LockSupport.unpark(workers[w]);
             }
             try {
                 work.work(0);
@@ -97,36 +107,29 @@ final class WorkerPool implements AutoCloseable {
         }
     }
 
-    private void startWorkers() {
-        for (int w = workers.size(); w < helpers; w++) {
-            int participant = w + 1;
-            Thread thread = new Thread(() -> serve(participant), name + "-" + participant);
-            thread.setDaemon(true);
-            workers.add(thread);
-            thread.start();
-        }
-    }
-
     private void awaitWorkers(long deadline) {
         waiting = Thread.currentThread();
         long left = entered.addAndGet(-OPEN);
         boolean interrupted = false;
-        for (int spins = 0; left != 0; left = entered.get()) {
+        int spins = 0;
+        while (left != 0 && (spins < SPINS || deadline - System.nanoTime() > 0)) {
             if (spins++ < SPINS) {
                 Thread.onSpinWait();
-            } else if (deadline - System.nanoTime() <= 0) {
-                close();
-                throw new CollectiveTimeoutException(left + " of the worker threads of " + name
-                        + " did not end in time; close the communicator and make a new one");
             } else {
                 LockSupport.parkNanos(this, deadline - System.nanoTime());
                 interrupted |= Thread.interrupted();
             }
+            left = entered.get();
         }
         waiting = null;
         task = null;
         if (interrupted) {
             Thread.currentThread().interrupt();
+        }
+        if (left != 0) {
+            close();
+            throw new CollectiveTimeoutException(left + " of the worker threads of " + name
+                    + " did not end in time; close the communicator and make a new one");
         }
     }
 
@@ -142,7 +145,7 @@ final class WorkerPool implements AutoCloseable {
             if (enter()) {
                 try {
                     Task work = task;
-                    if (work != null) {
+                    if (work != null && participant <= invited) {
                         work.work(participant);
                     }
                 } catch (Throwable e) {
@@ -173,7 +176,7 @@ final class WorkerPool implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        for (Thread worker : List.copyOf(workers)) {
+        for (Thread worker : workers) {
             LockSupport.unpark(worker);
         }
     }

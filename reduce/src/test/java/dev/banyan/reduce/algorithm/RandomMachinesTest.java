@@ -21,33 +21,39 @@ class RandomMachinesTest {
     @Test
     @Timeout(300)
     void anyTreesOnTenThousandMachines() {
-        Random random = new Random(1);
-        for (int machine = 0; machine < 10_000; machine++) {
+        IntStream.range(0, 10_000).parallel().forEach(machine -> {
+            Random random = random(machine);
             LinkMatrix matrix = connected(2 + random.nextInt(15), random);
             verifyAll(matrix, roots(matrix).mapToObj(root -> spanningTree(matrix, root, random)).toList(), random);
-        }
+        });
     }
 
     @Test
     @Timeout(300)
     void generatedTrees() {
-        generatedTreesOn(100);
+        generatedTreesOn(1_500, 8);
+        generatedTreesOn(60, 16);
     }
 
     @Test
     @Tag("soak")
-    @Timeout(1800)
+    @Timeout(3600)
     void generatedTreesOnTenThousandMachines() {
-        generatedTreesOn(10_000);
+        generatedTreesOn(10_000, 16);
     }
 
-    private static void generatedTreesOn(int machines) {
-        Random random = new Random(2);
-        for (int machine = 0; machine < machines; machine++) {
-            LinkMatrix matrix = connected(2 + random.nextInt(15), random);
+    private static void generatedTreesOn(int machines, int mostDevices) {
+        IntStream.range(0, machines).parallel().forEach(machine -> {
+            Random random = random(machine);
+            LinkMatrix matrix = connected(2 + random.nextInt(mostDevices - 1), random);
             Forest forest = new KernighanLin().generate(matrix, roots(matrix).toArray());
             verifyAll(matrix, forest.trees(), random);
-        }
+        });
+    }
+
+    /** Generators of successive seeds would begin alike. */
+    private static Random random(int machine) {
+        return new Random(machine * 0x9E3779B97F4A7C15L);
     }
 
     private static IntStream roots(LinkMatrix matrix) {

@@ -68,9 +68,12 @@ public final class Samples {
                 chunkBytes);
     }
 
-    /** Roots that a collective over n ranks can have: -1 alone where it has none. */
+    /** Roots of a collective over n ranks: all up to 8 ranks, else some; -1 alone where it has none. */
     public static int[] roots(Collective collective, int n) {
-        return collective.hasRoot() ? IntStream.range(0, n).toArray() : new int[] {-1};
+        if (!collective.hasRoot()) {
+            return new int[] {-1};
+        }
+        return n <= 8 ? IntStream.range(0, n).toArray() : new int[] {0, n / 2, n - 1};
     }
 
     /** A line 0-1-2-... rooted at its start. */

@@ -28,8 +28,20 @@ class WorkerPoolTest {
                 pool.run(participant -> {
                     seen.add(participant);
                     await(all);
-                }, in(30));
+                }, 3, in(30));
                 assertThat(seen).containsExactlyInAnyOrder(0, 1, 2, 3);
+            }
+        }
+    }
+
+    @Test
+    void noMoreWorkersTakePartThanAreAskedFor() {
+        try (WorkerPool pool = new WorkerPool("test", 3)) {
+            for (int round = 0; round < 5_000; round++) {
+                int helpers = round % 4;
+                Set<Integer> seen = ConcurrentHashMap.newKeySet();
+                pool.run(seen::add, helpers, in(30));
+                assertThat(seen).contains(0).allMatch(participant -> participant <= helpers);
             }
         }
     }
@@ -44,7 +56,7 @@ class WorkerPoolTest {
                     inside.incrementAndGet();
                     assertThat(ended[0]).isFalse();
                     inside.decrementAndGet();
-                }, in(30));
+                }, 3, in(30));
                 ended[0] = true;
                 assertThat(inside).hasValue(0);
             }
@@ -61,12 +73,12 @@ class WorkerPoolTest {
                             throw new IllegalArgumentException("bad block");
                         }
                         await(thrown);
-                    }, in(30)))
+                    }, 1, in(30)))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("bad block")
                     .hasCauseInstanceOf(IllegalArgumentException.class);
             AtomicInteger ran = new AtomicInteger();
-            pool.run(participant -> ran.incrementAndGet(), in(30));
+            pool.run(participant -> ran.incrementAndGet(), 1, in(30));
             assertThat(ran.get()).isPositive();
         }
     }
@@ -83,14 +95,38 @@ class WorkerPoolTest {
                         } else {
                             await(entered);
                         }
-                    }, System.nanoTime() + 1))
+                    }, 1, System.nanoTime() + 1))
                     .isInstanceOf(CollectiveTimeoutException.class)
                     .hasMessageContaining("worker");
             AtomicInteger alone = new AtomicInteger();
-            pool.run(participant -> alone.incrementAndGet(), in(30));
+            pool.run(participant -> alone.incrementAndGet(), 1, in(30));
             assertThat(alone).hasValue(1);
         } finally {
             release.countDown();
+        }
+    }
+
+    @Test
+    void anInterruptOfTheCallerEndsNoWaitAndIsKept() {
+        try (WorkerPool pool = new WorkerPool("test", 1)) {
+            AtomicInteger ended = new AtomicInteger();
+            CountDownLatch callerIsOut = new CountDownLatch(1);
+            CyclicBarrier all = new CyclicBarrier(2);
+            pool.run(participant -> {
+                await(all);
+                if (participant == 0) {
+                    Thread.currentThread().interrupt();
+                    callerIsOut.countDown();
+                } else {
+                    await(callerIsOut);
+                    for (int spin = 0; spin < 1_000_000; spin++) {
+                        Thread.onSpinWait();
+                    }
+                }
+                ended.incrementAndGet();
+            }, 1, in(30));
+            assertThat(ended).hasValue(2);
+            assertThat(Thread.interrupted()).isTrue();
         }
     }
 
@@ -102,11 +138,11 @@ class WorkerPoolTest {
             Thread other = new Thread(() -> pool.run(participant -> {
                 busy.countDown();
                 await(release);
-            }, in(30)));
+            }, 1, in(30)));
             other.start();
             await(busy);
             AtomicInteger alone = new AtomicInteger();
-            pool.run(participant -> alone.incrementAndGet(), in(30));
+            pool.run(participant -> alone.incrementAndGet(), 1, in(30));
             assertThat(alone).hasValue(1);
             release.countDown();
             other.join();
