@@ -42,8 +42,8 @@ public final class LinkMatrix {
      * @param classes n x n classes 0..3, symmetric, 0 on the diagonal
      * @param gbs n x n one-way bandwidths in GB/s, row to column; those of pairs without weight are
      *     taken as 0
-     * @throws IllegalArgumentException if the shapes differ, a class is out of range, or the classes are
-     *     not symmetric
+     * @throws IllegalArgumentException if the shapes differ, a class is out of range, the classes are not
+     *     symmetric, or a bandwidth is negative or no number
      */
     public LinkMatrix(int[][] classes, double[][] gbs) {
         this(classes, gbs, List.of());
@@ -79,7 +79,12 @@ public final class LinkMatrix {
             } else if (c == PCIE && !nvlinkConnected) {
                 weights[i] = 1.0 / size;
             }
-            this.gbs[i] = weights[i] > 0 ? gbs[i / size][i % size] : 0;
+            double bandwidth = gbs[i / size][i % size];
+            if (!(bandwidth >= 0)) {
+                throw new IllegalArgumentException("bandwidth " + bandwidth + " of pair " + i / size + "," + i % size
+                        + " must be at least 0 GB/s");
+            }
+            this.gbs[i] = weights[i] > 0 ? bandwidth : 0;
         }
     }
 
