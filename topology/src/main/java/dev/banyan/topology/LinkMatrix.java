@@ -1,6 +1,9 @@
 package dev.banyan.topology;
 
+import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalInt;
+import java.util.stream.IntStream;
 
 /**
  * How well each pair of devices is connected, as tree generators see it.
@@ -71,7 +74,7 @@ public final class LinkMatrix {
                 this.classes[a * size + b] = c;
             }
         }
-        nvlinkConnected = connectedAbove(PCIE);
+        nvlinkConnected = size > 0 && unreachedAbove(PCIE).isEmpty();
         for (int i = 0; i < weights.length; i++) {
             int c = this.classes[i];
             if (c > PCIE) {
@@ -106,7 +109,7 @@ public final class LinkMatrix {
             }
         }
         LinkMatrix matrix = new LinkMatrix(classes, gbs);
-        if (n < 2 || matrix.connectedAbove(NONE)) {
+        if (matrix.unreachable().isEmpty()) {
             return matrix;
         }
         int staged = 0;
@@ -124,24 +127,27 @@ public final class LinkMatrix {
                 + " at " + HOST_STAGED_GBS + " GB/s"));
     }
 
-    private boolean connectedAbove(int bound) {
-        if (size == 0) {
-            return false;
-        }
-        boolean[] seen = new boolean[size];
+    /** The lowest device that pairs of classes above the bound don't join to device 0. */
+    private OptionalInt unreachedAbove(int bound) {
+        boolean[] reached = new boolean[size];
         int[] queue = new int[size];
-        int tail = 1;
-        seen[0] = true;
+        int tail = Math.min(1, size);
+        Arrays.fill(reached, 0, tail, true);
         for (int head = 0; head < tail; head++) {
             int a = queue[head];
             for (int b = 0; b < size; b++) {
-                if (!seen[b] && classes[a * size + b] > bound) {
-                    seen[b] = true;
+                if (!reached[b] && classes[a * size + b] > bound) {
+                    reached[b] = true;
                     queue[tail++] = b;
                 }
             }
         }
-        return tail == size;
+        return IntStream.range(0, size).filter(device -> !reached[device]).findFirst();
+    }
+
+    /** The lowest device that no path of pairs with weight joins to device 0; empty where they join all. O(n^2). */
+    public OptionalInt unreachable() {
+        return unreachedAbove(NONE); // the rule takes weights only from pairs that NVLink joins anyway
     }
 
     /** Number of devices n. */

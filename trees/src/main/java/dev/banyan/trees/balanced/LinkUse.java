@@ -48,6 +48,7 @@ final class LinkUse {
      * @throws IllegalArgumentException if there is no device, or two devices without a path
      */
     LinkUse(LinkMatrix matrix, double penalty, int trees) {
+        requireConnected(matrix);
         size = matrix.size();
         int pairs = size * size;
         weights = new double[pairs];
@@ -63,7 +64,6 @@ final class LinkUse {
                 gbsKnown &= matrix.weight(a, b) <= 0 || matrix.gbs(a, b) > 0;
             }
         }
-        requireConnected();
         double heaviest = 0;
         double slowest = 0;
         for (int a = 0; a < size; a++) {
@@ -88,28 +88,14 @@ final class LinkUse {
         revalueAll();
     }
 
-    private void requireConnected() {
-        if (size == 0) {
+    private static void requireConnected(LinkMatrix matrix) {
+        if (matrix.size() == 0) {
             throw new IllegalArgumentException("no device to build a tree over");
         }
-        boolean[] reached = new boolean[size];
-        int[] queue = new int[size];
-        int tail = 1;
-        reached[0] = true;
-        for (int head = 0; head < tail; head++) {
-            for (int b = 0; b < size; b++) {
-                if (!reached[b] && weights[queue[head] * size + b] > 0) {
-                    reached[b] = true;
-                    queue[tail++] = b;
-                }
-            }
-        }
-        for (int b = 0; b < size; b++) {
-            if (!reached[b]) {
-                throw new IllegalArgumentException("no path of links between devices 0 and " + b
-                        + "; leave one of them out, or give the pair a link (PCIe is class 1)");
-            }
-        }
+        matrix.unreachable().ifPresent(device -> {
+            throw new IllegalArgumentException("no path of links between devices 0 and " + device
+                    + "; leave one of them out, or give the pair a link (PCIe is class 1)");
+        });
     }
 
     private void revalueAll() {
