@@ -48,9 +48,10 @@ class ArchitectureTest {
                     "com.fasterxml.jackson..", "org.jspecify..");
 
     @ArchTest
-    static final ArchRule treesUseOnlyTopologyAndJGraphT = classes()
+    static final ArchRule treesUseOnlyTopologyAndMathematics = classes()
             .that().resideInAPackage("dev.banyan.trees..")
             .should().onlyDependOnClassesThat()
             .resideInAnyPackage(
-                    "dev.banyan.trees..", "dev.banyan.topology..", "java..", "org.jgrapht..", "org.jspecify..");
+                    "dev.banyan.trees..", "dev.banyan.topology..", "java..", "org.jgrapht..", "org.ojalgo..",
+                    "org.apache.commons.numbers..", "org.jspecify..");
 }

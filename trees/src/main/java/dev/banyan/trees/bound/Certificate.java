@@ -1,0 +1,66 @@
+package dev.banyan.trees.bound;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/** Why no collective can be faster than a bound; anybody can check it by arithmetic alone. */
+public sealed interface Certificate {
+    /** A sentence for people: what limits the rate. */
+    String describe();
+
+    /**
+     * Of an allreduce over full-duplex direct links: data must cross between the parts at least (parts - 1)
+     * times each way, so the rate is at most the one-way bandwidth of all links between them over (parts -
+     * 1).
+     *
+     * @param parts at least two sets that hold each rank once, ranks ascending, parts by their first rank
+     */
+    record Partition(List<List<Integer>> parts) implements Certificate {
+        public Partition {
+            parts = parts.stream().map(List::copyOf).toList();
+        }
+
+        @Override
+        public String describe() {
+            return "links between the parts " + parts.stream()
+                    .map(Object::toString)
+                    .reduce((a, b) -> a + " " + b)
+                    .orElse("");
+        }
+    }
+
+    /**
+     * Of a collective whose data must leave (or, for reductions, enter) a set of nodes.
+     *
+     * @param nodes node indices of the network, ascending
+     * @param entering whether the arcs into the set limit the rate, not those out of it
+     */
+    record Cut(List<Integer> nodes, boolean entering) implements Certificate {
+        public Cut {
+            nodes = List.copyOf(nodes);
+        }
+
+        @Override
+        public String describe() {
+            return "links " + (entering ? "into " : "out of ") + nodes;
+        }
+    }
+
+    /**
+     * Of any collective, by linear programming duality: with these prices per unit of capacity, every way to
+     * carry one unit of data costs at least 1, so the rate is at most the price of the whole machine.
+     *
+     * @param prices price of each arc that is not free, by the arc's index in the network, exact
+     */
+    record Prices(Map<Integer, BigFraction> prices) implements Certificate {
+        public Prices {
+            prices = Map.copyOf(prices);
+        }
+
+        @Override
+        public String describe() {
+            return "links with a price: " + prices.size();
+        }
+    }
+}

@@ -1,0 +1,235 @@
+package dev.banyan.trees.network;
+
+import dev.banyan.topology.Machine;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/**
+ * The wires that a collective may use, as a directed graph with exact capacities.
+ *
+ * <p>Nodes 0..n-1 are the devices that take part: node r is rank r. Nodes n..n+f-1 are forwarders: hubs of
+ * the machine, and relays, which are devices that take no part. A forwarder passes data on; it neither
+ * copies nor reduces, nor keeps any. One that joins fewer than two other nodes is left out.
+ *
+ * <p>Where NVLink-class links (with NVSwitches and relays) join all ranks both ways, the network holds
+ * these alone; else it holds all links. Where even those don't join all ranks, every rank is also linked to
+ * one more forwarder, the host's memory, at {@link dev.banyan.topology.LinkMatrix#HOST_STAGED_GBS} each way,
+ * with a warning; so there is always a plan.
+ *
+ * <p>Arcs are directed and sorted by (from, to); links between the same two nodes are one arc each way.
+ * Capacities are whole multiples of one {@linkplain #unitGbs() unit}: bandwidths are taken to the nearest
+ * 1e-6 GB/s (coarser for links above 1e6 GB/s), and the unit is the greatest that divides them all. All
+ * capacities together are below 2^53 units.
+ *
+ * <p>Immutable and safe for use from any thread.
+ */
+public final class Network {
+    private final String name;
+    private final int ranks;
+    private final Node[] nodes;
+    private final int[] from;
+    private final int[] to;
+    private final long[] capacity;
+    private final double[] latencyUs;
+    private final int[] reverse;
+    private final int[] firstOut;
+    private final BigFraction unitGbs;
+    private final boolean symmetric;
+    private final boolean nvlinkOnly;
+    private final List<String> warnings;
+
+    /**
+     * What a node of the network is.
+     *
+     * @param machineNode node index in the machine, or -1 for the host's memory
+     * @param name what to call it, e.g. {@code GPU3} or the hub's name
+     * @param kind its part in a collective
+     */
+    public record Node(int machineNode, String name, Kind kind) {}
+
+    /** Part of a node in a collective. */
+    public enum Kind {
+        /** A device that takes part. */
+        RANK,
+        /** A device that only forwards. */
+        RELAY,
+        /** A hub of the machine. */
+        HUB,
+        /** Host memory, through which devices without any connection are staged. */
+        HOST
+    }
+
+    Network(
+            String name,
+            int ranks,
+            Node[] nodes,
+            List<Arc> arcs,
+            BigFraction unitGbs,
+            boolean nvlinkOnly,
+            List<String> warnings) {
+        this.name = name;
+        this.ranks = ranks;
+        this.nodes = nodes;
+        from = arcs.stream().mapToInt(Arc::from).toArray();
+        to = arcs.stream().mapToInt(Arc::to).toArray();
+        capacity = arcs.stream().mapToLong(Arc::capacity).toArray();
+        latencyUs = arcs.stream().mapToDouble(Arc::latencyUs).toArray();
+        this.unitGbs = unitGbs;
+        this.nvlinkOnly = nvlinkOnly;
+        this.warnings = List.copyOf(warnings);
+        firstOut = new int[nodes.length + 1];
+        for (int node : from) {
+            firstOut[node + 1]++;
+        }
+        for (int node = 0; node < nodes.length; node++) {
+            firstOut[node + 1] += firstOut[node];
+        }
+        reverse = new int[from.length];
+        boolean equalBothWays = true;
+        for (int arc = 0; arc < from.length; arc++) {
+            reverse[arc] = arc(to[arc], from[arc]);
+            equalBothWays &= reverse[arc] >= 0 && capacity[reverse[arc]] == capacity[arc];
+        }
+        symmetric = equalBothWays;
+    }
+
+    /** One arc, as it is handed in; they come sorted by (from, to). */
+    record Arc(int from, int to, long capacity, double latencyUs) {}
+
+    /**
+     * The network of all devices of a machine: rank r is device r.
+     *
+     * @throws IllegalArgumentException if it has fewer than two devices
+     */
+    public static Network of(Machine machine) {
+        int[] group = new int[machine.size()];
+        Arrays.setAll(group, device -> device);
+        return of(machine, group);
+    }
+
+    /**
+     * The network of some devices of a machine: rank r is device {@code group[r]}.
+     *
+     * @param machine the whole machine
+     * @param group the devices that take part, each once, at least two
+     * @param relays devices that may forward for them; none is in the group
+     * @throws IllegalArgumentException if an index is not one of a device or named twice, or the group has
+     *     fewer than two
+     */
+    public static Network of(Machine machine, int[] group, int... relays) {
+        return new NetworkBuilder(machine, group, relays).build();
+    }
+
+    /**
+     * The network of some devices with all links of the machine, of whatever technology: what transfers may
+     * use that were planned without regard to it.
+     *
+     * @throws IllegalArgumentException as {@link #of(Machine, int[], int...)}
+     */
+    public static Network ofAllLinks(Machine machine, int... group) {
+        return new NetworkBuilder(machine, group, new int[0]).buildOfAllLinks();
+    }
+
+    /** What the machine is called. */
+    public String name() {
+        return name;
+    }
+
+    /** Number of devices that take part, n; at least 2. */
+    public int ranks() {
+        return ranks;
+    }
+
+    /** Number of nodes: ranks, then forwarders. */
+    public int nodes() {
+        return nodes.length;
+    }
+
+    /** What a node is. */
+    public Node node(int node) {
+        return nodes[node];
+    }
+
+    /** Number of arcs; each has a capacity above 0. */
+    public int arcs() {
+        return from.length;
+    }
+
+    /** Node that an arc leaves. */
+    public int from(int arc) {
+        return from[arc];
+    }
+
+    /** Node that an arc enters. */
+    public int to(int arc) {
+        return to[arc];
+    }
+
+    /** Capacity of an arc in units. */
+    public long capacity(int arc) {
+        return capacity[arc];
+    }
+
+    /** Bandwidth of an arc in GB/s. */
+    public double gbs(int arc) {
+        return capacity[arc] * unitGbs.doubleValue();
+    }
+
+    /** Latency of one hop over an arc in us: that of its quickest link. */
+    public double latencyUs(int arc) {
+        return latencyUs[arc];
+    }
+
+    /** The arc from one node to another, or -1. O(log of the arcs that leave it). */
+    public int arc(int a, int b) {
+        int found = Arrays.binarySearch(to, firstOut[a], firstOut[a + 1], b);
+        return Math.max(found, -1);
+    }
+
+    /** The arc between the same nodes the other way, or -1. */
+    public int reverse(int arc) {
+        return reverse[arc];
+    }
+
+    /** Index of the first arc that leaves a node; its arcs end before {@code firstOut(node + 1)}. */
+    public int firstOut(int node) {
+        return firstOut[node];
+    }
+
+    /** Bandwidth of one unit of capacity in GB/s, exact. */
+    public BigFraction unitGbs() {
+        return unitGbs;
+    }
+
+    /** Whether every arc has another of its capacity the other way. */
+    public boolean symmetric() {
+        return symmetric;
+    }
+
+    /** Whether no data need go through a forwarder: there is none. */
+    public boolean direct() {
+        return nodes.length == ranks;
+    }
+
+    /** Whether it is made of NVLink-class links alone. */
+    public boolean nvlinkOnly() {
+        return nvlinkOnly;
+    }
+
+    /** What was assumed beyond the machine's description, one sentence each. */
+    public List<String> warnings() {
+        return warnings;
+    }
+
+    /** The same nodes with every arc turned around: a broadcast over it is a reduction over this one. */
+    public Network reversed() {
+        List<Arc> turned = IntStream.range(0, arcs())
+                .mapToObj(arc -> new Arc(to[arc], from[arc], capacity[arc], latencyUs[arc]))
+                .sorted(Comparator.comparingInt(Arc::from).thenComparingInt(Arc::to))
+                .toList();
+        return new Network(name, ranks, nodes, turned, unitGbs, nvlinkOnly, warnings);
+    }
+}

@@ -1,0 +1,221 @@
+package dev.banyan.trees.network;
+
+import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/** Chooses the links of a group and turns them into arcs; used once. */
+final class NetworkBuilder {
+    /** Resolution in GB/s where no link is wider than {@link #WIDEST}. */
+    private static final double RESOLUTION = 1e-6;
+    /** In resolutions; links enough for any machine stay below 2^53 together. */
+    private static final double WIDEST = 1e12;
+
+    private final Machine machine;
+    private final int[] group;
+    /** Part of each machine node: its index among the ranks, RELAY, HUB or UNUSED. */
+    private final int[] part;
+
+    private static final int RELAY = -1;
+    private static final int HUB = -2;
+    private static final int UNUSED = -3;
+
+    /** One way between two machine nodes; the host's memory is node {@code machine.nodeCount()}. */
+    private record Wire(int from, int to, double gbs, double latencyUs) {}
+
+    NetworkBuilder(Machine machine, int[] group, int[] relays) {
+        this.machine = machine;
+        this.group = group.clone();
+        part = new int[machine.nodeCount() + 1];
+        Arrays.fill(part, 0, machine.size(), UNUSED);
+        Arrays.fill(part, machine.size(), part.length, HUB);
+        if (group.length < 2) {
+            throw new IllegalArgumentException("a network needs at least two devices; the group of "
+                    + machine.name() + " has " + group.length);
+        }
+        for (int rank = 0; rank < group.length; rank++) {
+            use(group[rank], rank, "device ");
+        }
+        for (int relay : relays) {
+            use(relay, RELAY, "relay ");
+        }
+    }
+
+    private void use(int device, int as, String what) {
+        if (device < 0 || device >= machine.size()) {
+            throw new IllegalArgumentException("no " + what + device + " in " + machine.name() + "; its devices are 0.."
+                    + (machine.size() - 1));
+        }
+        if (part[device] != UNUSED) {
+            throw new IllegalArgumentException(what + device + " is named twice; name each device once, as one that"
+                    + " takes part or as a relay");
+        }
+        part[device] = as;
+    }
+
+    Network build() {
+        List<Wire> nvlinks = wires(true);
+        return joinsAllRanks(nvlinks) ? network(usefulOf(nvlinks), true, List.of()) : buildOfAllLinks();
+    }
+
+    Network buildOfAllLinks() {
+        List<Wire> wires = wires(false);
+        List<String> warnings = List.of();
+        if (!joinsAllRanks(wires)) {
+            int host = machine.nodeCount();
+            for (int device : group) {
+                wires.add(new Wire(device, host, LinkMatrix.HOST_STAGED_GBS, 0));
+                wires.add(new Wire(host, device, LinkMatrix.HOST_STAGED_GBS, 0));
+            }
+            warnings = List.of("the description of " + machine.name() + " does not connect all of the devices: each"
+                    + " is taken as also staged through the host's memory at " + LinkMatrix.HOST_STAGED_GBS + " GB/s");
+        }
+        return network(usefulOf(wires), false, warnings);
+    }
+
+    private List<Wire> wires(boolean nvlinkOnly) {
+        List<Wire> wires = new ArrayList<>();
+        for (Link link : machine.links()) {
+            if (part[link.a()] != UNUSED
+                    && part[link.b()] != UNUSED
+                    && (!nvlinkOnly || link.kind().isNvLinkClass())) {
+                wires.add(new Wire(link.a(), link.b(), link.gbsAToB(), link.latencyUs()));
+                wires.add(new Wire(link.b(), link.a(), link.gbsBToA(), link.latencyUs()));
+            }
+        }
+        double widest = wires.stream().mapToDouble(Wire::gbs).max().orElse(0);
+        double resolution = resolution(widest);
+        wires.removeIf(wire -> Math.round(wire.gbs() / resolution) == 0);
+        return wires;
+    }
+
+    private static double resolution(double widest) {
+        return Math.max(RESOLUTION, widest / WIDEST);
+    }
+
+    private boolean joinsAllRanks(List<Wire> wires) {
+        return reachesAllRanks(wires, false) && reachesAllRanks(wires, true);
+    }
+
+    private boolean reachesAllRanks(List<Wire> wires, boolean backwards) {
+        List<List<Integer>> next = new ArrayList<>();
+        for (int node = 0; node < part.length; node++) {
+            next.add(new ArrayList<>());
+        }
+        for (Wire wire : wires) {
+            next.get(backwards ? wire.to() : wire.from()).add(backwards ? wire.from() : wire.to());
+        }
+        boolean[] reached = new boolean[part.length];
+        int[] queue = new int[part.length];
+        int tail = 1;
+        queue[0] = group[0];
+        reached[group[0]] = true;
+        for (int head = 0; head < tail; head++) {
+            for (int node : next.get(queue[head])) {
+                if (!reached[node]) {
+                    reached[node] = true;
+                    queue[tail++] = node;
+                }
+            }
+        }
+        return Arrays.stream(group).allMatch(device -> reached[device]);
+    }
+
+    /** Without forwarders that data can't enter from one node and leave to another. */
+    private List<Wire> usefulOf(List<Wire> wires) {
+        List<Wire> kept = wires;
+        boolean changed = true;
+        while (changed) {
+            int[] neighbour = new int[part.length];
+            boolean[] passes = new boolean[part.length];
+            Arrays.fill(neighbour, -1);
+            for (Wire wire : kept) {
+                note(wire.from(), wire.to(), neighbour, passes);
+                note(wire.to(), wire.from(), neighbour, passes);
+            }
+            List<Wire> next = kept.stream()
+                    .filter(wire -> (part[wire.from()] >= 0 || passes[wire.from()])
+                            && (part[wire.to()] >= 0 || passes[wire.to()]))
+                    .toList();
+            changed = next.size() < kept.size();
+            kept = next;
+        }
+        return kept;
+    }
+
+    private static void note(int node, int other, int[] neighbour, boolean[] passes) {
+        passes[node] |= neighbour[node] >= 0 && neighbour[node] != other;
+        neighbour[node] = other;
+    }
+
+    private Network network(List<Wire> wires, boolean nvlinkOnly, List<String> warnings) {
+        int[] index = new int[part.length];
+        Arrays.fill(index, -1);
+        List<Network.Node> nodes = new ArrayList<>();
+        for (int device : group) {
+            index[device] = nodes.size();
+            nodes.add(new Network.Node(device, machine.node(device).name(), Network.Kind.RANK));
+        }
+        boolean[] used = new boolean[part.length];
+        wires.forEach(wire -> {
+            used[wire.from()] = true;
+            used[wire.to()] = true;
+        });
+        for (int node = 0; node < part.length; node++) {
+            if (used[node] && part[node] < 0) {
+                index[node] = nodes.size();
+                nodes.add(
+                        node == machine.nodeCount()
+                                ? new Network.Node(-1, "host memory", Network.Kind.HOST)
+                                : new Network.Node(
+                                        node,
+                                        machine.node(node).name(),
+                                        part[node] == RELAY ? Network.Kind.RELAY : Network.Kind.HUB));
+            }
+        }
+        double resolution = resolution(wires.stream().mapToDouble(Wire::gbs).max().orElse(0));
+        Map<Long, Network.Arc> merged = new TreeMap<>();
+        for (Wire wire : wires) {
+            int from = index[wire.from()];
+            int to = index[wire.to()];
+            merged.merge(
+                    (long) from * nodes.size() + to,
+                    new Network.Arc(from, to, Math.round(wire.gbs() / resolution), wire.latencyUs()),
+                    NetworkBuilder::together);
+        }
+        long unit = merged.values().stream()
+                .map(arc -> BigInteger.valueOf(arc.capacity()))
+                .reduce(BigInteger.ZERO, BigInteger::gcd)
+                .longValueExact();
+        List<Network.Arc> arcs = merged.values().stream()
+                .map(arc -> new Network.Arc(arc.from(), arc.to(), arc.capacity() / unit, arc.latencyUs()))
+                .toList();
+        BigDecimal exact = BigDecimal.valueOf(resolution);
+        BigFraction unitGbs = BigFraction.of(exact.unscaledValue())
+                .multiply(exact.scale() >= 0
+                        ? BigFraction.of(BigInteger.ONE, BigInteger.TEN.pow(exact.scale()))
+                        : BigFraction.of(BigInteger.TEN.pow(-exact.scale())))
+                .multiply(unit);
+        return new Network(
+                machine.name(),
+                group.length,
+                nodes.toArray(Network.Node[]::new),
+                arcs,
+                unitGbs,
+                nvlinkOnly,
+                warnings);
+    }
+
+    private static Network.Arc together(Network.Arc a, Network.Arc b) {
+        return new Network.Arc(
+                a.from(), a.to(), a.capacity() + b.capacity(), Math.min(a.latencyUs(), b.latencyUs()));
+    }
+}

@@ -1,0 +1,116 @@
+package dev.banyan.trees.packing;
+
+import dev.banyan.trees.Tree;
+import dev.banyan.trees.network.Detours;
+import dev.banyan.trees.network.Network;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/**
+ * How much of a collective's data cross each arc of a network, and how fast it can be because of that.
+ * Starts at no load; trees are added one by one. Exact. Not safe for use from several threads at once.
+ */
+public final class LinkLoads {
+    private final Network network;
+    private final Map<Long, List<LogicalLink.Path>> planned = new HashMap<>();
+    private final Detours detours;
+    private final BigFraction[] loads;
+
+    /** For trees whose links go the {@linkplain Detours usual way}. */
+    public LinkLoads(Network network) {
+        this(network, List.of());
+    }
+
+    /**
+     * @param links the paths of pairs that don't go the usual way
+     */
+    public LinkLoads(Network network, List<LogicalLink> links) {
+        this.network = network;
+        detours = new Detours(network);
+        loads = new BigFraction[network.arcs()];
+        Arrays.fill(loads, BigFraction.ZERO);
+        for (LogicalLink link : links) {
+            planned.put(key(link.from(), link.to()), link.paths());
+        }
+    }
+
+    /** Loads of an allreduce over a packing. */
+    public static LinkLoads ofAllReduce(TreePacking packing) {
+        LinkLoads loads = new LinkLoads(packing.network(), packing.links());
+        for (PackedTree tree : packing.trees()) {
+            loads.addUp(tree.share(), tree.up());
+            loads.addDown(tree.share(), tree.down());
+        }
+        return loads;
+    }
+
+    /**
+     * Adds a reduction up a tree.
+     *
+     * @param share share of all data
+     * @throws IllegalArgumentException if the network has no path for a link of the tree
+     */
+    public void addUp(BigFraction share, Tree tree) {
+        for (int rank = 0; rank < tree.size(); rank++) {
+            if (tree.parent(rank) >= 0) {
+                addTransfer(share, rank, tree.parent(rank));
+            }
+        }
+    }
+
+    /** Adds a broadcast down a tree; else as {@link #addUp}. */
+    public void addDown(BigFraction share, Tree tree) {
+        for (int rank = 0; rank < tree.size(); rank++) {
+            if (tree.parent(rank) >= 0) {
+                addTransfer(share, tree.parent(rank), rank);
+            }
+        }
+    }
+
+    /** Adds a transfer of a share of all data from one rank to another; else as {@link #addUp}. */
+    public void addTransfer(BigFraction share, int from, int to) {
+        List<LogicalLink.Path> paths = planned.computeIfAbsent(key(from, to), pair -> usual(from, to));
+        for (LogicalLink.Path path : paths) {
+            BigFraction part = share.multiply(path.share());
+            for (int hop = 1; hop < path.nodes().size(); hop++) {
+                int arc = network.arc(path.nodes().get(hop - 1), path.nodes().get(hop));
+                if (arc < 0) {
+                    throw new IllegalArgumentException("path " + path.nodes() + " takes an arc that " + network.name()
+                            + " has not");
+                }
+                loads[arc] = loads[arc].add(part);
+            }
+        }
+    }
+
+    private List<LogicalLink.Path> usual(int from, int to) {
+        List<Integer> nodes = detours.path(from, to);
+        if (nodes == null) {
+            throw new IllegalArgumentException(
+                    "no path from rank " + from + " to rank " + to + " in the network of " + network.name());
+        }
+        return List.of(new LogicalLink.Path(nodes, BigFraction.ONE));
+    }
+
+    private long key(int from, int to) {
+        return (long) from * network.ranks() + to;
+    }
+
+    /** Share of all data that crosses an arc; above 1 where parts cross it more than once. */
+    public BigFraction load(int arc) {
+        return loads[arc];
+    }
+
+    /** Bytes of all data per time in GB/s at which the busiest arc is full; zero without any load. */
+    public BigFraction rateGbs() {
+        BigFraction slowest = BigFraction.ZERO;
+        for (int arc = 0; arc < loads.length; arc++) {
+            BigFraction time = loads[arc].divide(network.capacity(arc));
+            slowest = time.compareTo(slowest) > 0 ? time : slowest;
+        }
+        return slowest.signum() == 0 ? slowest : network.unitGbs().divide(slowest);
+    }
+}

@@ -1,0 +1,5 @@
+/** Trees that share the wires of a machine so that together they reach the bound. */
+@NullMarked
+package dev.banyan.trees.packing;
+
+import org.jspecify.annotations.NullMarked;

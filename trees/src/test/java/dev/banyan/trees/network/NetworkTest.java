@@ -1,0 +1,92 @@
+package dev.banyan.trees.network;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.Networks;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class NetworkTest {
+    @Test
+    void takesNvLinksAloneWhereTheyJoinAllRanks() {
+        Network network = Network.of(Networks.preset("p3.16xlarge"));
+        assertThat(network.ranks()).isEqualTo(8);
+        assertThat(network.direct()).isTrue();
+        assertThat(network.symmetric()).isTrue();
+        assertThat(network.nvlinkOnly()).isTrue();
+        assertThat(network.arcs()).isEqualTo(32);
+        assertThat(network.unitGbs().doubleValue()).isEqualTo(25);
+        assertThat(network.capacity(network.arc(0, 3))).isEqualTo(2);
+        assertThat(network.arc(0, 5)).isEqualTo(-1);
+    }
+
+    @Test
+    void takesAllLinksWhereNvLinksDoNotJoinAllRanks() {
+        Network network = Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 6});
+        assertThat(network.nvlinkOnly()).isFalse();
+        assertThat(network.direct()).isFalse();
+        assertThat(network.arc(0, 1)).isNotNegative();
+    }
+
+    @Test
+    void relaysForward() {
+        Network network = Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 6}, 2);
+        assertThat(network.nvlinkOnly()).isTrue();
+        assertThat(network.nodes()).isEqualTo(4);
+        assertThat(network.node(3)).isEqualTo(new Network.Node(2, "GPU2", Network.Kind.RELAY));
+    }
+
+    @Test
+    void relaysThatJoinNothingAreLeftOut() {
+        assertThat(Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 2, 3}, 7).direct()).isTrue();
+    }
+
+    @Test
+    void oneNvSwitchIsOneHub() {
+        Network network = Network.of(Networks.preset("dgx-2"));
+        assertThat(network.nodes()).isEqualTo(17);
+        assertThat(network.node(16).kind()).isEqualTo(Network.Kind.HUB);
+        assertThat(network.gbs(network.arc(0, 16))).isEqualTo(150);
+    }
+
+    @Test
+    void devicesWithoutAnyConnectionMeetInHostMemory() {
+        Machine machine = Networks.direct(4, new int[] {0, 1, 25}, new int[] {2, 3, 25});
+        Network network = Network.of(machine);
+        assertThat(network.node(4).kind()).isEqualTo(Network.Kind.HOST);
+        assertThat(network.gbs(network.arc(3, 4))).isEqualTo(LinkMatrix.HOST_STAGED_GBS);
+        assertThat(network.warnings()).hasSize(1);
+    }
+
+    @Test
+    void reversedTurnsEveryArc() {
+        Machine machine = Networks.machine(
+                "uneven",
+                3,
+                0,
+                List.of(
+                        new Link(0, 1, Link.Kind.NVLINK, 1, 50, 25.5, 1),
+                        new Link(1, 2, Link.Kind.NVLINK, 1, 10, 20, 1)));
+        Network network = Network.of(machine);
+        Network reversed = network.reversed();
+        assertThat(network.symmetric()).isFalse();
+        assertThat(network.unitGbs().doubleValue()).isEqualTo(0.5);
+        for (int arc = 0; arc < network.arcs(); arc++) {
+            int turned = reversed.arc(network.to(arc), network.from(arc));
+            assertThat(reversed.capacity(turned)).isEqualTo(network.capacity(arc));
+            assertThat(reversed.reverse(turned)).isEqualTo(reversed.arc(network.from(arc), network.to(arc)));
+        }
+    }
+
+    @Test
+    void refusesWhatIsNoGroup() {
+        Machine machine = Networks.preset("p3.16xlarge");
+        assertThatThrownBy(() -> Network.of(machine, new int[] {0})).hasMessageContaining("at least two");
+        assertThatThrownBy(() -> Network.of(machine, new int[] {0, 8})).hasMessageContaining("0..7");
+        assertThatThrownBy(() -> Network.of(machine, new int[] {0, 1}, 1)).hasMessageContaining("relay 1");
+    }
+}
