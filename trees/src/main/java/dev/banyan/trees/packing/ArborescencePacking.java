@@ -76,7 +76,7 @@ final class ArborescencePacking {
     }
 
     /**
-     * The trees, equal ones in one entry.
+     * The trees; equal ones may be apart.
      *
      * @throws IllegalArgumentException if the capacities don't carry them
      */
@@ -93,7 +93,7 @@ final class ArborescencePacking {
                 push(tree);
             }
         }
-        return merged();
+        return done;
     }
 
     /** Arcs of all flows that it took. */
@@ -186,23 +186,5 @@ final class ArborescencePacking {
             }
         }
         return false;
-    }
-
-    private List<Branching> merged() {
-        List<Branching> merged = new ArrayList<>();
-        for (Branching branching : done) {
-            int same = 0;
-            while (same < merged.size() && !merged.get(same).tree().equals(branching.tree())) {
-                same++;
-            }
-            if (same == merged.size()) {
-                merged.add(branching);
-            } else {
-                merged.set(same, new Branching(branching.tree(), merged.get(same).count() + branching.count()));
-            }
-        }
-        merged.sort(Comparator.comparingInt((Branching branching) -> branching.tree().root())
-                .thenComparingLong(branching -> -branching.count()));
-        return merged;
     }
 }

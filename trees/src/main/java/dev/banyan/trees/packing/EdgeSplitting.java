@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class EdgeSplitting {
     private static final int ROUNDS_OF_EVENING = 30;
+    /** Even parts that may be refused before evenness is given up; it would be neither even nor quick then. */
+    private static final int MOST_REFUSALS = 100;
+
     /** Rounding of an even part, in units; far above the error of doubles, far below 1. */
     private static final double SLACK = 1e-3;
 
@@ -43,8 +46,7 @@ final class EdgeSplitting {
     private final MaxFlow flow;
     private final int[] order;
     private final List<BitSet> tight = new ArrayList<>();
-    private long work;
-    private int arcsInFlow;
+    private int refusals;
 
     private static final class Arc {
         long capacity;
@@ -79,12 +81,11 @@ final class EdgeSplitting {
         }
         for (int root : roots) {
             flow.addArc(nodes, root, count);
-            arcsInFlow++;
         }
     }
 
-    /** Replaces all forwarders. */
-    LogicalGraph split() {
+    /** Replaces all forwarders; null if that was to be done evenly, and most of it can't be. */
+    @Nullable LogicalGraph split() {
         BitSet hubs = new BitSet();
         hubs.set(ranks, nodes);
         while (!hubs.isEmpty()) {
@@ -94,6 +95,9 @@ final class EdgeSplitting {
                     .orElseThrow();
             hubs.clear(hub);
             splitOff(hub);
+            if (refusals > MOST_REFUSALS) {
+                return null;
+            }
         }
         LogicalGraph graph = new LogicalGraph(ranks);
         for (int from = 0; from < ranks; from++) {
@@ -104,11 +108,6 @@ final class EdgeSplitting {
             }
         }
         return graph;
-    }
-
-    /** Arcs of all flows that it took. */
-    long work() {
-        return work;
     }
 
     private Arc at(int from, int to) {
@@ -130,7 +129,6 @@ final class EdgeSplitting {
         arc.capacity += amount;
         if (arc.inFlow < 0) {
             arc.inFlow = flow.addArc(from, to, arc.capacity);
-            arcsInFlow++;
         } else {
             flow.setCapacity(arc.inFlow, arc.capacity);
         }
@@ -149,6 +147,9 @@ final class EdgeSplitting {
         int[] targets = targets(hub);
         if (evenly) {
             splitAll(evenSplits(hub, sources, targets));
+            if (refusals > MOST_REFUSALS) {
+                return;
+            }
         }
         for (int from : sources) {
             for (int to : targets) {
@@ -228,6 +229,9 @@ final class EdgeSplitting {
             return;
         }
         splits.forEach(split -> apply(split, -1));
+        if (++refusals > MOST_REFUSALS) {
+            return;
+        }
         splitAll(splits.subList(0, splits.size() / 2));
         splitAll(splits.subList(splits.size() / 2, splits.size()));
     }
@@ -268,7 +272,6 @@ final class EdgeSplitting {
         for (int i = 0; i < ranks; i++) {
             int rank = order[i];
             long reached = flow.run(nodes, rank, needed);
-            work += arcsInFlow;
             if (reached < needed) {
                 System.arraycopy(order, 0, order, 1, i);
                 order[0] = rank;

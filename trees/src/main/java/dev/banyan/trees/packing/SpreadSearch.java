@@ -1,8 +1,12 @@
 package dev.banyan.trees.packing;
 
+import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
@@ -13,9 +17,12 @@ import org.apache.commons.numbers.fraction.BigFraction;
 final class SpreadSearch {
     /** Arcs of flows after which no further way is tried; some milliseconds. */
     private static final long ENOUGH_WORK = 400_000;
-    private static final int RANDOM_ORDERS = 6;
+    private static final int RANDOM_ORDERS = 1;
     /** Above it, ways that take many more flows are not tried. */
     private static final int FEW_NODES = 20;
+    /** Work of a round of flattening above which it is left out. */
+    private static final long MOST_LOOKS = 1_000_000;
+
     private static final long GREATEST_DIVISION = 1_000_000;
     private static final long GREATEST_TOTAL = 1L << 58;
 
@@ -76,13 +83,17 @@ final class SpreadSearch {
             tryAll(LogicalGraph.ofDirect(network, factor), count);
             return;
         }
-        EdgeSplitting evenly =
-                new EdgeSplitting(network, factor * division, spread.roots(), count * division, true);
-        tryAll(evenly.split(), count * division);
-        work += evenly.work();
-        if (network.nodes() <= FEW_NODES && !isBest()) {
+        split(network, factor * division, count * division, true);
+        if (found.isEmpty() || (network.nodes() <= FEW_NODES && !isBest())) {
             work = 0;
-            tryAll(new EdgeSplitting(network, factor, spread.roots(), count, false).split(), count);
+            split(network, factor, count, false);
+        }
+    }
+
+    private void split(Network network, long factor, long count, boolean evenly) {
+        LogicalGraph graph = new EdgeSplitting(network, factor, spread.roots(), count, evenly).split();
+        if (graph != null) {
+            tryAll(graph, count);
         }
     }
 
@@ -100,9 +111,25 @@ final class SpreadSearch {
     private void pack(LogicalGraph graph, long count, ArborescencePacking.Strategy strategy) {
         if (work < ENOUGH_WORK && !isBest()) {
             ArborescencePacking packing = new ArborescencePacking(graph, spread.roots(), count, strategy);
-            found.add(new Candidate(graph, packing.pack()));
+            List<Branching> trees = packing.pack();
             work += packing.work();
+            found.add(new Candidate(graph, merged(flat(graph, trees))));
         }
+    }
+
+    private List<Branching> flat(LogicalGraph graph, List<Branching> trees) {
+        long looks = (long) trees.size() * trees.size() * graph.ranks();
+        return looks > MOST_LOOKS ? trees : Flattening.of(graph, trees);
+    }
+
+    private static List<Branching> merged(List<Branching> trees) {
+        Map<Tree, Long> counts = new LinkedHashMap<>();
+        trees.forEach(branching -> counts.merge(branching.tree(), branching.count(), Long::sum));
+        return counts.entrySet().stream()
+                .map(entry -> new Branching(entry.getKey(), entry.getValue()))
+                .sorted(Comparator.comparingInt((Branching branching) -> branching.tree().root())
+                        .thenComparingLong(branching -> -branching.count()))
+                .toList();
     }
 
     /** Whether no tree can be spared, nor made shallower. */
