@@ -60,17 +60,6 @@ class BroadcastPackingTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"p3.16xlarge", "dgx-1p"})
-    void someSubsetsAreOptimal(String preset) {
-        Machine machine = Networks.preset(preset);
-        List<int[]> subsets = Networks.subsets(8, 2);
-        for (int i = 0; i < subsets.size(); i += 7) {
-            checkOptimal(Network.of(machine, subsets.get(i)), i % subsets.get(i).length);
-        }
-    }
-
-    @Tag("soak")
-    @ParameterizedTest
-    @ValueSource(strings = {"p3.16xlarge", "dgx-1p"})
     void allSubsetsAreOptimal(String preset) {
         Machine machine = Networks.preset(preset);
         for (int[] subset : Networks.subsets(8, 2)) {
@@ -134,20 +123,30 @@ class BroadcastPackingTest {
         checkRandom(8, 600);
     }
 
-    /** Forwarders with more out of them than into them, or less: what is stated is true, and not far off. */
+    /** Forwarders with more out of them than into them, or less: what is stated is true, and mostly the bound. */
     @Test
     void unevenForwardersGiveTrueRates() {
         Random random = new Random(11);
+        int optimal = 0;
         for (int i = 0; i < 40; i++) {
             int devices = 2 + random.nextInt(5);
             Network network = Network.of(Networks.unevenly(
                     random, Networks.randomWithHubs(random, devices, 1 + random.nextInt(3), 6), 6));
             int root = random.nextInt(devices);
-            SpreadChecks.check(network, RootedPacking.broadcast(network, root, ANY), List.of(root), false);
-            SpreadChecks.check(network, RootedPacking.reduce(network, root, ANY), List.of(root), true);
-            SpreadChecks.check(network, GatherPacking.allGather(network, ANY), ranks(network), false);
-            SpreadChecks.check(network, GatherPacking.reduceScatter(network, ANY), ranks(network), true);
+            TreePacking broadcast = RootedPacking.broadcast(network, root, ANY);
+            SpreadChecks.check(network, broadcast, List.of(root), false);
+            TreePacking reduce = RootedPacking.reduce(network, root, ANY);
+            SpreadChecks.check(network, reduce, List.of(root), true);
+            TreePacking allGather = GatherPacking.allGather(network, ANY);
+            SpreadChecks.check(network, allGather, ranks(network), false);
+            TreePacking reduceScatter = GatherPacking.reduceScatter(network, ANY);
+            SpreadChecks.check(network, reduceScatter, ranks(network), true);
+            for (TreePacking packing : List.of(broadcast, reduce, allGather, reduceScatter)) {
+                assertThat(packing.ratio()).isGreaterThan(BigFraction.of(1, 2));
+                optimal += packing.ratio().equals(BigFraction.ONE) ? 1 : 0;
+            }
         }
+        assertThat(optimal).isGreaterThan(150);
     }
 
     /** Device 0 sends 10 into a switch that could send 10 to each of the others, which can't answer it. */
