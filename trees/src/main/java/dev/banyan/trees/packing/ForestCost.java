@@ -4,7 +4,9 @@ import dev.banyan.topology.Machine;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -86,6 +88,7 @@ public record ForestCost(
 
     private static ForestCost price(
             List<PackedTree> trees, Direction direction, LinkLoads loads, Network network, @Nullable Bound bound) {
+        addLoads(trees, direction, loads, network.ranks());
         int depth = 0;
         int stages = 0;
         double latency = 0;
@@ -93,12 +96,10 @@ public record ForestCost(
             int treeStages = 0;
             double treeLatency = 0;
             if (direction.goesUp()) {
-                loads.addUp(tree.share(), tree.up());
                 treeStages += tree.up().depth();
                 treeLatency += latencyUs(tree.up(), true, loads);
             }
             if (direction.goesDown()) {
-                loads.addDown(tree.share(), tree.down());
                 treeStages += tree.down().depth();
                 treeLatency += latencyUs(tree.down(), false, loads);
             }
@@ -116,6 +117,27 @@ public record ForestCost(
                 loads.rateGbs(),
                 bound,
                 latency);
+    }
+
+    /** Exact sums are slow: trees of equal shares, which may be n^2, are counted before they are added. */
+    private static void addLoads(List<PackedTree> trees, Direction direction, LinkLoads loads, int ranks) {
+        Map<BigFraction, int[]> transfers = new LinkedHashMap<>();
+        for (PackedTree tree : trees) {
+            int[] counts = transfers.computeIfAbsent(tree.share(), share -> new int[ranks * ranks]);
+            for (int rank = 0; rank < ranks; rank++) {
+                if (rank != tree.root()) {
+                    counts[rank * ranks + tree.up().parent(rank)] += direction.goesUp() ? 1 : 0;
+                    counts[tree.down().parent(rank) * ranks + rank] += direction.goesDown() ? 1 : 0;
+                }
+            }
+        }
+        transfers.forEach((share, counts) -> {
+            for (int pair = 0; pair < counts.length; pair++) {
+                if (counts[pair] > 0) {
+                    loads.addTransfer(share.multiply(counts[pair]), pair / ranks, pair % ranks);
+                }
+            }
+        });
     }
 
     private static double latencyUs(Tree tree, boolean up, LinkLoads loads) {
