@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
 
 /**
  * What algorithms should cost on one machine. Trees are priced once for each collective and root. A ring is not
- * compared: packed trees carry at least as much, and the search for a ring takes long. Not safe for use from
- * several threads at once.
+ * compared: it can't exceed the bound that packed trees reach, and the search for it takes long. Not safe for
+ * use from several threads at once.
  */
 final class Prices {
     /** Length of a chunk in bytes where the backend decides: a copy that long keeps an NVLink busy. */
