@@ -3,6 +3,7 @@ package dev.banyan.jmh;
 import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.ForestAlgorithm;
+import dev.banyan.reduce.algorithm.PackedAlgorithm;
 import dev.banyan.reduce.algorithm.RingAlgorithm;
 import dev.banyan.reduce.algorithm.StarAlgorithm;
 import dev.banyan.reduce.host.HostBackend;
@@ -13,6 +14,7 @@ import dev.banyan.reduce.type.ReduceOp;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.balanced.KernighanLin;
+import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingFinder;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -46,7 +48,7 @@ public class ScheduleBuilding {
     private static final int RANKS = 8;
 
     /** The algorithm, as the command names it. */
-    @Param({"single-tree", "multi-tree", "ring"})
+    @Param({"single-tree", "multi-tree", "packing", "ring"})
     public String algorithm = "multi-tree";
 
     /** Bytes of a chunk; as many as the array leave the cutting to the backend. */
@@ -65,9 +67,16 @@ public class ScheduleBuilding {
             case "single-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0));
             case "multi-tree" ->
                 new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0, 1, 2, 3, 4, 5, 6, 7));
+            case "packing" -> packed();
             case "ring" -> new RingAlgorithm(RingFinder.order(matrix));
-            default -> throw new IllegalArgumentException(algorithm + " is not single-tree, multi-tree or ring");
+            default -> throw new IllegalArgumentException(algorithm + " is not single-tree, multi-tree, packing or ring");
         };
+    }
+
+    private static PackedAlgorithm packed() {
+        PackedAlgorithm algorithm = new PackedAlgorithm(Network.of(Presets.find("p3.16xlarge").orElseThrow()));
+        algorithm.packing(Collective.ALL_REDUCE, -1);
+        return algorithm;
     }
 
     /** Frees the backend. */

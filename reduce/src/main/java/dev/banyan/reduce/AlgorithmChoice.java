@@ -8,6 +8,8 @@ public enum AlgorithmChoice {
     SINGLE_TREE("single-tree"),
     /** One tree per device, each for a slice of the array. */
     MULTI_TREE("multi-tree"),
+    /** Trees packed into the machine's links, with a share of the array each. */
+    PACKING("packing"),
     /** Around a ring. */
     RING("ring"),
     /** Through one device. */

@@ -41,7 +41,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Cost.</b> The first call of a kind (collective, count, type, operation, in or out of place, root)
  * makes a plan; further calls reuse it and build no tree and allocate no device memory. The plans used
- * last are kept.
+ * last are kept. Trees are made with the first plan that may need them: milliseconds for a machine of 8
+ * devices, seconds for one of more than 64 where the packed trees are asked for or compared.
  *
  * <p>Safe for use from any thread.
  */
@@ -266,7 +267,7 @@ public final class Communicator implements AutoCloseable {
     }
 
     private void execute(CollectiveCall call) {
-        PlanKey key = PlanKey.of(call, Algorithms.choose(config, call.count()));
+        PlanKey key = PlanKey.of(call);
         Executable plan = plans.get(key, this::prepare);
         plan.run(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
     }
@@ -274,7 +275,7 @@ public final class Communicator implements AutoCloseable {
     private Executable prepare(PlanKey key) {
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(), key.root(), key.count(), key.type().bytes(), key.inPlace(), config.chunkBytes());
-        return backend.prepare(algorithms.get(key.algorithm()).schedule(request), key.type(), key.op());
+        return backend.prepare(algorithms.of(request).schedule(request), key.type(), key.op());
     }
 
     /** One segment per rank; a lone one is the root's. */

@@ -42,8 +42,8 @@ import java.util.stream.Stream;
  *     MXNet's way without trees</td><td>flag</td><td>1</td><td>0, 1</td></tr>
  * <tr><td>MXNET_KVSTORE_LOGTREE</td><td>whether new trees are drawn in the log</td>
  *     <td>flag</td><td>0</td><td>0, 1</td></tr>
- * <tr><td>MXNET_KVSTORE_TREE_ARRAY_BOUND</td><td>arrays of more elements than this are cut over many trees;
- *     others take one tree</td><td>elements</td><td>10000000</td><td>0 or more</td></tr>
+ * <tr><td>MXNET_KVSTORE_TREE_ARRAY_BOUND</td><td>arrays of more elements than this take what should cost
+ *     least, mostly many trees; others take one tree</td><td>elements</td><td>10000000</td><td>0 or more</td></tr>
  * <tr><td>MXNET_KVSTORE_TREE_BACKTRACK</td><td>whether trees must be of the greatest weight possible instead
  *     of Kernighan and Lin's</td><td>flag</td><td>0</td><td>0, 1</td></tr>
  * <tr><td>MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY</td><td>what a link's weight is multiplied by when a tree
@@ -53,7 +53,7 @@ import java.util.stream.Stream;
  * <tr><td>MXNET_ENABLE_GPU_P2P</td><td>whether GPUs may read each other's memory directly; the host backend has
  *     none</td><td>flag</td><td>1</td><td>0, 1</td></tr>
  * <tr><td>BANYAN_ALGORITHM</td><td>the algorithm of every collective</td><td></td><td>auto</td>
- *     <td>auto, single-tree, multi-tree, ring, star</td></tr>
+ *     <td>auto, single-tree, multi-tree, packing, ring, star</td></tr>
  * <tr><td>BANYAN_CHUNK_BYTES</td><td>greatest length of a chunk, the unit of pipelining</td><td>bytes</td>
  *     <td>auto (the backend decides)</td><td>auto, or 64 or more</td></tr>
  * <tr><td>BANYAN_THREADS</td><td>worker threads of the host backend</td><td>threads</td>

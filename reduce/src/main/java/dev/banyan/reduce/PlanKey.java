@@ -11,16 +11,14 @@ record PlanKey(
         DataType type,
         ReduceOp op,
         boolean inPlace,
-        int root,
-        AlgorithmChoice algorithm) {
-    static PlanKey of(CollectiveCall call, AlgorithmChoice algorithm) {
+        int root) {
+    static PlanKey of(CollectiveCall call) {
         return new PlanKey(
                 call.collective(),
                 call.count(),
                 call.type(),
                 call.collective().reduces() ? call.op() : ReduceOp.SUM,
                 call.inPlace(),
-                call.root(),
-                algorithm);
+                call.root());
     }
 }

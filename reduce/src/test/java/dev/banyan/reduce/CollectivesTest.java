@@ -26,8 +26,9 @@ class CollectivesTest {
     private static final byte GUARD_BYTE = 0x5a;
     private static final MemorySegment UNTOUCHED =
             MemorySegment.ofArray(new byte[4 * GUARD]).fill(GUARD_BYTE);
-    private static final List<AlgorithmChoice> CHOICES = List.of(
-            AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.RING, AlgorithmChoice.STAR);
+    private static final List<AlgorithmChoice> CHOICES = List.of(AlgorithmChoice.values());
+    /** What is automatic takes one tree, or the packed ones. */
+    private static final long ARRAY_BOUND = 500;
 
     private final SplittableRandom random = new SplittableRandom(20);
 
@@ -78,7 +79,7 @@ class CollectivesTest {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, ranks).toArray());
         return CHOICES.stream()
                 .map(choice -> Communicator.create(
-                        machine, Config.builder().algorithm(choice).threads(2).build()))
+                        machine, Config.builder().algorithm(choice).treeArrayBound(ARRAY_BOUND).threads(2).build()))
                 .toList();
     }
 

@@ -187,7 +187,7 @@ class ConfigTest {
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 0, 'above 0, at most 1'",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 1.01, 'above 0, at most 1'",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, NaN, 'above 0, at most 1'",
-        "BANYAN_ALGORITHM, nccl, 'auto, single-tree, multi-tree, ring, star'",
+        "BANYAN_ALGORITHM, nccl, 'auto, single-tree, multi-tree, packing, ring, star'",
         "BANYAN_CHUNK_BYTES, 63, at least 64",
         "BANYAN_CHUNK_BYTES, K, at least 64",
         "BANYAN_CHUNK_BYTES, 9000000000G, at least 64",

@@ -134,8 +134,8 @@ public final class BenchCommand implements Runnable {
             names = {"-a", "--algorithm"},
             paramLabel = "NAME[,NAME]",
             converter = AlgorithmList.Converter.class,
-            description = "auto, single-tree, multi-tree, ring, star, or all (default: auto; of the short sweep and of"
-                    + " workloads all).")
+            description = "auto, single-tree, multi-tree, packing, ring, star, or all (default: auto; of the short"
+                    + " sweep and of workloads all).")
     private @Nullable AlgorithmList algorithms;
 
     @Option(

@@ -41,29 +41,32 @@ final class Summary {
     }
 
     /**
-     * From which size on several trees beat one; nothing where not both were measured.
+     * From which size on several trees, packed ones rather than others, beat one; nothing where not both were
+     * measured.
      *
      * @param boundBytes the array bound in bytes: what the automatic choice goes by
      */
     Optional<String> crossover(long boundBytes) {
         int single = algorithms.indexOf(AlgorithmChoice.SINGLE_TREE);
-        int multi = algorithms.indexOf(AlgorithmChoice.MULTI_TREE);
-        if (single < 0 || multi < 0) {
+        int packing = algorithms.indexOf(AlgorithmChoice.PACKING);
+        int several = packing >= 0 ? packing : algorithms.indexOf(AlgorithmChoice.MULTI_TREE);
+        if (single < 0 || several < 0) {
             return Optional.empty();
         }
         Row from = null;
         for (List<Row> rows : bySize) {
-            boolean beaten = us(rows.get(multi)) < us(rows.get(single));
-            from = !beaten ? null : from == null ? rows.get(multi) : from;
+            boolean beaten = us(rows.get(several)) < us(rows.get(single));
+            from = !beaten ? null : from == null ? rows.get(several) : from;
         }
-        return Optional.of("# crossover: " + told(from) + "; auto takes multi-tree above "
+        return Optional.of("# crossover: " + told(algorithms.get(several), from)
+                + "; auto takes what should cost least above "
                 + new ByteSize(boundBytes).label() + " (MXNET_KVSTORE_TREE_ARRAY_BOUND)");
     }
 
-    private static String told(@Nullable Row from) {
+    private static String told(AlgorithmChoice several, @Nullable Row from) {
         return from == null
-                ? "multi-tree does not beat single-tree at the largest size here"
-                : "multi-tree is faster than single-tree from " + size(from) + " on";
+                ? several.label() + " does not beat single-tree at the largest size here"
+                : several.label() + " is faster than single-tree from " + size(from) + " on";
     }
 
     /** The memory's bounds at the largest size, out of place and in place, and each algorithm's share of them. */

@@ -19,7 +19,7 @@ class BenchTest {
         JsonNode rows = CommandRun.of(
                         "bench --machine p3.16xlarge -b 100 -e 10K -f 10 -n 3 -w 0 --algorithm all --format json")
                 .json();
-        assertThat(rows).hasSize(4 * 3);
+        assertThat(rows).hasSize(5 * 3);
         for (JsonNode row : rows) {
             List<String> names = new ArrayList<>();
             row.fieldNames().forEachRemaining(names::add);
@@ -33,7 +33,7 @@ class BenchTest {
             assertThat(row.get("algbwGBs").asDouble()).isCloseTo(algbw, withPercentage(0.1));
             assertThat(row.get("busbwGBs").asDouble()).isCloseTo(algbw * 1.75, withPercentage(0.1));
         }
-        assertThat(rows.findValuesAsText("algorithm")).containsOnly("single-tree", "multi-tree", "ring", "star");
+        assertThat(rows.findValuesAsText("algorithm")).containsOnly("single-tree", "multi-tree", "packing", "ring", "star");
         assertThat(rows.get(0).get("op").asText()).isEqualTo("sum");
         assertThat(rows.get(0).get("type").asText()).isEqualTo("float");
     }
@@ -59,7 +59,7 @@ class BenchTest {
                 .formatted(collective, type, op, bytes, bytes));
         assertThat(run.status()).as(run.out() + run.err()).isZero();
         assertThat(run.out()).contains("# Out of bounds values : 0 OK", "what to expect");
-        assertThat(run.out().lines().filter(line -> !line.startsWith("#"))).hasSize(5);
+        assertThat(run.out().lines().filter(line -> !line.startsWith("#"))).hasSize(6);
     }
 
     @Test

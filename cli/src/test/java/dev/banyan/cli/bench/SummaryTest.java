@@ -27,6 +27,16 @@ class SummaryTest {
     }
 
     @Test
+    void packedTreesStandForAllThatAreSeveral() {
+        List<Row> rows = rows(new long[] {256, 1024}, new int[] {5, 6}, new int[] {4, 5});
+        rows.add(row(AlgorithmChoice.PACKING, 256, 7));
+        rows.add(row(AlgorithmChoice.PACKING, 1024, 5));
+        assertThat(new Summary(rows).crossover(40_000_000).orElseThrow())
+                .contains("packing is faster than single-tree from 4 KiB on", "auto takes what should cost least above");
+        assertThat(new Summary(rows.subList(2, 4)).crossover(40_000_000)).isEmpty();
+    }
+
+    @Test
     void noCrossoverWhereMultiTreeIsSlowerAtTheLargestSize() {
         Summary summary = new Summary(rows(new long[] {256, 1024}, new int[] {5, 6}, new int[] {4, 9}));
         assertThat(summary.crossover(40_000_000).orElseThrow()).contains("does not beat single-tree");

@@ -1,11 +1,10 @@
 package dev.banyan.reduce.algorithm;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.Forest;
-import dev.banyan.trees.Tree;
+import dev.banyan.trees.packing.PackedTree;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.IntStream;
 
 /**
  * Collectives over trees: each tree carries its share of the data, up to its root and down again. A
@@ -25,9 +24,9 @@ import java.util.stream.IntStream;
  * href="https://doi.org/10.1016/j.parco.2009.09.001">doi:10.1016/j.parco.2009.09.001</a>, for splitting
  * the data over trees.
  */
-public final class ForestAlgorithm implements CollectiveAlgorithm {
+public final class ForestAlgorithm implements TreeAlgorithm {
     private final String name;
-    private final Forest forest;
+    private final List<PackedTree> trees;
 
     /**
      * @param name the algorithm's name as the command takes it, e.g. {@code multi-tree}
@@ -35,7 +34,7 @@ public final class ForestAlgorithm implements CollectiveAlgorithm {
      */
     public ForestAlgorithm(String name, Forest forest) {
         this.name = Objects.requireNonNull(name, "name");
-        this.forest = Objects.requireNonNull(forest, "forest");
+        trees = PackedTree.of(forest);
     }
 
     @Override
@@ -45,30 +44,19 @@ public final class ForestAlgorithm implements CollectiveAlgorithm {
 
     @Override
     public int ranks() {
-        return forest.size();
+        return trees.getFirst().up().size();
     }
 
     @Override
-    public Schedule schedule(CollectiveRequest request) {
-        return new Lowering(name, ranks(), request).lower(new Trees(forest));
+    public List<PackedTree> trees(Collective collective, int root) {
+        return new Trees(trees).trees(collective, root, ranks());
     }
 
-    private record Trees(Forest forest) implements Routing {
+    private record Trees(List<PackedTree> anyRoot) implements Routing {
         @Override
-        public List<Route> anyRoot() {
-            return routes(forest.trees());
-        }
-
-        @Override
-        public List<Route> rootedAt(int root) {
-            return routes(forest.trees().stream()
-                    .map(tree -> tree.root() == root ? tree : tree.rerooted(root))
-                    .toList());
-        }
-
-        private List<Route> routes(List<Tree> trees) {
-            return IntStream.range(0, trees.size())
-                    .mapToObj(i -> Route.over(forest.shares().get(i), trees.get(i)))
+        public List<PackedTree> rootedAt(int root) {
+            return anyRoot.stream()
+                    .map(tree -> tree.root() == root ? tree : PackedTree.of(tree.share(), tree.up().rerooted(root)))
                     .toList();
         }
     }

@@ -6,12 +6,15 @@ import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.schedule.Space;
 import dev.banyan.reduce.schedule.Step;
 import dev.banyan.reduce.type.Collective;
+import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
- * Turns routes into the steps of one request; used once.
+ * Turns trees into the steps of one request; used once.
  *
  * <p>Going up, a device combines its own input with the partial results of its children in one step, in
  * the order of {@link dev.banyan.trees.Tree#children}; the partial result of a leaf is its input, which
@@ -42,20 +45,25 @@ final class Lowering {
         scratch = new long[ranks];
     }
 
-    Schedule lower(Routing routing) {
+    /** @param trees as {@link TreeAlgorithm#trees} says */
+    Schedule lower(List<PackedTree> trees) {
         long bytes = Math.multiplyExact(request.count(), (long) request.elementBytes());
-        switch (collective) {
-            case ALL_REDUCE -> addBlock(routing.anyRoot(), 0, 0);
-            case REDUCE, BROADCAST -> addBlock(routing.rootedAt(request.root()), 0, 0);
-            case REDUCE_SCATTER -> {
-                for (int owner = 0; owner < ranks; owner++) {
-                    addBlock(routing.rootedAt(owner), Math.multiplyExact(owner, bytes), 0);
+        if (collective == Collective.ALL_REDUCE) {
+            addBlock(trees, 0, 0);
+        } else {
+            Map<Integer, List<PackedTree>> byRoot = trees.stream().collect(Collectors.groupingBy(PackedTree::root));
+            switch (collective) {
+                case REDUCE_SCATTER -> {
+                    for (int owner = 0; owner < ranks; owner++) {
+                        addBlock(rootedAt(owner, byRoot), Math.multiplyExact(owner, bytes), 0);
+                    }
                 }
-            }
-            case ALL_GATHER -> {
-                for (int owner = 0; owner < ranks; owner++) {
-                    addBlock(routing.rootedAt(owner), 0, Math.multiplyExact(owner, bytes));
+                case ALL_GATHER -> {
+                    for (int owner = 0; owner < ranks; owner++) {
+                        addBlock(rootedAt(owner, byRoot), 0, Math.multiplyExact(owner, bytes));
+                    }
                 }
+                default -> addBlock(rootedAt(request.root(), byRoot), 0, 0);
             }
         }
         return new Schedule(
@@ -70,14 +78,23 @@ final class Lowering {
                 interleaved());
     }
 
+    private List<PackedTree> rootedAt(int root, Map<Integer, List<PackedTree>> byRoot) {
+        List<PackedTree> trees = byRoot.get(root);
+        if (trees == null) {
+            throw new IllegalArgumentException(
+                    "no tree of " + name + " has root " + root + ", so nothing carries its part of " + collective.label());
+        }
+        return trees;
+    }
+
     /** Adds {@code count} elements that begin at these bytes of the inputs and outputs. */
-    private void addBlock(List<Route> routes, long input, long output) {
-        long[] edges = Partition.slices(request.count(), request.elementBytes(), routes);
-        for (int i = 0; i < routes.size(); i++) {
+    private void addBlock(List<PackedTree> trees, long input, long output) {
+        long[] edges = Partition.slices(request.count(), request.elementBytes(), trees);
+        for (int i = 0; i < trees.size(); i++) {
             long start = edges[i] * request.elementBytes();
             long length = edges[i + 1] - edges[i];
             if (length > 0) {
-                List<Step> steps = new Slice(routes.get(i), input + start, output + start, length).steps();
+                List<Step> steps = new Slice(trees.get(i), input + start, output + start, length).steps();
                 if (!steps.isEmpty()) {
                     slices.add(chunks(steps, length));
                 }
@@ -108,7 +125,7 @@ final class Lowering {
         return new Location(location.rank(), location.space(), location.offset() + bytes);
     }
 
-    /** The slices' chunks in turn, so that in-order backends keep all routes busy. */
+    /** The slices' chunks in turn, so that in-order backends keep all trees busy. */
     private List<Chunk> interleaved() {
         List<Chunk> chunks = new ArrayList<>();
         int longest = slices.stream().mapToInt(List::size).max().orElse(0);
@@ -133,7 +150,7 @@ final class Lowering {
     private final class Slice {
         private static final int AT_START = -1;
 
-        private final Route route;
+        private final PackedTree tree;
         private final long output;
         private final long bytes;
         private final List<Step> steps = new ArrayList<>();
@@ -142,8 +159,8 @@ final class Lowering {
         /** The step after which it is there. */
         private final int[] ready = new int[ranks];
 
-        Slice(Route route, long input, long output, long elements) {
-            this.route = route;
+        Slice(PackedTree tree, long input, long output, long elements) {
+            this.tree = tree;
             this.output = output;
             bytes = elements * request.elementBytes();
             for (int rank = 0; rank < ranks; rank++) {
@@ -163,10 +180,10 @@ final class Lowering {
         }
 
         private void reduceUp() {
-            int[] topDown = route.up().topDown();
+            int[] topDown = tree.up().topDown();
             for (int i = ranks - 1; i >= 0; i--) {
                 int rank = topDown[i];
-                int[] children = route.up().children(rank);
+                int[] children = tree.up().children(rank);
                 if (children.length == 0) {
                     continue;
                 }
@@ -187,7 +204,7 @@ final class Lowering {
         }
 
         private Location partialResult(int rank) {
-            return rank == route.root() || collective == Collective.ALL_REDUCE
+            return rank == tree.root() || collective == Collective.ALL_REDUCE
                     ? new Location(rank, Space.OUTPUT, output)
                     : new Location(rank, Space.SCRATCH, allocateScratch(rank, bytes));
         }
@@ -196,9 +213,9 @@ final class Lowering {
             if (!collective.reduces()) {
                 copyInputOfRoot();
             }
-            for (int rank : route.down().topDown()) {
-                if (rank != route.root()) {
-                    int parent = route.down().parent(rank);
+            for (int rank : tree.down().topDown()) {
+                if (rank != tree.root()) {
+                    int parent = tree.down().parent(rank);
                     List<Integer> after = ready[parent] == AT_START ? List.of() : List.of(ready[parent]);
                     emit(List.of(held[parent]), new Location(rank, Space.OUTPUT, output), after);
                 }
@@ -208,7 +225,7 @@ final class Lowering {
         /** Children still read the input, so that they need not wait for this copy. */
         private void copyInputOfRoot() {
             if (!request.inPlace()) {
-                int root = route.root();
+                int root = tree.root();
                 steps.add(new Step(List.of(held[root]), new Location(root, Space.OUTPUT, output), List.of()));
             }
         }

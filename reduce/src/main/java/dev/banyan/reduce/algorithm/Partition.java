@@ -1,5 +1,7 @@
 package dev.banyan.reduce.algorithm;
 
+import dev.banyan.trees.packing.PackedTree;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -19,25 +21,28 @@ final class Partition {
     }
 
     /**
-     * Edges of slices, one per route, by rounding the running sum of shares: every slice is within one unit
+     * Edges of slices, one per tree, by rounding the running sum of shares: every slice is within one unit
      * of its share, and the sum is exact whatever the shares' rounding errors.
      *
-     * @return routes + 1 ascending edges from 0 to count; slices may be empty
+     * @return trees + 1 ascending edges from 0 to count; slices may be empty
      */
-    static long[] slices(long count, int elementBytes, List<Route> routes) {
+    static long[] slices(long count, int elementBytes, List<PackedTree> trees) {
         int unit = unit(elementBytes);
-        if (count / unit < routes.size()) {
+        if (count / unit < trees.size()) {
             unit = 1;
         }
-        double total = routes.stream().mapToDouble(Route::share).sum();
+        double[] shares = trees.stream()
+                .mapToDouble(tree -> tree.share().doubleValue())
+                .toArray();
+        double total = Arrays.stream(shares).sum();
         long units = count / unit;
-        long[] edges = new long[routes.size() + 1];
-        double shares = 0;
-        for (int i = 1; i < routes.size(); i++) {
-            shares += routes.get(i - 1).share();
-            edges[i] = Math.min(Math.round(units * (shares / total)) * unit, count);
+        long[] edges = new long[trees.size() + 1];
+        double before = 0;
+        for (int i = 1; i < trees.size(); i++) {
+            before += shares[i - 1];
+            edges[i] = Math.min(Math.round(units * (before / total)) * unit, count);
         }
-        edges[routes.size()] = count;
+        edges[trees.size()] = count;
         return edges;
     }
 

@@ -1,10 +1,12 @@
 package dev.banyan.reduce.algorithm;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.packing.PackedTree;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
  * Collectives around a ring. An allreduce cuts the data into n slices; slice k is summed up on its way
@@ -20,7 +22,7 @@ import java.util.stream.IntStream;
  * workstations", J. Parallel Distrib. Comput. 69 (2009), <a
  * href="https://doi.org/10.1016/j.jpdc.2008.09.002">doi:10.1016/j.jpdc.2008.09.002</a>.
  */
-public final class RingAlgorithm implements CollectiveAlgorithm {
+public final class RingAlgorithm implements TreeAlgorithm {
     private final int[] order;
 
     /**
@@ -48,27 +50,30 @@ public final class RingAlgorithm implements CollectiveAlgorithm {
     }
 
     @Override
-    public Schedule schedule(CollectiveRequest request) {
-        return new Lowering(name(), ranks(), request).lower(new Chains());
+    public List<PackedTree> trees(Collective collective, int root) {
+        return new Chains().trees(collective, root, ranks());
     }
 
     private final class Chains implements Routing {
         @Override
-        public List<Route> anyRoot() {
-            return IntStream.range(0, order.length).mapToObj(this::around).toList();
+        public List<PackedTree> anyRoot() {
+            BigFraction share = BigFraction.of(1, order.length);
+            return IntStream.range(0, order.length)
+                    .mapToObj(position -> around(position, share))
+                    .toList();
         }
 
         @Override
-        public List<Route> rootedAt(int root) {
+        public List<PackedTree> rootedAt(int root) {
             int position = IntStream.range(0, order.length)
                     .filter(i -> order[i] == root)
                     .findFirst()
                     .orElseThrow();
-            return List.of(around(position));
+            return List.of(around(position, BigFraction.ONE));
         }
 
         /** Up: once around, ending at a position. Down: once around, starting there. */
-        private Route around(int position) {
+        private PackedTree around(int position, BigFraction share) {
             int n = order.length;
             int[] up = new int[n];
             int[] down = new int[n];
@@ -77,7 +82,7 @@ public final class RingAlgorithm implements CollectiveAlgorithm {
                 up[order[i]] = i == position ? -1 : order[next];
                 down[order[next]] = next == position ? -1 : order[i];
             }
-            return new Route(1, Tree.ofParents(up), Tree.ofParents(down));
+            return new PackedTree(share, Tree.ofParents(up), Tree.ofParents(down));
         }
     }
 }

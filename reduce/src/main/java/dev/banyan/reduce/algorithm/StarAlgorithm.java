@@ -1,9 +1,11 @@
 package dev.banyan.reduce.algorithm;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.packing.PackedTree;
 import java.util.Arrays;
 import java.util.List;
+import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
  * Collectives through one device, as a parameter server does them: all send to the centre, which reduces
@@ -22,7 +24,7 @@ import java.util.List;
  * <p>Source: M. Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014, in
  * the form of MXNet's KVStore.
  */
-public final class StarAlgorithm implements CollectiveAlgorithm {
+public final class StarAlgorithm implements TreeAlgorithm {
     private final int ranks;
     private final int centre;
 
@@ -60,22 +62,22 @@ public final class StarAlgorithm implements CollectiveAlgorithm {
     }
 
     @Override
-    public Schedule schedule(CollectiveRequest request) {
-        return new Lowering(name(), ranks, request).lower(new Rays());
+    public List<PackedTree> trees(Collective collective, int root) {
+        return new Rays().trees(collective, root, ranks);
     }
 
     private final class Rays implements Routing {
         @Override
-        public List<Route> anyRoot() {
+        public List<PackedTree> anyRoot() {
             return rootedAt(centre);
         }
 
         @Override
-        public List<Route> rootedAt(int root) {
+        public List<PackedTree> rootedAt(int root) {
             int[] parents = new int[ranks];
             Arrays.fill(parents, root);
             parents[root] = -1;
-            return List.of(Route.over(1, Tree.ofParents(parents)));
+            return List.of(PackedTree.of(BigFraction.ONE, Tree.ofParents(parents)));
         }
     }
 }

@@ -8,8 +8,10 @@ import dev.banyan.reduce.schedule.ScheduleProof;
 import dev.banyan.reduce.schedule.ScheduleVerifier;
 import dev.banyan.reduce.schedule.Summation;
 import dev.banyan.reduce.type.Collective;
+import dev.banyan.topology.Presets;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.network.Network;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,6 +33,7 @@ class AlgorithmFiguresTest {
         return List.of(
                 new ForestAlgorithm("single-tree", Forest.equalShares(trees.subList(0, 1))),
                 new ForestAlgorithm("multi-tree", Forest.equalShares(trees)),
+                new PackedAlgorithm(Network.of(Presets.find("dgx-a100").orElseThrow())),
                 new RingAlgorithm(IntStream.range(0, RANKS).toArray()),
                 new StarAlgorithm(RANKS));
     }
@@ -132,7 +135,12 @@ class AlgorithmFiguresTest {
                             > 0)
                     .map(Collective::label)
                     .collect(Collectors.joining(" "));
-            assertThat(used).isEqualTo(algorithm.name().equals("star") ? "" : "reduce reduce_scatter");
+            // Where blocks are exchanged directly, no partial result waits anywhere.
+            assertThat(used).isEqualTo(switch (algorithm.name()) {
+                case "star" -> "";
+                case "packing" -> "reduce";
+                default -> "reduce reduce_scatter";
+            });
         }
     }
 }

@@ -2,27 +2,29 @@ package dev.banyan.reduce.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.apache.commons.numbers.fraction.BigFraction;
 import org.junit.jupiter.api.Test;
 
 class PartitionTest {
-    private static List<Route> routes(double... shares) {
-        List<Route> routes = new ArrayList<>();
+    private static List<PackedTree> trees(double... shares) {
+        List<PackedTree> trees = new ArrayList<>();
         for (double share : shares) {
-            routes.add(Route.over(share, Samples.line(2)));
+            trees.add(PackedTree.of(BigFraction.from(share), Samples.line(2)));
         }
-        return routes;
+        return trees;
     }
 
     @Test
     void slicesBySharesOnAlignedEdges() {
-        assertThat(Partition.slices(1000, 4, routes(0.25, 0.5, 0.25))).containsExactly(0, 256, 752, 1000);
-        assertThat(Partition.slices(1_000_000, 4, routes(1, 1))).containsExactly(0, 500_000, 1_000_000);
-        assertThat(Partition.slices(0, 4, routes(1, 1))).containsExactly(0, 0, 0);
-        assertThat(Partition.slices(3, 4, routes(1, 1, 1))).containsExactly(0, 1, 2, 3);
-        assertThat(Partition.slices(12, 3, routes(1, 1, 1))).containsExactly(0, 4, 8, 12);
+        assertThat(Partition.slices(1000, 4, trees(0.25, 0.5, 0.25))).containsExactly(0, 256, 752, 1000);
+        assertThat(Partition.slices(1_000_000, 4, trees(1, 1))).containsExactly(0, 500_000, 1_000_000);
+        assertThat(Partition.slices(0, 4, trees(1, 1))).containsExactly(0, 0, 0);
+        assertThat(Partition.slices(3, 4, trees(1, 1, 1))).containsExactly(0, 1, 2, 3);
+        assertThat(Partition.slices(12, 3, trees(1, 1, 1))).containsExactly(0, 4, 8, 12);
     }
 
     @Test
@@ -37,7 +39,7 @@ class PartitionTest {
             }
             long count = random.nextLong(1L << random.nextInt(1, 50));
             int elementBytes = 1 << random.nextInt(4);
-            long[] edges = Partition.slices(count, elementBytes, routes(shares));
+            long[] edges = Partition.slices(count, elementBytes, trees(shares));
             assertThat(edges).hasSize(shares.length + 1).isSorted().startsWith(0).endsWith(count);
             int unit = 64 / elementBytes;
             boolean aligned = count / unit >= shares.length;

@@ -125,7 +125,8 @@ public final class Network {
 
     /**
      * The network of some devices with all links of the machine, of whatever technology: what transfers may
-     * use that were planned without regard to it.
+     * use that were planned without regard to it. There is a path between any two ranks: those that have none
+     * with some other are linked to the host's memory too, with a warning.
      *
      * @throws IllegalArgumentException as {@link #of(Machine, int[], int...)}
      */

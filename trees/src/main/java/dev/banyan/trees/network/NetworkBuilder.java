@@ -63,22 +63,49 @@ final class NetworkBuilder {
 
     Network build() {
         List<Wire> nvlinks = wires(true);
-        return joinsAllRanks(nvlinks) ? network(usefulOf(nvlinks), true, List.of()) : buildOfAllLinks();
+        if (joinsAllRanks(nvlinks)) {
+            return network(usefulOf(nvlinks), true, List.of());
+        }
+        List<Wire> wires = wires(false);
+        if (joinsAllRanks(wires)) {
+            return network(usefulOf(wires), false, List.of());
+        }
+        return staged(wires, group, "does not connect all of the devices: each is taken as also");
     }
 
     Network buildOfAllLinks() {
         List<Wire> wires = wires(false);
-        List<String> warnings = List.of();
-        if (!joinsAllRanks(wires)) {
-            int host = machine.nodeCount();
-            for (int device : group) {
-                wires.add(new Wire(device, host, LinkMatrix.HOST_STAGED_GBS, 0));
-                wires.add(new Wire(host, device, LinkMatrix.HOST_STAGED_GBS, 0));
-            }
-            warnings = List.of("the description of " + machine.name() + " does not connect all of the devices: each"
-                    + " is taken as also staged through the host's memory at " + LinkMatrix.HOST_STAGED_GBS + " GB/s");
+        int[] apart = withoutSomePath(wires);
+        return apart.length == 0
+                ? network(usefulOf(wires), false, List.of())
+                : staged(wires, apart, "has no path between some devices: these are taken as");
+    }
+
+    private Network staged(List<Wire> wires, int[] devices, String why) {
+        int host = machine.nodeCount();
+        for (int device : devices) {
+            wires.add(new Wire(device, host, LinkMatrix.HOST_STAGED_GBS, 0));
+            wires.add(new Wire(host, device, LinkMatrix.HOST_STAGED_GBS, 0));
         }
-        return network(usefulOf(wires), false, warnings);
+        String warning = "the description of " + machine.name() + " " + why + " staged through the host's memory at "
+                + LinkMatrix.HOST_STAGED_GBS + " GB/s";
+        return network(usefulOf(wires), false, List.of(warning));
+    }
+
+    /** Devices of the group that have, from or to another, no path through forwarders alone. */
+    private int[] withoutSomePath(List<Wire> wires) {
+        List<List<Integer>> next = neighbours(wires, false);
+        boolean[] apart = new boolean[part.length];
+        for (int device : group) {
+            boolean[] reached = reached(device, next, false);
+            for (int other : group) {
+                if (!reached[other]) {
+                    apart[device] = true;
+                    apart[other] = true;
+                }
+            }
+        }
+        return Arrays.stream(group).filter(device -> apart[device]).toArray();
     }
 
     private List<Wire> wires(boolean nvlinkOnly) {
@@ -106,6 +133,11 @@ final class NetworkBuilder {
     }
 
     private boolean reachesAllRanks(List<Wire> wires, boolean backwards) {
+        boolean[] reached = reached(group[0], neighbours(wires, backwards), true);
+        return Arrays.stream(group).allMatch(device -> reached[device]);
+    }
+
+    private List<List<Integer>> neighbours(List<Wire> wires, boolean backwards) {
         List<List<Integer>> next = new ArrayList<>();
         for (int node = 0; node < part.length; node++) {
             next.add(new ArrayList<>());
@@ -113,12 +145,19 @@ final class NetworkBuilder {
         for (Wire wire : wires) {
             next.get(backwards ? wire.to() : wire.from()).add(backwards ? wire.from() : wire.to());
         }
+        return next;
+    }
+
+    private boolean[] reached(int start, List<List<Integer>> next, boolean throughRanks) {
         boolean[] reached = new boolean[part.length];
         int[] queue = new int[part.length];
         int tail = 1;
-        queue[0] = group[0];
-        reached[group[0]] = true;
+        queue[0] = start;
+        reached[start] = true;
         for (int head = 0; head < tail; head++) {
+            if (head > 0 && part[queue[head]] >= 0 && !throughRanks) {
+                continue;
+            }
             for (int node : next.get(queue[head])) {
                 if (!reached[node]) {
                     reached[node] = true;
@@ -126,7 +165,7 @@ final class NetworkBuilder {
                 }
             }
         }
-        return Arrays.stream(group).allMatch(device -> reached[device]);
+        return reached;
     }
 
     /** Without forwarders that data can't enter from one node and leave to another. */

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -72,18 +73,55 @@ public final class LinkLoads {
 
     /** Adds a transfer of a share of all data from one rank to another; else as {@link #addUp}. */
     public void addTransfer(BigFraction share, int from, int to) {
-        List<LogicalLink.Path> paths = planned.computeIfAbsent(key(from, to), pair -> usual(from, to));
-        for (LogicalLink.Path path : paths) {
+        for (LogicalLink.Path path : paths(from, to)) {
             BigFraction part = share.multiply(path.share());
             for (int hop = 1; hop < path.nodes().size(); hop++) {
-                int arc = network.arc(path.nodes().get(hop - 1), path.nodes().get(hop));
-                if (arc < 0) {
-                    throw new IllegalArgumentException("path " + path.nodes() + " takes an arc that " + network.name()
-                            + " has not");
-                }
+                int arc = arc(path, hop);
                 loads[arc] = loads[arc].add(part);
             }
         }
+    }
+
+    private List<LogicalLink.Path> paths(int from, int to) {
+        return planned.computeIfAbsent(key(from, to), pair -> usual(from, to));
+    }
+
+    private int arc(LogicalLink.Path path, int hop) {
+        int arc = network.arc(path.nodes().get(hop - 1), path.nodes().get(hop));
+        if (arc < 0) {
+            throw new IllegalArgumentException(
+                    "path " + path.nodes() + " takes an arc that " + network.name() + " has not");
+        }
+        return arc;
+    }
+
+    /** Latency in us of the slowest path from one rank to another; else as {@link #addTransfer}. */
+    double latencyUs(int from, int to) {
+        double greatest = 0;
+        for (LogicalLink.Path path : paths(from, to)) {
+            double latency = 0;
+            for (int hop = 1; hop < path.nodes().size(); hop++) {
+                latency += network.latencyUs(arc(path, hop));
+            }
+            greatest = Math.max(greatest, latency);
+        }
+        return greatest;
+    }
+
+    /** Whether there is a path from every rank to its parent. */
+    boolean hasPathsUp(Tree tree) {
+        return IntStream.range(0, tree.size())
+                .allMatch(rank -> tree.parent(rank) < 0 || hasPath(rank, tree.parent(rank)));
+    }
+
+    /** Whether there is a path to every rank from its parent. */
+    boolean hasPathsDown(Tree tree) {
+        return IntStream.range(0, tree.size())
+                .allMatch(rank -> tree.parent(rank) < 0 || hasPath(tree.parent(rank), rank));
+    }
+
+    private boolean hasPath(int from, int to) {
+        return planned.containsKey(key(from, to)) || detours.path(from, to) != null;
     }
 
     private List<LogicalLink.Path> usual(int from, int to) {

@@ -1,7 +1,10 @@
 package dev.banyan.trees.packing;
 
+import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -26,6 +29,15 @@ public record PackedTree(BigFraction share, Tree up, Tree down) {
     /** The same tree both ways. */
     public static PackedTree of(BigFraction share, Tree tree) {
         return new PackedTree(share, tree, tree);
+    }
+
+    /** The trees of a forest; their exact shares are in the forest's proportions and sum to exactly 1. */
+    public static List<PackedTree> of(Forest forest) {
+        List<BigFraction> shares = forest.shares().stream().map(BigFraction::from).toList();
+        BigFraction sum = shares.stream().reduce(BigFraction.ZERO, BigFraction::add);
+        return IntStream.range(0, shares.size())
+                .mapToObj(i -> of(shares.get(i).divide(sum), forest.trees().get(i)))
+                .toList();
     }
 
     /** The rank that holds the whole result of its share in between. */

@@ -63,6 +63,23 @@ class NetworkTest {
     }
 
     @Test
+    void allLinksJoinEveryPair() {
+        Machine chain = Networks.direct(4, new int[] {0, 1, 25}, new int[] {1, 2, 25}, new int[] {1, 3, 25});
+        assertThat(Network.of(chain).direct()).isTrue();
+        Network network = Network.ofAllLinks(chain, 0, 1, 2, 3);
+        assertThat(network.warnings()).hasSize(1);
+        // Device 1 has a link to each.
+        assertThat(network.arc(1, 4)).isEqualTo(-1);
+        Detours detours = new Detours(network);
+        assertThat(detours.path(0, 3)).containsExactly(0, 4, 3);
+        assertThat(detours.path(0, 1)).containsExactly(0, 1);
+        Network some = Network.ofAllLinks(chain, 1, 3);
+        assertThat(some.direct()).isTrue();
+        assertThat(some.warnings()).isEmpty();
+        assertThat(Network.ofAllLinks(Networks.preset("p3.16xlarge"), 0, 5, 2).warnings()).isEmpty();
+    }
+
+    @Test
     void reversedTurnsEveryArc() {
         Machine machine = Networks.machine(
                 "uneven",

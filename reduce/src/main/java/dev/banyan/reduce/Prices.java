@@ -1,0 +1,83 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.algorithm.PackedAlgorithm;
+import dev.banyan.reduce.algorithm.TreeAlgorithm;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.packing.Direction;
+import dev.banyan.trees.packing.ForestCost;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+
+/**
+ * What algorithms should cost on one machine. Trees are priced once for each collective and root. A ring is not
+ * compared: it can't exceed the bound that packed trees reach, and the search for it takes long. Not safe for
+ * use from several threads at once.
+ */
+final class Prices {
+    /** Length of a chunk in bytes where the backend decides: a copy that long keeps an NVLink busy. */
+    static final long CHUNK_BYTES = 1 << 20;
+
+    /** In the order in which equals are preferred. */
+    private static final List<AlgorithmChoice> CANDIDATES = List.of(
+            AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.STAR);
+
+    private final Machine machine;
+    private final Function<AlgorithmChoice, TreeAlgorithm> algorithms;
+    private final Map<Task, ForestCost> costs = new HashMap<>();
+
+    private record Task(AlgorithmChoice choice, Collective collective, int root) {}
+
+    /** @param machine of at least two devices, one per rank */
+    Prices(Machine machine, Function<AlgorithmChoice, TreeAlgorithm> algorithms) {
+        this.machine = machine;
+        this.algorithms = algorithms;
+    }
+
+    /** The algorithm of the least predicted time. */
+    AlgorithmChoice cheapest(CollectiveRequest request) {
+        AlgorithmChoice cheapest = AlgorithmChoice.PACKING;
+        double least = Double.POSITIVE_INFINITY;
+        for (AlgorithmChoice candidate : CANDIDATES) {
+            double us = predictedUs(candidate, request);
+            if (us < least) {
+                cheapest = candidate;
+                least = us;
+            }
+        }
+        return cheapest;
+    }
+
+    /** Predicted time of a request in us. */
+    double predictedUs(AlgorithmChoice choice, CollectiveRequest request) {
+        ForestCost cost = costs.computeIfAbsent(
+                new Task(choice, request.collective(), request.root()), this::price);
+        Collective collective = request.collective();
+        long elements = Math.max(
+                collective.inputElements(request.count(), machine.size()),
+                collective.outputElements(request.count(), machine.size()));
+        long bytes = Math.multiplyExact(elements, request.elementBytes());
+        long chunkBytes = request.chunkBytes() == Long.MAX_VALUE ? CHUNK_BYTES : request.chunkBytes();
+        return cost.predictedUs(bytes, Math.max(1, Math.ceilDiv(bytes / cost.trees(), chunkBytes)));
+    }
+
+    private ForestCost price(Task task) {
+        TreeAlgorithm algorithm = algorithms.apply(task.choice());
+        Direction direction = switch (task.collective()) {
+            case ALL_REDUCE -> Direction.UP_AND_DOWN;
+            case REDUCE, REDUCE_SCATTER -> Direction.UP;
+            case BROADCAST, ALL_GATHER -> Direction.DOWN;
+        };
+        return algorithm instanceof PackedAlgorithm packed
+                ? ForestCost.of(packed.packing(task.collective(), task.root()), direction)
+                : ForestCost.of(
+                        machine,
+                        IntStream.range(0, machine.size()).toArray(),
+                        algorithm.trees(task.collective(), task.root()),
+                        direction);
+    }
+}

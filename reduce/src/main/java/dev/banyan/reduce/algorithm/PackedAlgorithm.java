@@ -1,0 +1,71 @@
+package dev.banyan.reduce.algorithm;
+
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.PackedTree;
+import dev.banyan.trees.packing.TreePacking;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+
+/**
+ * Collectives over trees that were packed into the wires of a machine, so that together they load them as
+ * evenly as can be. Each collective has a packing of its own: an allreduce goes up and down the same wires, a
+ * broadcast may use both ways of a wire for different trees, a block goes along the trees of its owner. What
+ * the packings reach and why is told by {@link dev.banyan.trees.packing}.
+ *
+ * <p>Steps: at most 2(n - 1) per tree for an allreduce. Depth: twice that of the deepest tree. A packing is
+ * made when it is first wanted, which may take seconds for a machine of a hundred devices; then building takes
+ * O(steps) time.
+ *
+ * <p>Packings are kept. They depend on nothing but the constructor's arguments, so nobody can tell when they
+ * were made: to its users this class is immutable. Who wants a packing that is being made waits for it.
+ */
+public final class PackedAlgorithm implements TreeAlgorithm {
+    private final int ranks;
+    private final Packings source;
+    private final ConcurrentMap<Task, TreePacking> made = new ConcurrentHashMap<>();
+
+    /** What a packing depends on. */
+    private record Task(Collective collective, int root) {}
+
+    /** Over the best packings of a network. */
+    public PackedAlgorithm(Network network) {
+        this(network.ranks(), Packings.best(network));
+    }
+
+    /**
+     * @param ranks number of ranks, at least 2
+     * @param source makes the packings, each at most once
+     */
+    public PackedAlgorithm(int ranks, Packings source) {
+        this.ranks = ranks;
+        this.source = Objects.requireNonNull(source, "source");
+    }
+
+    @Override
+    public String name() {
+        return "packing";
+    }
+
+    @Override
+    public int ranks() {
+        return ranks;
+    }
+
+    /**
+     * The packing that carries a collective.
+     *
+     * @param root the root, or -1 where the collective has none
+     */
+    public TreePacking packing(Collective collective, int root) {
+        return made.computeIfAbsent(
+                new Task(collective, root), task -> source.packing(task.collective(), task.root()));
+    }
+
+    @Override
+    public List<PackedTree> trees(Collective collective, int root) {
+        return packing(collective, root).trees();
+    }
+}

@@ -1,0 +1,33 @@
+package dev.banyan.reduce.algorithm;
+
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.AllReducePacking;
+import dev.banyan.trees.packing.GatherPacking;
+import dev.banyan.trees.packing.RootedPacking;
+import dev.banyan.trees.packing.TreePacking;
+
+/**
+ * Where packed trees come from. Implementations are safe for use from any thread and give equal packings for
+ * the same arguments.
+ */
+@FunctionalInterface
+public interface Packings {
+    /**
+     * Makes the packing of a collective, as {@link TreeAlgorithm#trees} says what its trees are.
+     *
+     * @param root the root, or -1 where the collective has none
+     */
+    TreePacking packing(Collective collective, int root);
+
+    /** The best packings of a network, made anew by every call. */
+    static Packings best(Network network) {
+        return (collective, root) -> switch (collective) {
+            case ALL_REDUCE -> AllReducePacking.of(network);
+            case REDUCE -> RootedPacking.reduce(network, root, Integer.MAX_VALUE);
+            case BROADCAST -> RootedPacking.broadcast(network, root, Integer.MAX_VALUE);
+            case REDUCE_SCATTER -> GatherPacking.reduceScatter(network, Integer.MAX_VALUE);
+            case ALL_GATHER -> GatherPacking.allGather(network, Integer.MAX_VALUE);
+        };
+    }
+}

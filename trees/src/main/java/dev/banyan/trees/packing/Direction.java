@@ -1,0 +1,21 @@
+package dev.banyan.trees.packing;
+
+/** Which way a collective's data go along trees. */
+public enum Direction {
+    /** To the root: reduce, reduce_scatter. */
+    UP,
+    /** From the root: broadcast, all_gather. */
+    DOWN,
+    /** To the root, then from it: all_reduce. */
+    UP_AND_DOWN;
+
+    /** Whether data go to the root. */
+    boolean goesUp() {
+        return this != DOWN;
+    }
+
+    /** Whether data go from the root. */
+    boolean goesDown() {
+        return this != UP;
+    }
+}

@@ -1,0 +1,178 @@
+package dev.banyan.trees.packing;
+
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.Tree;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.network.Network;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What trees cost on the wires of a machine when a collective runs over them: data by which any trees can be
+ * compared, packed or not, rings (paths) and stars included. It knows links alone: no time to start a copy,
+ * none to reduce.
+ *
+ * @param network the wires that the trees were priced on
+ * @param trees number of trees
+ * @param depth greatest number of logical links between a root and a rank
+ * @param stages greatest number of logical links that data cross one after another: up and down for an
+ *     allreduce, hence twice the depth where both ways are the same tree; else the depth
+ * @param loads share of all data that crosses each arc, by the arc's index in the network, exact
+ * @param rateGbs algbw in GB/s at which the busiest arc is full, exact
+ * @param bound what no schedule can exceed, or null where it was not asked for
+ * @param latencyUs greatest sum in us of the latencies of the hops that data of a tree cross one after
+ *     another; where several paths share a logical link, the slowest counts
+ */
+public record ForestCost(
+        Network network,
+        int trees,
+        int depth,
+        int stages,
+        List<BigFraction> loads,
+        BigFraction rateGbs,
+        @Nullable Bound bound,
+        double latencyUs) {
+    /**
+     * @throws IllegalArgumentException if there is not one load per arc, or the rate is not above 0
+     */
+    public ForestCost {
+        Objects.requireNonNull(network, "network");
+        loads = List.copyOf(loads);
+        if (loads.size() != network.arcs() || rateGbs.signum() <= 0) {
+            throw new IllegalArgumentException(loads.size() + " loads for the " + network.arcs() + " arcs of "
+                    + network.name() + " at " + rateGbs + " GB/s; give one load per arc and a rate above 0");
+        }
+    }
+
+    /** The cost of a packing, when it carries the collective that it was made for. */
+    public static ForestCost of(TreePacking packing, Direction direction) {
+        return price(
+                packing.trees(), direction, new LinkLoads(packing.network(), packing.links()), packing.network(),
+                packing.bound());
+    }
+
+    /**
+     * The cost of trees whose links go the {@linkplain dev.banyan.trees.network.Detours usual way}.
+     *
+     * @param trees at least one; shares are of all data
+     * @throws IllegalArgumentException if the network has no path for a link of a tree
+     */
+    public static ForestCost of(Network network, List<PackedTree> trees, Direction direction) {
+        return price(trees, direction, new LinkLoads(network), network, null);
+    }
+
+    /**
+     * The cost of trees that were made without regard to a network: on the network of the group if that has
+     * a path for each of their links, else on {@linkplain Network#ofAllLinks all links} of the machine.
+     *
+     * @param machine the whole machine
+     * @param group the devices that take part; rank r is device {@code group[r]}
+     * @param trees at least one; shares are of all data
+     * @throws IllegalArgumentException if the group is no {@linkplain Network#of(Machine, int[], int...) group}
+     */
+    public static ForestCost of(Machine machine, int[] group, List<PackedTree> trees, Direction direction) {
+        Network network = Network.of(machine, group);
+        LinkLoads loads = new LinkLoads(network);
+        if (trees.stream().allMatch(tree -> (!direction.goesUp() || loads.hasPathsUp(tree.up()))
+                && (!direction.goesDown() || loads.hasPathsDown(tree.down())))) {
+            return price(trees, direction, loads, network, null);
+        }
+        return of(Network.ofAllLinks(machine, group), trees, direction);
+    }
+
+    private static ForestCost price(
+            List<PackedTree> trees, Direction direction, LinkLoads loads, Network network, @Nullable Bound bound) {
+        addLoads(trees, direction, loads, network.ranks());
+        int depth = 0;
+        int stages = 0;
+        double latency = 0;
+        for (PackedTree tree : trees) {
+            int treeStages = 0;
+            double treeLatency = 0;
+            if (direction.goesUp()) {
+                treeStages += tree.up().depth();
+                treeLatency += latencyUs(tree.up(), true, loads);
+            }
+            if (direction.goesDown()) {
+                treeStages += tree.down().depth();
+                treeLatency += latencyUs(tree.down(), false, loads);
+            }
+            depth = Math.max(depth, direction == Direction.UP ? tree.up().depth()
+                    : direction == Direction.DOWN ? tree.down().depth() : tree.depth());
+            stages = Math.max(stages, treeStages);
+            latency = Math.max(latency, treeLatency);
+        }
+        return new ForestCost(
+                network,
+                trees.size(),
+                depth,
+                stages,
+                IntStream.range(0, network.arcs()).mapToObj(loads::load).toList(),
+                loads.rateGbs(),
+                bound,
+                latency);
+    }
+
+    /** Exact sums are slow: trees of equal shares, which may be n^2, are counted before they are added. */
+    private static void addLoads(List<PackedTree> trees, Direction direction, LinkLoads loads, int ranks) {
+        Map<BigFraction, int[]> transfers = new LinkedHashMap<>();
+        for (PackedTree tree : trees) {
+            int[] counts = transfers.computeIfAbsent(tree.share(), share -> new int[ranks * ranks]);
+            for (int rank = 0; rank < ranks; rank++) {
+                if (rank != tree.root()) {
+                    counts[rank * ranks + tree.up().parent(rank)] += direction.goesUp() ? 1 : 0;
+                    counts[tree.down().parent(rank) * ranks + rank] += direction.goesDown() ? 1 : 0;
+                }
+            }
+        }
+        transfers.forEach((share, counts) -> {
+            for (int pair = 0; pair < counts.length; pair++) {
+                if (counts[pair] > 0) {
+                    loads.addTransfer(share.multiply(counts[pair]), pair / ranks, pair % ranks);
+                }
+            }
+        });
+    }
+
+    private static double latencyUs(Tree tree, boolean up, LinkLoads loads) {
+        double[] toRoot = new double[tree.size()];
+        double greatest = 0;
+        for (int rank : tree.topDown()) {
+            int parent = tree.parent(rank);
+            if (parent >= 0) {
+                toRoot[rank] = toRoot[parent] + (up ? loads.latencyUs(rank, parent) : loads.latencyUs(parent, rank));
+                greatest = Math.max(greatest, toRoot[rank]);
+            }
+        }
+        return greatest;
+    }
+
+    /** Rate over bound, exact, where the bound is known. */
+    public Optional<BigFraction> ratio() {
+        return Optional.ofNullable(bound).map(known -> rateGbs.divide(known.gbs()));
+    }
+
+    /**
+     * How long a collective would take if nothing but the links cost time: {@code bytes / rate * (1 + (stages
+     * - 1) / chunks) + latency}. The second term is the time in which the pipeline fills; of an allreduce, it
+     * has 2 depth - 1 chunks' length.
+     *
+     * @param bytes all data, as nccl-tests count them, at least 0
+     * @param chunks pieces in which every tree's share goes along it, at least 1
+     * @return time in us
+     * @throws IllegalArgumentException if an argument is out of range
+     */
+    public double predictedUs(long bytes, long chunks) {
+        if (bytes < 0 || chunks < 1) {
+            throw new IllegalArgumentException("a price for " + bytes + " bytes in " + chunks
+                    + " chunks; there must be at least 0 bytes and 1 chunk");
+        }
+        return bytes / (rateGbs.doubleValue() * 1e3) * (1 + (stages - 1) / (double) chunks) + latencyUs;
+    }
+}
