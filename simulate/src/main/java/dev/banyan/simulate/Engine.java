@@ -16,7 +16,8 @@ final class Engine implements FairShares.Listener {
     private static final int FREE = 1;
     private static final int SENT = 2;
     private static final int CALL = 3;
-    private static final int KINDS = 2;
+    private static final int BEGIN = 4;
+    private static final int KINDS = 3;
     private static final long NEVER = Long.MAX_VALUE;
 
     private final List<Job> jobs;
@@ -63,6 +64,10 @@ final class Engine implements FairShares.Listener {
     private final long[] sentAt;
     /** By flow: time of its event that counts. */
     private final long[] alarm;
+    /** By flow: whether it has sent all at this tick and is still on the wires. */
+    private final boolean[] ended;
+    private final int[] endedFlows;
+    private int endedCount;
     private final double[] sent;
     /** By flow of an exclusive stream. */
     private final long[] busy;
@@ -112,6 +117,8 @@ final class Engine implements FairShares.Listener {
         sentAt = new long[flows];
         alarm = new long[flows];
         Arrays.fill(alarm, NEVER);
+        ended = new boolean[flows];
+        endedFlows = new int[flows];
         sent = new double[flows];
         busy = new long[flows];
 
@@ -145,10 +152,12 @@ final class Engine implements FairShares.Listener {
                     case READY -> ready(index);
                     case FREE -> free(index);
                     case SENT -> sent(index);
-                    default -> call(index);
+                    case CALL -> call(index);
+                    default -> begin(index);
                 }
             } while (!queue.isEmpty() && queue.nextTime() == now);
             start();
+            leaveWires();
             shares.settle(this);
         }
         return result();
@@ -169,12 +178,19 @@ final class Engine implements FairShares.Listener {
                     issued[op] = rankFree[rank];
                 }
             }
-            if (work.waits[step] == 0) {
-                stepReady(step, begin);
-            }
         }
+        push(begin + launch, BEGIN, job);
         if (jobLeft[job] == 0) {
             jobDone(job);
+        }
+    }
+
+    /** What waits for nothing is ready, all at once, where the host takes no time for each operation. */
+    private void begin(int job) {
+        for (int step = work.jobStart[job]; step < work.jobStart[job + 1]; step++) {
+            if (work.waits[step] == 0) {
+                stepReady(step, now - launch);
+            }
         }
     }
 
@@ -207,8 +223,12 @@ final class Engine implements FairShares.Listener {
     }
 
     private void opReady(int op, long time, long delay) {
-        long from = issue > 0 ? Math.max(time, issued[op]) : time;
-        push(from + delay, READY, op);
+        long at = (issue > 0 ? Math.max(time, issued[op]) : time) + delay;
+        if (at == now) {
+            ready(op);
+        } else {
+            push(at, READY, op);
+        }
     }
 
     private void opDone(int op, long time) {
@@ -256,9 +276,15 @@ final class Engine implements FairShares.Listener {
             leaving[from]--;
             entering[to]--;
             for (int rank = 0; rank < wiring.ranks; rank++) {
-                touch(from * wiring.ranks + rank);
-                touch(rank * wiring.ranks + to);
+                touchIfWaiting(from * wiring.ranks + rank);
+                touchIfWaiting(rank * wiring.ranks + to);
             }
+        }
+    }
+
+    private void touchIfWaiting(int stream) {
+        if (!running[stream] && queues.next(stream) >= 0) {
+            touch(stream);
         }
     }
 
@@ -330,7 +356,13 @@ final class Engine implements FairShares.Listener {
         for (int flow = first; flow < end; flow++) {
             remaining[flow] = work.bytes[op] * wiring.share[flow];
             settledAt[flow] = now;
-            shares.add(flow, now);
+            if (ended[flow]) {
+                // To the wires it is the same flow: nobody's rate changes.
+                ended[flow] = false;
+                setAlarm(flow, shares.rate(flow));
+            } else {
+                shares.add(flow, now);
+            }
         }
     }
 
@@ -357,7 +389,11 @@ final class Engine implements FairShares.Listener {
     public void rateChanged(int flow, double oldRate, double newRate) {
         remaining[flow] -= oldRate * (now - settledAt[flow]);
         settledAt[flow] = now;
-        sentAt[flow] = Math.max(now + 1, Clock.later(now, remaining[flow] / newRate));
+        setAlarm(flow, newRate);
+    }
+
+    private void setAlarm(int flow, double rate) {
+        sentAt[flow] = Math.max(now + 1, Clock.later(now, remaining[flow] / rate));
         // One that ends later than thought is put off when its event comes.
         if (sentAt[flow] < alarm[flow]) {
             alarm[flow] = sentAt[flow];
@@ -375,7 +411,8 @@ final class Engine implements FairShares.Listener {
             push(alarm[flow], SENT, flow);
             return;
         }
-        shares.remove(flow, now);
+        ended[flow] = true;
+        endedFlows[endedCount++] = flow;
         int stream = wiring.streamOfFlow[flow];
         int op = current[stream];
         sent[flow] += work.bytes[op] * wiring.share[flow];
@@ -391,6 +428,18 @@ final class Engine implements FairShares.Listener {
             }
             opDone(op, arrival[stream]);
         }
+    }
+
+    /** Takes flows off the wires whose stream has nothing more to send at once. */
+    private void leaveWires() {
+        for (int i = 0; i < endedCount; i++) {
+            int flow = endedFlows[i];
+            if (ended[flow]) {
+                ended[flow] = false;
+                shares.remove(flow, now);
+            }
+        }
+        endedCount = 0;
     }
 
     private void tell(SimulationListener to, int flow, int stream, long over) {

@@ -7,7 +7,7 @@ import java.util.Arrays;
  * no more. A flow uses all resources of its path at its rate. With f flows a resource gives capacity / (1 +
  * queueing (f - 1)) in all.
  *
- * <p>Rates are found by progressive filling: the resource with the least share per flow fixes its flows, and
+ * <p>Rates are found by progressive filling: the resources with the least share per flow fix their flows, and
  * so on with the rest. Only flows that are connected, through resources, to one that came or went are looked
  * at: O(rounds x resources + lengths of paths) for those. Nothing is allocated after the start.
  *
@@ -202,29 +202,38 @@ final class FairShares {
             next[groupFlows[i]] = -1;
         }
         double level = 0;
-        int fixed = 0;
-        while (fixed < flows) {
-            int tightest = -1;
+        int unfilled = groupSize;
+        while (unfilled > 0) {
             double least = Double.POSITIVE_INFINITY;
-            for (int i = 0; i < groupSize; i++) {
+            int kept = 0;
+            for (int i = 0; i < unfilled; i++) {
                 int resource = groupResources[i];
-                if (open[resource] > 0 && left[resource] < least * open[resource]) {
-                    least = left[resource] / open[resource];
-                    tightest = resource;
+                if (open[resource] > 0) {
+                    groupResources[kept++] = resource;
+                    least = Math.min(least, left[resource] / open[resource]);
                 }
             }
+            unfilled = kept;
             // Levels never fall; rounding must not make them.
             level = Math.max(level, least);
-            int start = memberStart[tightest];
-            for (int m = start; m < start + count[tightest]; m++) {
-                int flow = flowOfEntry[members[m]];
-                if (next[flow] < 0) {
-                    next[flow] = level;
-                    fixed++;
-                    for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
-                        left[path[entry]] -= level;
-                        open[path[entry]]--;
-                    }
+            for (int i = 0; i < unfilled; i++) {
+                int resource = groupResources[i];
+                if (left[resource] <= level * (1 + ROUNDING) * open[resource]) {
+                    fix(resource, level);
+                }
+            }
+        }
+    }
+
+    private void fix(int resource, double level) {
+        int start = memberStart[resource];
+        for (int m = start; m < start + count[resource]; m++) {
+            int flow = flowOfEntry[members[m]];
+            if (next[flow] < 0) {
+                next[flow] = level;
+                for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
+                    left[path[entry]] -= level;
+                    open[path[entry]]--;
                 }
             }
         }
