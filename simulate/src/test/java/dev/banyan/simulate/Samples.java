@@ -189,7 +189,7 @@ final class Samples {
                 .schedule(new CollectiveRequest(
                         collective,
                         collective.hasRoot() ? random.nextInt(ranks) : -1,
-                        random.nextInt(1 << 20),
+                        random.nextInt(1 << 17),
                         4,
                         random.nextBoolean(),
                         1L << (14 + random.nextInt(10))));

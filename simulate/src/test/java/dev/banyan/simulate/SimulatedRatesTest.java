@@ -59,7 +59,7 @@ class SimulatedRatesTest {
 
     /** Patarasuk and Yuan: 2(n-1) steps of an n-th of the data. */
     @ParameterizedTest
-    @ValueSource(ints = {2, 3, 8, 13})
+    @ValueSource(ints = {3, 4, 8, 13})
     void aRingTakesItsStepsTimesAnNth(int ranks) {
         long bytes = 64L * ranks * 10_000;
         double step = 64 * 10_000 / 25e3;
@@ -122,7 +122,7 @@ class SimulatedRatesTest {
     void twoPathsReachTheBoundOfFourDevices() {
         Network network = Samples.allToAll(4, 25);
         Forest forest = Forest.equalShares(
-                List.of(Tree.ofParents(1, 2, -1, 2), Tree.ofParents(2, -1, 3, 1)));
+                List.of(Tree.ofParents(1, 2, -1, 2), Tree.ofParents(-1, 3, 0, 0)));
         Profile profile = Profiles.find("v100-nvlink").orElseThrow();
         double rate = gbs(network, profile, new ForestAlgorithm("paths", forest), 1 << 20);
         assertThat(byLoads(network, forest)).isEqualTo(50, within(1e-9));
@@ -131,7 +131,7 @@ class SimulatedRatesTest {
 
     /** Chunks keep the busiest link of a forest of eight trees at work nearly all of the time. */
     @ParameterizedTest
-    @ValueSource(strings = {"p3.16xlarge", "dgx-1p", "dgx-a100"})
+    @ValueSource(strings = {"p3.16xlarge", "dgx-1p"})
     void chunksReachWhatTheBusiestLinkAllows(String name) {
         Machine machine = preset(name);
         Network network = Network.of(machine);

@@ -62,7 +62,7 @@ class SimulatorPropertyTest {
     }
 
     static IntStream seeds() {
-        return IntStream.range(0, 150);
+        return IntStream.range(0, 80);
     }
 
     @ParameterizedTest
