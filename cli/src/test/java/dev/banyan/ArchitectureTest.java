@@ -10,7 +10,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 
-/** The way of the data has one direction: topology, trees, reduce, command. */
+/** The way of the data has one direction: topology, trees, reduce, simulate, command. */
 @AnalyzeClasses(packages = "dev.banyan", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
     @ArchTest
@@ -19,10 +19,12 @@ class ArchitectureTest {
             .layer("topology").definedBy("dev.banyan.topology..")
             .layer("trees").definedBy("dev.banyan.trees..")
             .layer("reduce").definedBy("dev.banyan.reduce..")
+            .layer("simulate").definedBy("dev.banyan.simulate..")
             .layer("cli").definedBy("dev.banyan.cli..")
             .whereLayer("cli").mayNotBeAccessedByAnyLayer()
-            .whereLayer("reduce").mayOnlyBeAccessedByLayers("cli")
-            .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "cli");
+            .whereLayer("simulate").mayOnlyBeAccessedByLayers("cli")
+            .whereLayer("reduce").mayOnlyBeAccessedByLayers("simulate", "cli")
+            .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "simulate", "cli");
 
     @ArchTest
     static final ArchRule packagesHaveNoCycles =
@@ -54,4 +56,10 @@ class ArchitectureTest {
             .resideInAnyPackage(
                     "dev.banyan.trees..", "dev.banyan.topology..", "java..", "org.jgrapht..", "org.ojalgo..",
                     "org.apache.commons.numbers..", "org.jspecify..");
+
+    @ArchTest
+    static final ArchRule simulatorRunsNothing = noClasses()
+            .that().resideInAPackage("dev.banyan.simulate..")
+            .should().dependOnClassesThat()
+            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..");
 }

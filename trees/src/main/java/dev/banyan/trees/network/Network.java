@@ -1,5 +1,6 @@
 package dev.banyan.trees.network;
 
+import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -34,6 +35,7 @@ public final class Network {
     private final int[] to;
     private final long[] capacity;
     private final double[] latencyUs;
+    private final Link.Kind[] kind;
     private final int[] reverse;
     private final int[] firstOut;
     private final BigFraction unitGbs;
@@ -77,6 +79,7 @@ public final class Network {
         to = arcs.stream().mapToInt(Arc::to).toArray();
         capacity = arcs.stream().mapToLong(Arc::capacity).toArray();
         latencyUs = arcs.stream().mapToDouble(Arc::latencyUs).toArray();
+        kind = arcs.stream().map(Arc::kind).toArray(Link.Kind[]::new);
         this.unitGbs = unitGbs;
         this.nvlinkOnly = nvlinkOnly;
         this.warnings = List.copyOf(warnings);
@@ -97,7 +100,7 @@ public final class Network {
     }
 
     /** One arc, as it is handed in; they come sorted by (from, to). */
-    record Arc(int from, int to, long capacity, double latencyUs) {}
+    record Arc(int from, int to, long capacity, double latencyUs, Link.Kind kind) {}
 
     /**
      * The network of all devices of a machine: rank r is device r.
@@ -184,6 +187,11 @@ public final class Network {
         return latencyUs[arc];
     }
 
+    /** Technology of an arc: that of its widest link; PCIe to and from the host's memory. */
+    public Link.Kind kind(int arc) {
+        return kind[arc];
+    }
+
     /** The arc from one node to another, or -1. O(log of the arcs that leave it). */
     public int arc(int a, int b) {
         int found = Arrays.binarySearch(to, firstOut[a], firstOut[a + 1], b);
@@ -228,7 +236,7 @@ public final class Network {
     /** The same nodes with every arc turned around: a broadcast over it is a reduction over this one. */
     public Network reversed() {
         List<Arc> turned = IntStream.range(0, arcs())
-                .mapToObj(arc -> new Arc(to[arc], from[arc], capacity[arc], latencyUs[arc]))
+                .mapToObj(arc -> new Arc(to[arc], from[arc], capacity[arc], latencyUs[arc], kind[arc]))
                 .sorted(Comparator.comparingInt(Arc::from).thenComparingInt(Arc::to))
                 .toList();
         return new Network(name, ranks, nodes, turned, unitGbs, nvlinkOnly, warnings);

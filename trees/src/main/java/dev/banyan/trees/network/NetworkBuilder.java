@@ -29,7 +29,7 @@ final class NetworkBuilder {
     private static final int UNUSED = -3;
 
     /** One way between two machine nodes; the host's memory is node {@code machine.nodeCount()}. */
-    private record Wire(int from, int to, double gbs, double latencyUs) {}
+    private record Wire(int from, int to, double gbs, double latencyUs, Link.Kind kind) {}
 
     NetworkBuilder(Machine machine, int[] group, int[] relays) {
         this.machine = machine;
@@ -84,8 +84,8 @@ final class NetworkBuilder {
     private Network staged(List<Wire> wires, int[] devices, String why) {
         int host = machine.nodeCount();
         for (int device : devices) {
-            wires.add(new Wire(device, host, LinkMatrix.HOST_STAGED_GBS, 0));
-            wires.add(new Wire(host, device, LinkMatrix.HOST_STAGED_GBS, 0));
+            wires.add(new Wire(device, host, LinkMatrix.HOST_STAGED_GBS, 0, Link.Kind.PCIE));
+            wires.add(new Wire(host, device, LinkMatrix.HOST_STAGED_GBS, 0, Link.Kind.PCIE));
         }
         String warning = "the description of " + machine.name() + " " + why + " staged through the host's memory at "
                 + LinkMatrix.HOST_STAGED_GBS + " GB/s";
@@ -114,8 +114,8 @@ final class NetworkBuilder {
             if (part[link.a()] != UNUSED
                     && part[link.b()] != UNUSED
                     && (!nvlinkOnly || link.kind().isNvLinkClass())) {
-                wires.add(new Wire(link.a(), link.b(), link.gbsAToB(), link.latencyUs()));
-                wires.add(new Wire(link.b(), link.a(), link.gbsBToA(), link.latencyUs()));
+                wires.add(new Wire(link.a(), link.b(), link.gbsAToB(), link.latencyUs(), link.kind()));
+                wires.add(new Wire(link.b(), link.a(), link.gbsBToA(), link.latencyUs(), link.kind()));
             }
         }
         double widest = wires.stream().mapToDouble(Wire::gbs).max().orElse(0);
@@ -227,7 +227,8 @@ final class NetworkBuilder {
             int to = index[wire.to()];
             merged.merge(
                     (long) from * nodes.size() + to,
-                    new Network.Arc(from, to, Math.round(wire.gbs() / resolution), wire.latencyUs()),
+                    new Network.Arc(
+                            from, to, Math.round(wire.gbs() / resolution), wire.latencyUs(), wire.kind()),
                     NetworkBuilder::together);
         }
         long unit = merged.values().stream()
@@ -235,7 +236,7 @@ final class NetworkBuilder {
                 .reduce(BigInteger.ZERO, BigInteger::gcd)
                 .longValueExact();
         List<Network.Arc> arcs = merged.values().stream()
-                .map(arc -> new Network.Arc(arc.from(), arc.to(), arc.capacity() / unit, arc.latencyUs()))
+                .map(arc -> new Network.Arc(arc.from(), arc.to(), arc.capacity() / unit, arc.latencyUs(), arc.kind()))
                 .toList();
         BigDecimal exact = BigDecimal.valueOf(resolution);
         BigFraction unitGbs = BigFraction.of(exact.unscaledValue())
@@ -255,6 +256,10 @@ final class NetworkBuilder {
 
     private static Network.Arc together(Network.Arc a, Network.Arc b) {
         return new Network.Arc(
-                a.from(), a.to(), a.capacity() + b.capacity(), Math.min(a.latencyUs(), b.latencyUs()));
+                a.from(),
+                a.to(),
+                a.capacity() + b.capacity(),
+                Math.min(a.latencyUs(), b.latencyUs()),
+                b.capacity() > a.capacity() ? b.kind() : a.kind());
     }
 }

@@ -8,6 +8,7 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Networks;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class NetworkTest {
@@ -97,6 +98,24 @@ class NetworkTest {
             assertThat(reversed.capacity(turned)).isEqualTo(network.capacity(arc));
             assertThat(reversed.reverse(turned)).isEqualTo(reversed.arc(network.from(arc), network.to(arc)));
         }
+    }
+
+    @Test
+    void arcsKnowTheirTechnology() {
+        Network network = Network.ofAllLinks(Networks.preset("p3.16xlarge"), 0, 1, 6);
+        assertThat(network.kind(network.arc(0, 1))).isEqualTo(Link.Kind.NVLINK);
+        assertThat(network.kind(network.firstOut(2))).isEqualTo(Link.Kind.PCIE);
+        assertThat(IntStream.range(0, network.arcs())
+                        .filter(arc -> network.kind(arc) == Link.Kind.SOCKET))
+                .hasSize(2);
+        Machine mixed = Networks.machine(
+                "mixed",
+                2,
+                0,
+                List.of(Link.duplex(0, 1, Link.Kind.PCIE, 16, 12, 4), Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 2)));
+        Network merged = Network.ofAllLinks(mixed, 0, 1);
+        assertThat(merged.kind(0)).isEqualTo(Link.Kind.NVLINK);
+        assertThat(merged.reversed().kind(1)).isEqualTo(Link.Kind.NVLINK);
     }
 
     @Test

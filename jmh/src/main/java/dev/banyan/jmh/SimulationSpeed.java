@@ -1,0 +1,134 @@
+package dev.banyan.jmh;
+
+import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.algorithm.ForestAlgorithm;
+import dev.banyan.reduce.algorithm.RingAlgorithm;
+import dev.banyan.reduce.algorithm.StarAlgorithm;
+import dev.banyan.reduce.schedule.Chunk;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.schedule.Step;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.simulate.Job;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.Simulation;
+import dev.banyan.simulate.Simulator;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import dev.banyan.trees.balanced.KernighanLin;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.ring.RingFinder;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.AuxCounters;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * Steps per second of the simulator on one core, in the column {@code steps}: an allreduce of 1 GiB in chunks
+ * of 1 MiB, or one of each key of ResNet-50, all in flight. All wires of the machine are there, so that pairs
+ * without a link of their own share PCIe. The baseline only looks at each step once.
+ *
+ * <pre>java -jar jmh/target/benchmarks.jar SimulationSpeed -p machine=p3.16xlarge</pre>
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.Throughput)
+@OutputTimeUnit(TimeUnit.SECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(value = 2, jvmArgsAppend = "-XX:+UseSerialGC")
+public class SimulationSpeed {
+    /** A preset. */
+    @Param({"p3.16xlarge", "dgx-a100"})
+    public String machine = "p3.16xlarge";
+
+    /** The algorithm, as the command names it. */
+    @Param({"single-tree", "multi-tree", "ring", "star"})
+    public String algorithm = "multi-tree";
+
+    /** Bytes, or a model. */
+    @Param({"1G", "resnet-50"})
+    public String keys = "1G";
+
+    private @Nullable Simulator simulator;
+    private List<Job> jobs = List.of();
+
+    /** Counts what was simulated. */
+    @AuxCounters(AuxCounters.Type.OPERATIONS)
+    @State(Scope.Thread)
+    public static class Counters {
+        /** Steps. */
+        public long steps;
+
+        /** Starts an iteration. */
+        @Setup(Level.Iteration)
+        public void reset() {
+            steps = 0;
+        }
+    }
+
+    /** Makes the trees and the schedules. */
+    @Setup
+    public void open() {
+        Machine preset = Presets.find(machine).orElseThrow();
+        int[] all = IntStream.range(0, preset.size()).toArray();
+        simulator = new Simulator(Network.ofAllLinks(preset, all), List.of(), Profiles.of(preset));
+        LinkMatrix matrix = LinkMatrix.of(preset);
+        CollectiveAlgorithm made = switch (algorithm) {
+            case "single-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0));
+            case "multi-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, all));
+            case "ring" -> new RingAlgorithm(RingFinder.order(matrix));
+            case "star" -> new StarAlgorithm(preset.size());
+            default ->
+                throw new IllegalArgumentException(algorithm + " is not single-tree, multi-tree, ring or star");
+        };
+        long[] counts = switch (keys) {
+            case "1G" -> new long[] {1 << 28};
+            case "resnet-50" -> GradientSizes.resnet50();
+            default -> throw new IllegalArgumentException("keys=" + keys + "; use 1G or resnet-50");
+        };
+        jobs = Arrays.stream(counts)
+                .mapToObj(count -> Job.of(made.schedule(
+                        new CollectiveRequest(Collective.ALL_REDUCE, -1, count, 4, true, 1 << 20))))
+                .toList();
+    }
+
+    /** The baseline. */
+    @Benchmark
+    public int lookAtSteps(Counters counters) {
+        int sum = 0;
+        for (Job job : jobs) {
+            Schedule schedule = job.schedule();
+            for (Chunk chunk : schedule.chunks()) {
+                for (Step step : chunk.steps()) {
+                    sum += step.target().rank() + step.sources().size() + step.after().size();
+                }
+            }
+            counters.steps += schedule.stepCount();
+        }
+        return sum;
+    }
+
+    /** The simulation. */
+    @Benchmark
+    public Simulation simulate(Counters counters) {
+        Simulation done = Objects.requireNonNull(simulator).run(jobs);
+        counters.steps += done.steps();
+        return done;
+    }
+}

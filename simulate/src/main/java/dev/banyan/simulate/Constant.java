@@ -1,0 +1,109 @@
+package dev.banyan.simulate;
+
+import dev.banyan.topology.Link;
+
+/**
+ * What a {@link Profile} says about a class of machines. {@link Simulator} says how each is used.
+ */
+public enum Constant {
+    /** Fraction of an NVLink's nominal bandwidth that large copies reach. */
+    NVLINK_EFFICIENCY("nvlink.efficiency", Range.FRACTION),
+    /** Latency of an NVLink hop beyond what the machine says of the link, in us. */
+    NVLINK_HOP_US("nvlink.hopUs", Range.EXTRA_US),
+    /** Fraction of an xGMI link's nominal bandwidth that large copies reach. */
+    XGMI_EFFICIENCY("xgmi.efficiency", Range.FRACTION),
+    /** Latency of an xGMI hop beyond what the machine says of the link, in us. */
+    XGMI_HOP_US("xgmi.hopUs", Range.EXTRA_US),
+    /** Fraction of a PCIe link's bandwidth, as the machine states it, that large copies reach. */
+    PCIE_EFFICIENCY("pcie.efficiency", Range.FRACTION),
+    /** Latency of a PCIe hop beyond what the machine says of the link, in us. */
+    PCIE_HOP_US("pcie.hopUs", Range.EXTRA_US),
+    /** Queueing on a PCIe link: with f transfers at once it carries 1 / (1 + q (f - 1)) of what one gets. */
+    PCIE_QUEUEING("pcie.queueing", Range.QUEUEING),
+    /** Fraction of a socket link's bandwidth, as the machine states it, that large copies reach. */
+    SOCKET_EFFICIENCY("socket.efficiency", Range.FRACTION),
+    /** Latency of a hop between sockets beyond what the machine says of the link, in us. */
+    SOCKET_HOP_US("socket.hopUs", Range.EXTRA_US),
+    /** Queueing on a link between sockets, as on a PCIe link. */
+    SOCKET_QUEUEING("socket.queueing", Range.QUEUEING),
+    /** Bytes that a reduction kernel reads and writes per time, in GB/s. */
+    REDUCE_GBS("reduceGbs", Range.GBS),
+    /** Latency of a reduction kernel beyond that of a launch, in us. */
+    KERNEL_US("kernelUs", Range.US),
+    /** What a stream needs to launch one copy or kernel, in us. */
+    LAUNCH_US("launchUs", Range.US),
+    /** What the host needs to issue one copy or kernel, in us; 0 where a plan is replayed as a graph. */
+    ISSUE_US("issueUs", Range.US),
+    /** What the host needs to start one collective, in us. */
+    COLLECTIVE_US("collectiveUs", Range.US),
+    /** Greatest number of copies that leave a device at once, and of those that enter it. */
+    COPY_ENGINES("copyEngines", Range.COUNT);
+
+    private enum Range {
+        /** Above 1 is possible where the machine states less than the hardware's peak. */
+        FRACTION("above 0 and at most 1.5", 0, 1.5, false),
+        EXTRA_US("from -1000 to 1000", -1000, 1000, true),
+        QUEUEING("from 0 to 10", 0, 10, true),
+        GBS("above 0 and at most 1000000", 0, 1e6, false),
+        US("from 0 to 1000000", 0, 1e6, true),
+        COUNT("a whole number from 1 to 1000000", 1, 1e6, true);
+
+        private final String words;
+        private final double least;
+        private final double most;
+        private final boolean leastIncluded;
+
+        Range(String words, double least, double most, boolean leastIncluded) {
+            this.words = words;
+            this.least = least;
+            this.most = most;
+            this.leastIncluded = leastIncluded;
+        }
+
+        boolean holds(double value) {
+            boolean inside = leastIncluded ? value >= least && value <= most : value > least && value <= most;
+            return inside && (this != COUNT || value == Math.rint(value));
+        }
+    }
+
+    private final String key;
+    private final Range range;
+
+    Constant(String key, Range range) {
+        this.key = key;
+        this.range = range;
+    }
+
+    /** Its name in a profile's JSON. */
+    public String key() {
+        return key;
+    }
+
+    /** Whether a value is possible. */
+    public boolean allows(double value) {
+        return range.holds(value);
+    }
+
+    /** The possible values in words, to follow "it must be". */
+    public String allowed() {
+        return range.words;
+    }
+
+    static Constant efficiencyOf(Link.Kind kind) {
+        return switch (kind) {
+            case NVLINK -> NVLINK_EFFICIENCY;
+            case XGMI -> XGMI_EFFICIENCY;
+            case PCIE -> PCIE_EFFICIENCY;
+            case SOCKET -> SOCKET_EFFICIENCY;
+        };
+    }
+
+    static Constant hopOf(Link.Kind kind) {
+        return switch (kind) {
+            case NVLINK -> NVLINK_HOP_US;
+            case XGMI -> XGMI_HOP_US;
+            case PCIE -> PCIE_HOP_US;
+            case SOCKET -> SOCKET_HOP_US;
+        };
+    }
+}

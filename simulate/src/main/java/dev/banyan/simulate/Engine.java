@@ -1,0 +1,488 @@
+package dev.banyan.simulate;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run of a simulation. All that happens at one tick is taken together: first what becomes ready or ends,
+ * then what starts, then the rates of those that share wires. A time that is known to come is handed on at
+ * once, so that an operation takes two events: when it is ready, and when its stream is free again.
+ */
+final class Engine implements FairShares.Listener {
+    private static final int READY = 0;
+    private static final int FREE = 1;
+    private static final int SENT = 2;
+    private static final int CALL = 3;
+    private static final int BEGIN = 4;
+    private static final int KINDS = 3;
+    private static final long NEVER = Long.MAX_VALUE;
+
+    private final List<Job> jobs;
+    private final Wiring wiring;
+    private final Workload work;
+    private final @Nullable SimulationListener listener;
+    /** Events as numbers: what about, and what. */
+    private final EventQueue queue = new EventQueue();
+    private final FairShares shares;
+    private final ReadyQueues queues;
+
+    private final long launch;
+    private final long kernel;
+    private final long issue;
+    private final long collective;
+
+    private long now;
+    private long hostFree;
+
+    /** By step: what it still waits for; once it is ready, its copies that have not arrived. */
+    private final int[] left;
+    /** By step: when all that it waited for so far was there. */
+    private final long[] stepTime;
+    /** By operation: when the host has issued it; empty if that takes no time. */
+    private final long[] issued;
+    private final long[] rankFree;
+
+    private final boolean[] running;
+    private final int[] current;
+    private final long[] started;
+    private final long[] arrival;
+    private final int[] flowsLeft;
+    private final boolean[] touched;
+    private final int[] touchedStreams;
+    private int touchedCount;
+
+    private final boolean enginesLimited;
+    private final int engines;
+    private final int[] leaving;
+    private final int[] entering;
+
+    private final double[] remaining;
+    private final long[] settledAt;
+    private final long[] sentAt;
+    /** By flow: time of its event that counts. */
+    private final long[] alarm;
+    /** By flow: whether it has sent all at this tick and is still on the wires. */
+    private final boolean[] ended;
+    private final int[] endedFlows;
+    private int endedCount;
+    private final double[] sent;
+    /** By flow of an exclusive stream. */
+    private final long[] busy;
+
+    private final int[] jobWaits;
+    private final long[] jobReady;
+    private final int[] jobLeft;
+    private final long[] jobEnd;
+    private final List<List<Integer>> jobFollowers;
+
+    Engine(
+            List<Job> jobs,
+            Wiring wiring,
+            Workload work,
+            Profile profile,
+            StreamOrder order,
+            @Nullable SimulationListener listener) {
+        this.jobs = jobs;
+        this.wiring = wiring;
+        this.work = work;
+        this.listener = listener;
+        shares = new FairShares(wiring.pathStart, wiring.path, wiring.capacity, wiring.queueing);
+        queues = new ReadyQueues(order, work.queueStart);
+        launch = Clock.ofUs(profile.get(Constant.LAUNCH_US));
+        kernel = Clock.ofUs(profile.get(Constant.KERNEL_US));
+        issue = Clock.ofUs(profile.get(Constant.ISSUE_US));
+        collective = Clock.ofUs(profile.get(Constant.COLLECTIVE_US));
+        engines = (int) profile.get(Constant.COPY_ENGINES);
+        enginesLimited = engines < wiring.ranks - 1;
+
+        left = work.waits.clone();
+        stepTime = new long[work.steps];
+        issued = new long[issue > 0 ? work.bytes.length : 0];
+        rankFree = new long[wiring.ranks];
+        running = new boolean[wiring.streams];
+        current = new int[wiring.streams];
+        started = new long[wiring.streams];
+        arrival = new long[wiring.streams];
+        flowsLeft = new int[wiring.streams];
+        touched = new boolean[wiring.streams];
+        touchedStreams = new int[wiring.streams];
+        leaving = new int[wiring.ranks];
+        entering = new int[wiring.ranks];
+        int flows = wiring.share.length;
+        remaining = new double[flows];
+        settledAt = new long[flows];
+        sentAt = new long[flows];
+        alarm = new long[flows];
+        Arrays.fill(alarm, NEVER);
+        ended = new boolean[flows];
+        endedFlows = new int[flows];
+        sent = new double[flows];
+        busy = new long[flows];
+
+        jobWaits = new int[work.jobs];
+        jobReady = new long[work.jobs];
+        jobLeft = new int[work.jobs];
+        jobEnd = new long[work.jobs];
+        jobFollowers = IntStream.range(0, work.jobs)
+                .<List<Integer>>mapToObj(job -> new ArrayList<>())
+                .toList();
+    }
+
+    Simulation run() {
+        for (int job = 0; job < work.jobs; job++) {
+            jobWaits[job] = jobs.get(job).after().size();
+            jobReady[job] = Clock.ofUs(jobs.get(job).startUs());
+            jobLeft[job] = work.jobStart[job + 1] - work.jobStart[job];
+            for (int before : jobs.get(job).after()) {
+                jobFollowers.get(before).add(job);
+            }
+            if (jobWaits[job] == 0) {
+                push(jobReady[job], CALL, job);
+            }
+        }
+        while (!queue.isEmpty()) {
+            now = queue.nextTime();
+            do {
+                int event = queue.pop();
+                int index = event >>> KINDS;
+                switch (event & (1 << KINDS) - 1) {
+                    case READY -> ready(index);
+                    case FREE -> free(index);
+                    case SENT -> sent(index);
+                    case CALL -> call(index);
+                    default -> begin(index);
+                }
+            } while (!queue.isEmpty() && queue.nextTime() == now);
+            start();
+            leaveWires();
+            shares.settle(this);
+        }
+        return result();
+    }
+
+    /** The host starts collectives one at a time, and issues each one's operations in order, for each device. */
+    private void call(int job) {
+        hostFree = Math.max(hostFree, now) + collective;
+        long begin = hostFree;
+        jobEnd[job] = begin;
+        for (int step = work.jobStart[job]; step < work.jobStart[job + 1]; step++) {
+            for (int op = work.opStart[step]; op < work.opStart[step + 1]; op++) {
+                int stream = work.streamOfOp[op];
+                queues.issue(stream, op);
+                if (issue > 0) {
+                    int rank = wiring.to(stream);
+                    rankFree[rank] = Math.max(rankFree[rank], begin) + issue;
+                    issued[op] = rankFree[rank];
+                }
+            }
+        }
+        push(begin + launch, BEGIN, job);
+        if (jobLeft[job] == 0) {
+            jobDone(job);
+        }
+    }
+
+    /** What waits for nothing is ready, all at once, where the host takes no time for each operation. */
+    private void begin(int job) {
+        for (int step = work.jobStart[job]; step < work.jobStart[job + 1]; step++) {
+            if (work.waits[step] == 0) {
+                stepReady(step, now - launch);
+            }
+        }
+    }
+
+    private void push(long time, int kind, int index) {
+        queue.push(time, index << KINDS | kind);
+    }
+
+    private void jobDone(int job) {
+        for (int follower : jobFollowers.get(job)) {
+            jobReady[follower] = Math.max(jobReady[follower], jobEnd[job]);
+            if (--jobWaits[follower] == 0) {
+                push(jobReady[follower], CALL, follower);
+            }
+        }
+    }
+
+    /** All steps before it are done at a time, now or later. */
+    private void stepReady(int step, long time) {
+        int first = work.opStart[step];
+        int end = work.opStart[step + 1];
+        boolean combines = work.endsWithKernel(step, wiring);
+        left[step] = combines ? end - first - 1 : end - first;
+        stepTime[step] = time;
+        for (int op = first; op < first + left[step]; op++) {
+            opReady(op, time, launch);
+        }
+        if (left[step] == 0) {
+            opReady(first, time, launch + kernel);
+        }
+    }
+
+    private void opReady(int op, long time, long delay) {
+        long at = (issue > 0 ? Math.max(time, issued[op]) : time) + delay;
+        if (at == now) {
+            ready(op);
+        } else {
+            push(at, READY, op);
+        }
+    }
+
+    private void opDone(int op, long time) {
+        int step = work.stepOfOp[op];
+        stepTime[step] = Math.max(stepTime[step], time);
+        if (wiring.isKernel(work.streamOfOp[op])) {
+            stepDone(step);
+        } else if (--left[step] == 0) {
+            if (work.endsWithKernel(step, wiring)) {
+                opReady(work.opStart[step + 1] - 1, stepTime[step], launch + kernel);
+            } else {
+                stepDone(step);
+            }
+        }
+    }
+
+    private void stepDone(int step) {
+        long time = stepTime[step];
+        for (int i = work.followerStart[step]; i < work.followerStart[step + 1]; i++) {
+            int follower = work.followers[i];
+            stepTime[follower] = Math.max(stepTime[follower], time);
+            if (--left[follower] == 0) {
+                stepReady(follower, stepTime[follower]);
+            }
+        }
+        int job = work.jobOfStep[step];
+        jobEnd[job] = Math.max(jobEnd[job], time);
+        if (--jobLeft[job] == 0) {
+            jobDone(job);
+        }
+    }
+
+    private void ready(int op) {
+        int stream = work.streamOfOp[op];
+        queues.makeReady(stream, op);
+        touch(stream);
+    }
+
+    private void free(int stream) {
+        running[stream] = false;
+        touch(stream);
+        if (enginesLimited && !wiring.isKernel(stream)) {
+            int from = wiring.from(stream);
+            int to = wiring.to(stream);
+            leaving[from]--;
+            entering[to]--;
+            for (int rank = 0; rank < wiring.ranks; rank++) {
+                touchIfWaiting(from * wiring.ranks + rank);
+                touchIfWaiting(rank * wiring.ranks + to);
+            }
+        }
+    }
+
+    private void touchIfWaiting(int stream) {
+        if (!running[stream] && queues.next(stream) >= 0) {
+            touch(stream);
+        }
+    }
+
+    private void touch(int stream) {
+        if (!touched[stream]) {
+            touched[stream] = true;
+            touchedStreams[touchedCount++] = stream;
+        }
+    }
+
+    /** Starts what can start; who comes first matters only where copy engines are scarce. */
+    private void start() {
+        if (enginesLimited && touchedCount > 1) {
+            sortTouched();
+        }
+        for (int i = 0; i < touchedCount; i++) {
+            int stream = touchedStreams[i];
+            touched[stream] = false;
+            if (!running[stream]) {
+                int op = queues.next(stream);
+                if (op >= 0 && takeEngines(stream)) {
+                    queues.take(stream);
+                    start(stream, op);
+                }
+            }
+        }
+        touchedCount = 0;
+    }
+
+    /** By the operation that comes next; there are few. */
+    private void sortTouched() {
+        for (int i = 1; i < touchedCount; i++) {
+            int stream = touchedStreams[i];
+            int op = queues.next(stream);
+            int at = i;
+            for (; at > 0 && queues.next(touchedStreams[at - 1]) > op; at--) {
+                touchedStreams[at] = touchedStreams[at - 1];
+            }
+            touchedStreams[at] = stream;
+        }
+    }
+
+    private boolean takeEngines(int stream) {
+        if (!enginesLimited || wiring.isKernel(stream)) {
+            return true;
+        }
+        int from = wiring.from(stream);
+        int to = wiring.to(stream);
+        if (leaving[from] == engines || entering[to] == engines) {
+            return false;
+        }
+        leaving[from]++;
+        entering[to]++;
+        return true;
+    }
+
+    private void start(int stream, int op) {
+        running[stream] = true;
+        current[stream] = op;
+        started[stream] = now;
+        int first = wiring.flowStart[stream];
+        int end = wiring.flowStart[stream + 1];
+        if (wiring.exclusive[stream]) {
+            startAlone(stream, op, first, end);
+            return;
+        }
+        arrival[stream] = now;
+        flowsLeft[stream] = end - first;
+        for (int flow = first; flow < end; flow++) {
+            remaining[flow] = work.bytes[op] * wiring.share[flow];
+            settledAt[flow] = now;
+            if (ended[flow]) {
+                // To the wires it is the same flow: nobody's rate changes.
+                ended[flow] = false;
+                setAlarm(flow, shares.rate(flow));
+            } else {
+                shares.add(flow, now);
+            }
+        }
+    }
+
+    /** Nothing can change its rate, so that its end is known. */
+    private void startAlone(int stream, int op, int first, int end) {
+        long last = now;
+        long arrived = now;
+        for (int flow = first; flow < end; flow++) {
+            double part = work.bytes[op] * wiring.share[flow];
+            long over = Clock.later(now, part / wiring.narrowest[flow]);
+            sent[flow] += part;
+            busy[flow] += over - now;
+            last = Math.max(last, over);
+            arrived = Math.max(arrived, over + wiring.latency[flow]);
+            if (listener != null) {
+                tell(listener, flow, stream, over);
+            }
+        }
+        push(Math.max(last, now + launch), FREE, stream);
+        opDone(op, arrived);
+    }
+
+    @Override
+    public void rateChanged(int flow, double oldRate, double newRate) {
+        remaining[flow] -= oldRate * (now - settledAt[flow]);
+        settledAt[flow] = now;
+        setAlarm(flow, newRate);
+    }
+
+    private void setAlarm(int flow, double rate) {
+        sentAt[flow] = Math.max(now + 1, Clock.later(now, remaining[flow] / rate));
+        // One that ends later than thought is put off when its event comes.
+        if (sentAt[flow] < alarm[flow]) {
+            alarm[flow] = sentAt[flow];
+            push(alarm[flow], SENT, flow);
+        }
+    }
+
+    private void sent(int flow) {
+        if (alarm[flow] != now) {
+            return;
+        }
+        alarm[flow] = NEVER;
+        if (sentAt[flow] > now) {
+            alarm[flow] = sentAt[flow];
+            push(alarm[flow], SENT, flow);
+            return;
+        }
+        ended[flow] = true;
+        endedFlows[endedCount++] = flow;
+        int stream = wiring.streamOfFlow[flow];
+        int op = current[stream];
+        sent[flow] += work.bytes[op] * wiring.share[flow];
+        arrival[stream] = Math.max(arrival[stream], now + wiring.latency[flow]);
+        if (listener != null) {
+            tell(listener, flow, stream, now);
+        }
+        if (--flowsLeft[stream] == 0) {
+            if (now >= started[stream] + launch) {
+                free(stream);
+            } else {
+                push(started[stream] + launch, FREE, stream);
+            }
+            opDone(op, arrival[stream]);
+        }
+    }
+
+    /** Takes flows off the wires whose stream has nothing more to send at once. */
+    private void leaveWires() {
+        for (int i = 0; i < endedCount; i++) {
+            int flow = endedFlows[i];
+            if (ended[flow]) {
+                ended[flow] = false;
+                shares.remove(flow, now);
+            }
+        }
+        endedCount = 0;
+    }
+
+    private void tell(SimulationListener to, int flow, int stream, long over) {
+        int op = current[stream];
+        int step = work.stepOfOp[op];
+        int job = work.jobOfStep[step];
+        int chunk = work.chunkOf(step);
+        int place = work.placeInChunk(step);
+        double bytes = work.bytes[op] * wiring.share[flow];
+        double start = Clock.toUs(started[stream]);
+        if (wiring.isKernel(stream)) {
+            to.reduced(new SimulationListener.Reduction(
+                    job, chunk, place, wiring.to(stream), bytes, start, Clock.toUs(over)));
+        } else {
+            to.transferred(new SimulationListener.Transfer(
+                    job,
+                    chunk,
+                    place,
+                    wiring.from(stream),
+                    wiring.to(stream),
+                    Arrays.stream(wiring.path, wiring.pathStart[flow], wiring.pathStart[flow + 1])
+                            .boxed()
+                            .toList(),
+                    bytes,
+                    start,
+                    Clock.toUs(over),
+                    Clock.toUs(over + wiring.latency[flow])));
+        }
+    }
+
+    private Simulation result() {
+        double[] bytes = new double[wiring.capacity.length];
+        double[] busyUs = new double[wiring.capacity.length];
+        for (int resource = 0; resource < busyUs.length; resource++) {
+            busyUs[resource] = Clock.toUs(shares.busy(resource));
+        }
+        for (int flow = 0; flow < sent.length; flow++) {
+            for (int entry = wiring.pathStart[flow]; entry < wiring.pathStart[flow + 1]; entry++) {
+                bytes[wiring.path[entry]] += sent[flow];
+                busyUs[wiring.path[entry]] += Clock.toUs(busy[flow]);
+            }
+        }
+        double[] ends = Arrays.stream(jobEnd).mapToDouble(Clock::toUs).toArray();
+        return new Simulation(work.steps, ends, wiring.network.arcs(), bytes, busyUs);
+    }
+}

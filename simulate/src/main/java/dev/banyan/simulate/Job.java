@@ -1,0 +1,30 @@
+package dev.banyan.simulate;
+
+import dev.banyan.reduce.schedule.Schedule;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * One collective among several that a simulation runs on the same wires.
+ *
+ * @param schedule what is done
+ * @param startUs earliest time at which the host is asked for it, in us, at least 0
+ * @param after indices of the jobs that must be done before, each less than the job's own
+ */
+public record Job(Schedule schedule, double startUs, List<Integer> after) {
+    /**
+     * @throws IllegalArgumentException if the start is not a time
+     */
+    public Job {
+        Objects.requireNonNull(schedule, "schedule");
+        after = List.copyOf(after);
+        if (!(startUs >= 0) || Double.isInfinite(startUs)) {
+            throw new IllegalArgumentException("a job starts at " + startUs + " us; it must be a time from 0 on");
+        }
+    }
+
+    /** A collective that is asked for at the start. */
+    public static Job of(Schedule schedule) {
+        return new Job(schedule, 0, List.of());
+    }
+}

@@ -1,0 +1,87 @@
+package dev.banyan.simulate;
+
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The profiles that come with the library. Safe for use from any thread. */
+public final class Profiles {
+    private static final int FIRST_V100 = 70;
+    private static final int FIRST_A100 = 80;
+    private static final int FIRST_H100 = 90;
+
+    private static final List<Profile> ALL = List.of(
+            load("p100-nvlink"),
+            load("v100-nvlink"),
+            load("v100-nvswitch"),
+            load("a100-nvswitch"),
+            load("h100-nvswitch"),
+            load("mi250x-xgmi"),
+            load("pcie"));
+
+    private Profiles() {}
+
+    private static Profile load(String name) {
+        String resource = "profile-" + name + ".json";
+        try (InputStream in = Profiles.class.getResourceAsStream(resource)) {
+            if (in == null) {
+                throw new IllegalStateException("resource " + resource + " is missing; the jar is not whole");
+            }
+            return ProfileJson.parse(resource, new String(in.readAllBytes(), StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** All profiles, in the order in which they should be listed. */
+    public static List<Profile> all() {
+        return ALL;
+    }
+
+    /** The profile of a name. */
+    public static Optional<Profile> find(String name) {
+        return ALL.stream().filter(profile -> profile.name().equals(name)).findFirst();
+    }
+
+    /**
+     * The profile that fits a machine best: by its links, and where these are NVLinks by its devices'
+     * compute capability (attribute {@code sm}); V100's where that is not known, as for bandwidths.
+     */
+    public static Profile of(Machine machine) {
+        return find(nameFor(machine)).orElseThrow();
+    }
+
+    private static String nameFor(Machine machine) {
+        if (machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI)) {
+            return "mi250x-xgmi";
+        }
+        if (machine.links().stream().noneMatch(link -> link.kind() == Link.Kind.NVLINK)) {
+            return "pcie";
+        }
+        int sm = machine.devices().stream()
+                .map(device -> capability(device.attributes()))
+                .filter(capability -> capability > 0)
+                .findFirst()
+                .orElse(FIRST_V100);
+        if (sm < FIRST_V100) {
+            return "p100-nvlink";
+        }
+        if (sm < FIRST_A100) {
+            boolean switched = machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH);
+            return switched ? "v100-nvswitch" : "v100-nvlink";
+        }
+        return sm < FIRST_H100 ? "a100-nvswitch" : "h100-nvswitch";
+    }
+
+    private static int capability(Map<String, String> attributes) {
+        String sm = attributes.getOrDefault("sm", "");
+        return sm.matches("[0-9]{2,3}") ? Integer.parseInt(sm) : 0;
+    }
+}

@@ -1,0 +1,133 @@
+package dev.banyan.simulate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import org.assertj.core.api.AbstractThrowableAssert;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ProfileJsonTest {
+    private static final String GOOD = ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow());
+
+    private static AbstractThrowableAssert<?, ? extends Throwable> refused(String text) {
+        return assertThatThrownBy(() -> ProfileJson.parse("my.json", text)).isInstanceOf(ProfileException.class);
+    }
+
+    @Test
+    void whatIsWrittenIsReadBack(@TempDir Path folder) throws IOException {
+        for (Profile profile : Profiles.all()) {
+            assertThat(ProfileJson.parse("it", ProfileJson.write(profile))).isEqualTo(profile);
+        }
+        Profile random = Samples.randomProfile(new Random(1));
+        Path file = folder.resolve("profile.json");
+        ProfileJson.write(random, file);
+        assertThat(ProfileJson.read(file)).isEqualTo(random);
+    }
+
+    @Test
+    void whatIsMissingIsNamed() {
+        refused("{}").hasMessage("my.json: key \"profile\" is missing; add it with a name");
+        refused("{\"profile\": \"a\"}")
+                .hasMessage("my.json: key \"constants\" is missing; add it with an object with a value for every"
+                        + " constant");
+        refused(GOOD.replaceFirst("(?s)\"reduceGbs\".*?},", ""))
+                .hasMessage("my.json: key \"reduceGbs\" is missing; add it with {\"value\": number, \"source\": text}");
+        refused(GOOD.replaceFirst("\"value\" : 0.97,", ""))
+                .hasMessage("my.json: \"value\" of \"nvlink.efficiency\" is missing; it must be above 0 and at most"
+                        + " 1.5");
+        refused(GOOD.replaceFirst("\"source\" : \"[^\"]*\"", "\"source\" : \"\""))
+                .hasMessage(
+                        "my.json: \"source\" of \"nvlink.efficiency\" is \"\"; say where the value comes from");
+    }
+
+    @Test
+    void whatIsUnknownIsNamed() {
+        refused(GOOD.replace("kernelUs", "kernelMs"))
+                .hasMessageStartingWith("my.json: key \"kernelMs\" of \"constants\" is not known; known are"
+                        + " nvlink.efficiency, nvlink.hopUs,");
+        refused(GOOD.replaceFirst("\"profile\"", "\"name\" : \"x\", \"profile\""))
+                .hasMessage("my.json: key \"name\" of the profile is not known; known are profile, constants");
+        refused(GOOD.replaceFirst("\"source\"", "\"origin\""))
+                .hasMessage("my.json: key \"origin\" of \"nvlink.efficiency\" is not known; known are value, source");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "nvlink.efficiency|0|above 0 and at most 1.5",
+        "nvlink.efficiency|-1|above 0 and at most 1.5",
+        "pcie.efficiency|1.6|above 0 and at most 1.5",
+        "pcie.queueing|-0.1|from 0 to 10",
+        "socket.hopUs|1e9|from -1000 to 1000",
+        "reduceGbs|0|above 0 and at most 1000000",
+        "launchUs|-2|from 0 to 1000000",
+        "collectiveUs|\"3\"|from 0 to 1000000",
+        "copyEngines|1.5|a whole number from 1 to 1000000",
+        "copyEngines|0|a whole number from 1 to 1000000",
+        "kernelUs|null|from 0 to 1000000",
+    })
+    void whatIsImpossibleIsNamed(String key, String value, String allowed) {
+        String text = GOOD.replaceFirst(
+                "(?s)(\"" + key.replace(".", "\\.") + "\" : \\{\\s*\"value\" : )[-0-9.E]+", "$1" + value);
+        assertThat(text).isNotEqualTo(GOOD);
+        refused(text).hasMessageStartingWith("my.json: \"value\" of \"" + key + "\" is ")
+                .hasMessageEndingWith("; it must be " + allowed);
+    }
+
+    @Test
+    void whatIsNoProfileIsRefused(@TempDir Path folder) throws IOException {
+        refused("").hasMessageContaining("my.json: the profile is missing");
+        refused("[]").hasMessage("my.json: the profile is []; it must be an object with the keys profile, constants");
+        refused("{\"profile\": ").hasMessageStartingWith("my.json: is no JSON at line 1, column ");
+        refused(GOOD + "{}").hasMessageStartingWith("my.json: is no JSON at line ");
+        refused(GOOD.replaceFirst("\"profile\"", "\"profile\" : \"x\", \"profile\""))
+                .hasMessageContaining("Duplicate field");
+        refused(GOOD.replace("\"v100-nvlink\"", "7")).hasMessage("my.json: key \"profile\" is 7; it must be a name");
+        Path none = folder.resolve("none.json");
+        assertThatThrownBy(() -> ProfileJson.read(none))
+                .isInstanceOf(ProfileException.class)
+                .hasMessage(none + ": there is no such file; name the JSON file of a profile");
+        Path binary = Files.write(folder.resolve("binary"), new byte[] {(byte) 0xff, (byte) 0xfe, 0});
+        assertThatThrownBy(() -> ProfileJson.read(binary))
+                .isInstanceOf(ProfileException.class)
+                .hasMessageContaining("can't be read as text in UTF-8");
+    }
+
+    @Test
+    void profilesRefuseImpossibleValues() {
+        assertThatThrownBy(() -> Samples.ideal(Constant.LAUNCH_US, Double.NaN))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("launchUs of profile ideal is NaN; it must be from 0 to 1000000");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "p3.16xlarge, v100-nvlink",
+        "p3.8xlarge, v100-nvlink",
+        "p2.16xlarge, pcie",
+        "dgx-1p, p100-nvlink",
+        "dgx-2, v100-nvswitch",
+        "dgx-a100, a100-nvswitch",
+        "dgx-h100, h100-nvswitch",
+        "mi250x8, mi250x-xgmi",
+        "pcie-8, pcie",
+    })
+    void everyPresetHasItsProfile(String preset, String profile) {
+        Machine machine = Presets.find(preset).orElseThrow();
+        assertThat(Profiles.of(machine).name()).isEqualTo(profile);
+    }
+
+    @Test
+    void anUnknownCapabilityIsTakenAsV100s() {
+        Machine machine = Samples.machine(2, 0, Samples.nvlink(0, 1, 25));
+        assertThat(Profiles.of(machine).name()).isEqualTo("v100-nvlink");
+    }
+}
