@@ -1,0 +1,69 @@
+package dev.banyan.trees.packing;
+
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
+/**
+ * Packs the cheapest tree under the prices of what is packed, again and again, until no tree costs less
+ * than 1: the packing is optimal then. Deterministic. Not safe for use from several threads at once.
+ */
+final class ColumnGeneration {
+    private static final double TOLERANCE = 1e-10;
+    private static final double PRICES_TO_ONE = 1L << 40;
+
+    private final PricedPaths paths;
+    private final Wires wires;
+    private final long[] wholePrices;
+    private final long searchCost;
+    private final Set<TreeShape> found = new LinkedHashSet<>();
+
+    ColumnGeneration(PricedPaths paths) {
+        this.paths = paths;
+        wires = paths.wires();
+        wholePrices = new long[wires.count()];
+        long nodes = wires.network().nodes();
+        searchCost = wires.network().ranks() * (nodes * nodes + wires.network().arcs());
+    }
+
+    /** All trees that were the cheapest once, in the order in which they were found. */
+    Collection<TreeShape> found() {
+        return found;
+    }
+
+    /** A packing of any trees that the pricing gives, and the best bound on it. */
+    FloatPacking run(TreePricing pricing, Effort effort) {
+        PackingSimplex simplex = new PackingSimplex(wires);
+        double bound = Double.POSITIVE_INFINITY;
+        double[] boundPrices = simplex.prices().clone();
+        boolean optimal = false;
+        while (!optimal && effort.spend(simplex.stepCost())) {
+            if (simplex.dropOverpaid(TOLERANCE)) {
+                continue;
+            }
+            effort.spend(searchCost);
+            findPaths(simplex.prices());
+            TreeShape shape = pricing.cheapest(paths);
+            RoutedTree tree = new RoutedTree(shape, paths);
+            double cost = tree.cost(simplex.prices());
+            if (simplex.priceOfAll() < bound * cost) {
+                bound = simplex.priceOfAll() / cost;
+                boundPrices = simplex.prices().clone();
+            }
+            optimal = cost >= 1 - TOLERANCE;
+            if (!optimal) {
+                found.add(shape);
+                simplex.enter(tree);
+            }
+        }
+        return new FloatPacking(simplex.basis(), simplex.total(), optimal ? simplex.prices() : boundPrices, optimal);
+    }
+
+    private void findPaths(double[] prices) {
+        double scale = Math.min(PRICES_TO_ONE, paths.greatestPrice() / 2);
+        for (int wire = 0; wire < wholePrices.length; wire++) {
+            wholePrices[wire] = Math.round(Math.clamp(prices[wire], 0, 2) * scale);
+        }
+        paths.find(wholePrices);
+    }
+}
