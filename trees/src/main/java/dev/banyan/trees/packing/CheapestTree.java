@@ -1,6 +1,8 @@
 package dev.banyan.trees.packing;
 
 import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Minimum spanning trees over the ranks of a network whose paths have prices, equal both ways; of those,
@@ -21,11 +23,15 @@ final class CheapestTree implements TreePricing {
     @Override
     public TreeShape cheapest(PricedPaths paths) {
         round = (round + 1) % ranks;
-        return from(round, paths);
+        return Objects.requireNonNull(from(round, ranks, paths), "a network joins all ranks");
     }
 
-    /** Grown from a root. */
-    static TreeShape from(int root, PricedPaths paths) {
+    /**
+     * Grown from a root, but no deeper than a limit; the cheapest only if that is at least n - 1.
+     *
+     * @return or null if it finds no tree within the limit
+     */
+    static @Nullable TreeShape from(int root, int limit, PricedPaths paths) {
         int n = paths.wires().network().ranks();
         int[] parents = new int[n];
         int[] depth = new int[n];
@@ -41,7 +47,7 @@ final class CheapestTree implements TreePricing {
                 if (joined[rank]) {
                     continue;
                 }
-                long cost = paths.cost(latest, rank);
+                long cost = depth[latest] < limit ? paths.cost(latest, rank) : PricedPaths.NONE;
                 if (cost < link[rank] || (cost == link[rank] && cost < PricedPaths.NONE && depth[latest] + 1 < depth[rank])) {
                     link[rank] = cost;
                     parents[rank] = latest;
@@ -50,6 +56,9 @@ final class CheapestTree implements TreePricing {
                 if (next < 0 || link[rank] < link[next] || (link[rank] == link[next] && depth[rank] < depth[next])) {
                     next = rank;
                 }
+            }
+            if (link[next] == PricedPaths.NONE) {
+                return null;
             }
             latest = next;
         }

@@ -1,8 +1,10 @@
 package dev.banyan.trees.packing;
 
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Packs the cheapest tree under the prices of what is packed, again and again, until no tree costs less
@@ -11,6 +13,8 @@ import java.util.Set;
 final class ColumnGeneration {
     private static final double TOLERANCE = 1e-10;
     private static final double PRICES_TO_ONE = 1L << 40;
+    /** Few bits, which leaves ties to choose from. */
+    private static final long SECOND_PRICES_TO_ONE = 1L << 7;
 
     private final PricedPaths paths;
     private final Wires wires;
@@ -26,6 +30,11 @@ final class ColumnGeneration {
         searchCost = wires.network().ranks() * (nodes * nodes + wires.network().arcs());
     }
 
+    /** Whether prices are small enough to be the first in {@link #run(TreePricing, PriceBound, Effort)}. */
+    boolean canComeFirst(PriceBound prices) {
+        return prices.greatest() < paths.greatestPrice() / (4 * SECOND_PRICES_TO_ONE);
+    }
+
     /** All trees that were the cheapest once, in the order in which they were found. */
     Collection<TreeShape> found() {
         return found;
@@ -33,6 +42,14 @@ final class ColumnGeneration {
 
     /** A packing of any trees that the pricing gives, and the best bound on it. */
     FloatPacking run(TreePricing pricing, Effort effort) {
+        return run(pricing, null, effort);
+    }
+
+    /**
+     * A packing of trees that the pricing gives, the cheapest by given prices if there are any; the prices of
+     * what is packed decide between these.
+     */
+    FloatPacking run(TreePricing pricing, @Nullable PriceBound first, Effort effort) {
         PackingSimplex simplex = new PackingSimplex(wires);
         double bound = Double.POSITIVE_INFINITY;
         double[] boundPrices = simplex.prices().clone();
@@ -42,8 +59,11 @@ final class ColumnGeneration {
                 continue;
             }
             effort.spend(searchCost);
-            findPaths(simplex.prices());
+            findPaths(first, simplex.prices());
             TreeShape shape = pricing.cheapest(paths);
+            if (shape == null) {
+                break;
+            }
             RoutedTree tree = new RoutedTree(shape, paths);
             double cost = tree.cost(simplex.prices());
             if (simplex.priceOfAll() < bound * cost) {
@@ -59,10 +79,11 @@ final class ColumnGeneration {
         return new FloatPacking(simplex.basis(), simplex.total(), optimal ? simplex.prices() : boundPrices, optimal);
     }
 
-    private void findPaths(double[] prices) {
-        double scale = Math.min(PRICES_TO_ONE, paths.greatestPrice() / 2);
+    private void findPaths(@Nullable PriceBound first, double[] prices) {
+        double scale = first == null ? Math.min(PRICES_TO_ONE, paths.greatestPrice() / 2) : SECOND_PRICES_TO_ONE;
         for (int wire = 0; wire < wholePrices.length; wire++) {
-            wholePrices[wire] = Math.round(Math.clamp(prices[wire], 0, 2) * scale);
+            wholePrices[wire] = (first == null ? 0 : first.price(wire) * 2 * SECOND_PRICES_TO_ONE)
+                    + Math.round(Math.clamp(prices[wire], 0, 2) * scale);
         }
         paths.find(wholePrices);
     }

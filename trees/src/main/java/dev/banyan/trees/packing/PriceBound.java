@@ -4,6 +4,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.Certificate;
 import dev.banyan.trees.network.Network;
 import java.math.BigInteger;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
@@ -33,6 +34,16 @@ final class PriceBound {
     /** Whether the cheapest tree costs anything; else there is no bound. */
     boolean bounds() {
         return cheapestTree > 0;
+    }
+
+    /** Price of a wire. */
+    long price(int wire) {
+        return prices[wire];
+    }
+
+    /** The greatest of the prices. */
+    long greatest() {
+        return Arrays.stream(prices).max().orElseThrow();
     }
 
     /** Algbw in units of the network. */

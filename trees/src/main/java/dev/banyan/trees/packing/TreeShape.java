@@ -1,7 +1,9 @@
 package dev.banyan.trees.packing;
 
 import dev.banyan.trees.Tree;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * A tree of ranks for an allreduce, without paths. Undirected shapes stand for the tree hung up at its
@@ -91,6 +93,41 @@ final class TreeShape {
 
     int depth() {
         return depth;
+    }
+
+    /** All undirected trees that differ from this one in one edge, whether or not there are paths for them. */
+    List<TreeShape> neighbours() {
+        List<TreeShape> neighbours = new ArrayList<>();
+        for (int cut = 0; cut < up.length; cut++) {
+            if (up[cut] < 0) {
+                continue;
+            }
+            for (int below = 0; below < up.length; below++) {
+                for (int above = 0; above < up.length && isBelow(below, cut); above++) {
+                    if (!isBelow(above, cut) && (below != cut || above != up[cut])) {
+                        neighbours.add(undirected(relinked(cut, below, above)));
+                    }
+                }
+            }
+        }
+        return neighbours;
+    }
+
+    private boolean isBelow(int rank, int ancestor) {
+        int node = rank;
+        while (node >= 0 && node != ancestor) {
+            node = up[node];
+        }
+        return node == ancestor;
+    }
+
+    /** Parents once the link above a rank is cut and another joins the part below it, at a rank of it. */
+    private int[] relinked(int cut, int below, int above) {
+        int[] parents = up.clone();
+        parents[cut] = -1;
+        int[] turned = hungUpAt(parents, below);
+        turned[below] = above;
+        return turned;
     }
 
     /** What the tree costs, with the cheapest path for each link; for an undirected one, one way. */
