@@ -1,5 +1,6 @@
 package dev.banyan.trees.packing;
 
+import java.util.Arrays;
 import java.util.List;
 
 /** Where a run of {@link PackingSimplex} has come to: as many trees as wires that they fill. */
@@ -21,6 +22,11 @@ final class Basis {
     /** Amount of a tree in widest capacities, rounded. */
     double amount(int tree) {
         return amounts[tree];
+    }
+
+    /** Sum of all amounts, rounded. */
+    double total() {
+        return Arrays.stream(amounts).sum();
     }
 
     /** A wire that is full, ascending; there are as many as trees. */

@@ -1,8 +1,8 @@
 package dev.banyan.trees.packing;
 
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -35,9 +35,9 @@ final class ColumnGeneration {
         return prices.greatest() < paths.greatestPrice() / (4 * SECOND_PRICES_TO_ONE);
     }
 
-    /** All trees that were the cheapest once, in the order in which they were found. */
-    Collection<TreeShape> found() {
-        return found;
+    /** All trees that were packed once, in the order in which they were found. */
+    List<TreeShape> found() {
+        return List.copyOf(found);
     }
 
     /** A packing of any trees that the pricing gives, and the best bound on it. */

@@ -1,6 +1,7 @@
 package dev.banyan.trees.packing;
 
 import java.math.BigInteger;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -99,7 +100,7 @@ final class ExactSolver {
         long[] rest = right.clone();
         long[] digits = new long[size];
         BigInteger[] value = new BigInteger[size];
-        java.util.Arrays.fill(value, BigInteger.ZERO);
+        Arrays.fill(value, BigInteger.ZERO);
         BigInteger modulus = BigInteger.ONE;
         int tryAt = 4;
         for (int count = 1; count <= mostDigits(); count++) {
@@ -133,7 +134,7 @@ final class ExactSolver {
     }
 
     private void nextDigits(long[] rest, long[] digits, long[][] inverse, boolean transposed) {
-        java.util.Arrays.fill(digits, 0);
+        Arrays.fill(digits, 0);
         for (int i = 0; i < size; i++) {
             long left = Math.floorMod(rest[i], PRIME);
             if (left != 0) {

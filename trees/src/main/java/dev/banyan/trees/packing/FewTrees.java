@@ -16,10 +16,16 @@ final class FewTrees {
     private static final double SAME = 5e-7;
 
     private final ColumnGeneration generation;
+    private final boolean undirected;
     private final Effort effort;
 
-    FewTrees(ColumnGeneration generation, Effort effort) {
+    /**
+     * @param undirected whether trees are the same both ways
+     * @param effort what may be spent on it
+     */
+    FewTrees(ColumnGeneration generation, boolean undirected, Effort effort) {
         this.generation = generation;
+        this.undirected = undirected;
         this.effort = effort;
     }
 
@@ -33,7 +39,7 @@ final class FewTrees {
         double enough = packing.total() * (1 - SAME);
         TreeSelection selection = TreeSelection.of(packing);
         int deepest = selection.depth();
-        for (int depth = 1; depth < deepest && effort.isLeft(); depth++) {
+        for (int depth = 1; depth < deepest && generation.canComeFirst(prices) && effort.isLeft(); depth++) {
             TreeSelection shallow = TreeSelection.of(generation.run(new ShallowTree(depth, known), prices, effort));
             if (shallow.total() >= enough) {
                 selection = shallow;
@@ -118,8 +124,10 @@ final class FewTrees {
 
     private TreeSelection exchanged(TreeSelection from, TreeShape leaving, List<TreeShape> others) {
         TreeSelection best = from;
-        Set<TreeShape> candidates = new LinkedHashSet<>(leaving.neighbours());
-        candidates.addAll(others);
+        Set<TreeShape> candidates = new LinkedHashSet<>(others);
+        if (undirected) {
+            candidates.addAll(leaving.neighbours());
+        }
         candidates.removeAll(from.trees());
         for (TreeShape entering : candidates) {
             if (!effort.isLeft()) {

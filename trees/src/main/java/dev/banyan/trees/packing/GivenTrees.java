@@ -1,22 +1,23 @@
 package dev.banyan.trees.packing;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The cheapest of a few trees. */
 final class GivenTrees implements TreePricing {
     private final List<TreeShape> trees;
 
     /**
-     * @param trees at least one; of those that cost the same the first is taken
+     * @param trees of those that cost the same the first is taken
      */
     GivenTrees(List<TreeShape> trees) {
         this.trees = trees;
     }
 
     @Override
-    public TreeShape cheapest(PricedPaths paths) {
-        TreeShape cheapest = trees.getFirst();
-        long least = cheapest.cost(paths);
+    public @Nullable TreeShape cheapest(PricedPaths paths) {
+        TreeShape cheapest = null;
+        long least = PricedPaths.NONE;
         for (TreeShape tree : trees) {
             long cost = tree.cost(paths);
             if (cost < least) {

@@ -1,7 +1,10 @@
 package dev.banyan.trees.packing;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,12 +59,7 @@ final class PackingSimplex {
         amount = capacity.clone();
     }
 
-    /** Price of a wire per capacity; below 0 only before {@link #dropOverpaid} says that none is. */
-    double price(int wire) {
-        return price[wire];
-    }
-
-    /** Prices of all wires; changes with every step. */
+    /** Price of each wire per capacity; changes with every step. */
     double[] prices() {
         return price;
     }
@@ -214,14 +212,12 @@ final class PackingSimplex {
         }
     }
 
-    /** The trees of the basis, with their amounts. */
+    /** The trees of the basis, with their amounts, and the wires whose slack is not in it. */
     Basis basis() {
         List<RoutedTree> trees = new ArrayList<>();
-        List<Double> amounts = new ArrayList<>();
+        DoubleStream.Builder amounts = DoubleStream.builder();
         boolean[] full = new boolean[wires];
-        for (int wire = 0; wire < wires; wire++) {
-            full[wire] = true;
-        }
+        Arrays.fill(full, true);
         for (int row = 0; row < wires; row++) {
             RoutedTree column = tree[row];
             if (column == null) {
@@ -233,7 +229,7 @@ final class PackingSimplex {
         }
         return new Basis(
                 trees,
-                amounts.stream().mapToDouble(Double::doubleValue).toArray(),
-                java.util.stream.IntStream.range(0, wires).filter(wire -> full[wire]).toArray());
+                amounts.build().toArray(),
+                IntStream.range(0, wires).filter(wire -> full[wire]).toArray());
     }
 }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ShallowTree implements TreePricing {
     private final int limit;
-    private final List<TreeShape> known;
+    private final GivenTrees known;
 
     /**
      * @param limit greatest depth, at least 1
@@ -17,20 +17,14 @@ final class ShallowTree implements TreePricing {
      */
     ShallowTree(int limit, List<TreeShape> known) {
         this.limit = limit;
-        this.known = known.stream().filter(tree -> tree.depth() <= limit).toList();
+        this.known = new GivenTrees(
+                known.stream().filter(tree -> tree.depth() <= limit).toList());
     }
 
     @Override
     public @Nullable TreeShape cheapest(PricedPaths paths) {
-        TreeShape cheapest = null;
-        long least = PricedPaths.NONE;
-        for (TreeShape tree : known) {
-            long cost = tree.cost(paths);
-            if (cost < least) {
-                least = cost;
-                cheapest = tree;
-            }
-        }
+        TreeShape cheapest = known.cheapest(paths);
+        long least = cheapest == null ? PricedPaths.NONE : cheapest.cost(paths);
         for (int root = 0; root < paths.wires().network().ranks(); root++) {
             TreeShape tree = CheapestTree.from(root, limit, paths);
             long cost = tree == null ? PricedPaths.NONE : tree.cost(paths);

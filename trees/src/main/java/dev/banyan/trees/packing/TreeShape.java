@@ -95,7 +95,7 @@ final class TreeShape {
         return depth;
     }
 
-    /** All undirected trees that differ from this one in one edge, whether or not there are paths for them. */
+    /** All undirected trees that differ from this undirected one in one edge, whether or not there are paths for it. */
     List<TreeShape> neighbours() {
         List<TreeShape> neighbours = new ArrayList<>();
         for (int cut = 0; cut < up.length; cut++) {
@@ -130,14 +130,22 @@ final class TreeShape {
         return turned;
     }
 
-    /** What the tree costs, with the cheapest path for each link; for an undirected one, one way. */
+    /**
+     * What the tree costs, with the cheapest path for each link; for an undirected one, one way.
+     *
+     * @return or {@link PricedPaths#NONE} if a link has no path
+     */
     long cost(PricedPaths paths) {
         long sum = 0;
         boolean both = !paths.wires().areLinks();
         for (int rank = 0; rank < up.length; rank++) {
             if (up[rank] >= 0) {
-                sum += paths.cost(rank, up[rank]);
-                sum += both ? paths.cost(down[rank], rank) : 0;
+                long upwards = paths.cost(rank, up[rank]);
+                long downwards = both ? paths.cost(down[rank], rank) : 0;
+                if (upwards == PricedPaths.NONE || downwards == PricedPaths.NONE) {
+                    return PricedPaths.NONE;
+                }
+                sum += upwards + downwards;
             }
         }
         return sum;

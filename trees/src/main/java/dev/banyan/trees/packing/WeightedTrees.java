@@ -5,6 +5,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,19 +28,20 @@ final class WeightedTrees {
         this.wires = wires;
         network = wires.network();
         load = new BigInteger[wires.count()];
-        java.util.Arrays.fill(load, BigInteger.ZERO);
+        Arrays.fill(load, BigInteger.ZERO);
     }
 
     /** The exact amounts of a basis where it has any and none is negative; else its rounded ones. */
     static WeightedTrees of(Basis basis, Wires wires) {
         WeightedTrees trees = new WeightedTrees(wires);
         CommonFractions exact = ExactBasis.amounts(basis, wires);
+        double total = basis.total();
         for (int i = 0; i < basis.trees().size(); i++) {
             trees.add(
                     basis.trees().get(i),
                     exact != null
                             ? exact.numerator(i)
-                            : BigInteger.valueOf(Math.max(0, Math.round(Math.scalb(basis.amount(i), 40)))));
+                            : BigInteger.valueOf(Math.max(0, Math.round(Math.scalb(basis.amount(i) / total, 40)))));
         }
         return trees;
     }
@@ -86,10 +88,6 @@ final class WeightedTrees {
                         .thenComparing(Map.Entry::getKey, TreeShape::compareTo))
                 .map(Map.Entry::getKey)
                 .toList();
-    }
-
-    int depth() {
-        return shapes.keySet().stream().mapToInt(TreeShape::depth).max().orElse(0);
     }
 
     /** Algbw in units of the network at which the busiest wire is full. */

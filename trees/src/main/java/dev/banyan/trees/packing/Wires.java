@@ -53,4 +53,9 @@ final class Wires {
     long widest() {
         return Arrays.stream(capacity).max().orElseThrow();
     }
+
+    /** The least of the capacities. */
+    long narrowest() {
+        return Arrays.stream(capacity).min().orElseThrow();
+    }
 }
