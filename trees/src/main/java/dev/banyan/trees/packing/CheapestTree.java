@@ -64,4 +64,9 @@ final class CheapestTree implements TreePricing {
         }
         return TreeShape.undirected(parents);
     }
+
+    @Override
+    public long operations(int ranks) {
+        return (long) ranks * ranks;
+    }
 }

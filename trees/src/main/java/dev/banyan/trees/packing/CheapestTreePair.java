@@ -39,4 +39,9 @@ final class CheapestTreePair implements TreePricing {
     private TreeShape rootedAt(int root) {
         return TreeShape.pair(CheapestArborescence.from(root, in), CheapestArborescence.from(root, out));
     }
+
+    @Override
+    public long operations(int ranks) {
+        return 8L * ranks * ranks * ranks;
+    }
 }

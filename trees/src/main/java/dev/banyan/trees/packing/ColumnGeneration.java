@@ -1,6 +1,5 @@
 package dev.banyan.trees.packing;
 
-import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -12,27 +11,25 @@ import org.jspecify.annotations.Nullable;
  */
 final class ColumnGeneration {
     private static final double TOLERANCE = 1e-10;
+    /** Trees are found by prices half-way to the best ones; that took the fewest steps. */
+    private static final double TRUST = 0.5;
+
     private static final double PRICES_TO_ONE = 1L << 40;
     /** Few bits, which leaves ties to choose from. */
     private static final long SECOND_PRICES_TO_ONE = 1L << 7;
 
     private final PricedPaths paths;
     private final Wires wires;
-    private final long[] wholePrices;
-    private final long searchCost;
     private final Set<TreeShape> found = new LinkedHashSet<>();
 
     ColumnGeneration(PricedPaths paths) {
         this.paths = paths;
         wires = paths.wires();
-        wholePrices = new long[wires.count()];
-        long nodes = wires.network().nodes();
-        searchCost = wires.network().ranks() * (nodes * nodes + wires.network().arcs());
     }
 
     /** Whether prices are small enough to be the first in {@link #run(TreePricing, PriceBound, Effort)}. */
     boolean canComeFirst(PriceBound prices) {
-        return prices.greatest() < paths.greatestPrice() / (4 * SECOND_PRICES_TO_ONE);
+        return prices.greatest() < paths.greatestPrice() / (8 * SECOND_PRICES_TO_ONE);
     }
 
     /** All trees that were packed once, in the order in which they were found. */
@@ -51,40 +48,42 @@ final class ColumnGeneration {
      */
     FloatPacking run(TreePricing pricing, @Nullable PriceBound first, Effort effort) {
         PackingSimplex simplex = new PackingSimplex(wires);
-        double bound = Double.POSITIVE_INFINITY;
-        double[] boundPrices = simplex.prices().clone();
+        BestPrices best = new BestPrices(wires);
+        long operations = paths.operations() + pricing.operations(wires.network().ranks());
         boolean optimal = false;
-        while (!optimal && effort.spend(simplex.stepCost())) {
+        while (!optimal && effort.spend(simplex.operations())) {
             if (simplex.dropOverpaid(TOLERANCE)) {
                 continue;
             }
-            effort.spend(searchCost);
-            findPaths(first, simplex.prices());
-            TreeShape shape = pricing.cheapest(paths);
-            if (shape == null) {
-                break;
+            RoutedTree tree = null;
+            for (double trust = TRUST; trust >= 0 && tree == null; trust -= TRUST) {
+                effort.spend(operations);
+                double[] prices = best.mixed(trust, simplex.prices());
+                RoutedTree cheapest = cheapest(pricing, first, prices);
+                if (cheapest != null) {
+                    best.offer(prices, cheapest.cost(prices));
+                    tree = cheapest.cost(simplex.prices()) < 1 - TOLERANCE ? cheapest : null;
+                }
             }
-            RoutedTree tree = new RoutedTree(shape, paths);
-            double cost = tree.cost(simplex.prices());
-            if (simplex.priceOfAll() < bound * cost) {
-                bound = simplex.priceOfAll() / cost;
-                boundPrices = simplex.prices().clone();
-            }
-            optimal = cost >= 1 - TOLERANCE;
-            if (!optimal) {
-                found.add(shape);
+            optimal = tree == null;
+            if (tree != null) {
+                found.add(tree.shape());
                 simplex.enter(tree);
             }
         }
-        return new FloatPacking(simplex.basis(), simplex.total(), optimal ? simplex.prices() : boundPrices, optimal);
+        return new FloatPacking(
+                simplex.basis(), simplex.total(), optimal ? simplex.prices() : best.prices(), optimal);
     }
 
-    private void findPaths(@Nullable PriceBound first, double[] prices) {
-        double scale = first == null ? Math.min(PRICES_TO_ONE, paths.greatestPrice() / 2) : SECOND_PRICES_TO_ONE;
-        for (int wire = 0; wire < wholePrices.length; wire++) {
-            wholePrices[wire] = (first == null ? 0 : first.price(wire) * 2 * SECOND_PRICES_TO_ONE)
-                    + Math.round(Math.clamp(prices[wire], 0, 2) * scale);
+    private @Nullable RoutedTree cheapest(TreePricing pricing, @Nullable PriceBound first, double[] prices) {
+        double toOne = first == null ? Math.min(PRICES_TO_ONE, paths.greatestPrice() / 2) : SECOND_PRICES_TO_ONE;
+        long[] whole = new long[wires.count()];
+        for (int wire = 0; wire < whole.length; wire++) {
+            whole[wire] = (first == null ? 0 : first.price(wire) * 4 * SECOND_PRICES_TO_ONE)
+                    + Math.round(Math.min(prices[wire], 2) * toOne);
         }
-        paths.find(wholePrices);
+        paths.find(whole);
+        TreeShape shape = pricing.cheapest(paths);
+        return shape == null ? null : new RoutedTree(shape, paths);
     }
 }

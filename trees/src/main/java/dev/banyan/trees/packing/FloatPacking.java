@@ -40,6 +40,7 @@ final class FloatPacking {
         return prices[wire];
     }
 
+    /** Whether the pricing knows no tree that could be added. */
     boolean optimal() {
         return optimal;
     }

@@ -27,4 +27,9 @@ final class GivenTrees implements TreePricing {
         }
         return cheapest;
     }
+
+    @Override
+    public long operations(int ranks) {
+        return (long) ranks * trees.size();
+    }
 }

@@ -43,12 +43,12 @@ import java.util.List;
  * n connected factors", same volume, doi:10.1112/jlms/s1-36.1.221.
  */
 final class HubPacking {
-    /** Some seconds: machines of 64 devices take a tenth of it. */
-    private static final long EFFORT = 4_000_000_000L;
+    /** Some ten seconds: machines of 64 devices take a hundredth of it. */
+    private static final long EFFORT = 20_000_000_000L;
     /** As a share of the whole effort, for the choice of shallow and few trees. */
-    private static final int CHOICE = 10;
-    /** As a share of the whole effort, for less trees than the optimum takes. */
-    private static final int EXCHANGES = 4;
+    private static final int CHOICE = 50;
+    /** As a share of the whole effort, for fewer trees than the optimum takes. */
+    private static final int EXCHANGES = 20;
 
     private static final double PRICES_TO_ONE = 1L << 40;
 

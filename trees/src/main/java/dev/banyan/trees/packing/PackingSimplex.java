@@ -73,17 +73,8 @@ final class PackingSimplex {
         return sum;
     }
 
-    /** What all capacity costs; no packing can exceed it if no tree costs less than 1. */
-    double priceOfAll() {
-        double sum = 0;
-        for (int wire = 0; wire < wires; wire++) {
-            sum += capacity[wire] * Math.max(0, price[wire]);
-        }
-        return sum;
-    }
-
     /** Number of elementary operations of one step, roughly. */
-    long stepCost() {
+    long operations() {
         return (long) wires * wires;
     }
 

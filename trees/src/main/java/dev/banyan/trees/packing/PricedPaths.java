@@ -44,6 +44,12 @@ final class PricedPaths {
         return wires;
     }
 
+    /** Elementary operations that {@link #find} takes, roughly. */
+    long operations() {
+        long forwarders = nodes - ranks;
+        return ranks * (forwarders * forwarders + arcPrice.length);
+    }
+
     /** Prices up to this never overflow. */
     long greatestPrice() {
         return (1L << 61) / hopsPerPrice / hopsPerPrice;

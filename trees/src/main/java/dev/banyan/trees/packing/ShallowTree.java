@@ -35,4 +35,9 @@ final class ShallowTree implements TreePricing {
         }
         return cheapest;
     }
+
+    @Override
+    public long operations(int ranks) {
+        return (long) ranks * ranks * ranks + known.operations(ranks);
+    }
 }

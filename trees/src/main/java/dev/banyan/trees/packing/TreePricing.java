@@ -6,4 +6,7 @@ import org.jspecify.annotations.Nullable;
 interface TreePricing {
     /** One of the cheapest trees under the prices that these paths were found for, or null if it knows none. */
     @Nullable TreeShape cheapest(PricedPaths paths);
+
+    /** Elementary operations that finding it takes, roughly. */
+    long operations(int ranks);
 }

@@ -17,7 +17,7 @@ final class TreeShape {
     private TreeShape(int[] up, int[] down) {
         this.up = up;
         this.down = down;
-        depth = Math.max(depth(up), down == up ? 0 : depth(down));
+        depth = down == up ? depth(up) : Math.max(depth(up), depth(down));
     }
 
     /** An undirected tree. */
@@ -31,19 +31,25 @@ final class TreeShape {
         return new TreeShape(up.clone(), down.clone());
     }
 
-    /** The least of the ranks from which the farthest rank is nearest. */
+    /** The rank from which the farthest rank is nearest: half-way along a longest path; the lesser of two. */
     private static int[] hungUpAtCentre(int[] parents) {
-        int[] best = parents;
-        int least = Integer.MAX_VALUE;
-        for (int root = 0; root < parents.length; root++) {
-            int[] turned = hungUpAt(parents, root);
-            int depth = depth(turned);
-            if (depth < least) {
-                least = depth;
-                best = turned;
-            }
+        int end = deepest(depths(parents));
+        int[] fromEnd = hungUpAt(parents, end);
+        int[] depths = depths(fromEnd);
+        int node = deepest(depths);
+        int length = depths[node];
+        for (int climbed = 0; climbed < length / 2; climbed++) {
+            node = fromEnd[node];
         }
-        return best;
+        return hungUpAt(parents, length % 2 == 0 ? node : Math.min(node, fromEnd[node]));
+    }
+
+    private static int deepest(int[] depths) {
+        int deepest = 0;
+        for (int rank = 1; rank < depths.length; rank++) {
+            deepest = depths[rank] > depths[deepest] ? rank : deepest;
+        }
+        return deepest;
     }
 
     private static int[] hungUpAt(int[] parents, int root) {
@@ -59,8 +65,12 @@ final class TreeShape {
     }
 
     private static int depth(int[] parents) {
+        int[] depths = depths(parents);
+        return depths[deepest(depths)];
+    }
+
+    private static int[] depths(int[] parents) {
         int[] depths = new int[parents.length];
-        int deepest = 0;
         for (int rank = 0; rank < parents.length; rank++) {
             int climbed = 0;
             int above = rank;
@@ -69,12 +79,11 @@ final class TreeShape {
                 above = parents[above];
             }
             int depth = depths[above] + climbed;
-            deepest = Math.max(deepest, depth);
             for (int below = rank; below != above; below = parents[below]) {
                 depths[below] = depth--;
             }
         }
-        return deepest;
+        return depths;
     }
 
     int ranks() {
