@@ -46,7 +46,7 @@ final class PricedPaths {
 
     /** Elementary operations that {@link #find} takes, roughly. */
     long operations() {
-        long forwarders = nodes - ranks;
+        long forwarders = (long) nodes - ranks;
         return ranks * (forwarders * forwarders + arcPrice.length);
     }
 

@@ -14,21 +14,21 @@ final class TreeShape {
     private final int[] down;
     private final int depth;
 
-    private TreeShape(int[] up, int[] down) {
+    private TreeShape(int[] up, int[] down, int depth) {
         this.up = up;
         this.down = down;
-        depth = down == up ? depth(up) : Math.max(depth(up), depth(down));
+        this.depth = depth;
     }
 
     /** An undirected tree. */
     static TreeShape undirected(int[] parents) {
         int[] atCentre = hungUpAtCentre(parents);
-        return new TreeShape(atCentre, atCentre);
+        return new TreeShape(atCentre, atCentre, depth(atCentre));
     }
 
     /** Two arborescences with the same root: a parent of each rank for the way up, and for the way down. */
     static TreeShape pair(int[] up, int[] down) {
-        return new TreeShape(up.clone(), down.clone());
+        return new TreeShape(up.clone(), down.clone(), Math.max(depth(up), depth(down)));
     }
 
     /** The rank from which the farthest rank is nearest: half-way along a longest path; the lesser of two. */
