@@ -18,7 +18,7 @@ final class BestPrices {
         this.wires = wires;
         best = new double[wires.count()];
         mixed = new double[wires.count()];
-        double narrowest = wires.narrowest();
+        double narrowest = (double) wires.narrowest();
         for (int wire = 0; wire < best.length; wire++) {
             best[wire] = narrowest / wires.capacity(wire) / wires.network().ranks();
         }

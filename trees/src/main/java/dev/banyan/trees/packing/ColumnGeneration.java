@@ -13,10 +13,8 @@ final class ColumnGeneration {
     private static final double TOLERANCE = 1e-10;
     /** Trees are found by prices half-way to the best ones; that took the fewest steps. */
     private static final double TRUST = 0.5;
-
-    private static final double PRICES_TO_ONE = 1L << 40;
     /** Few bits, which leaves ties to choose from. */
-    private static final long SECOND_PRICES_TO_ONE = 1L << 7;
+    private static final int SECOND_PRICES_TO_ONE = 1 << 7;
 
     private final PricedPaths paths;
     private final Wires wires;
@@ -76,11 +74,11 @@ final class ColumnGeneration {
     }
 
     private @Nullable RoutedTree cheapest(TreePricing pricing, @Nullable PriceBound first, double[] prices) {
-        double toOne = first == null ? Math.min(PRICES_TO_ONE, paths.greatestPrice() / 2) : SECOND_PRICES_TO_ONE;
+        double scale = first == null ? paths.scale() : SECOND_PRICES_TO_ONE;
         long[] whole = new long[wires.count()];
         for (int wire = 0; wire < whole.length; wire++) {
             whole[wire] = (first == null ? 0 : first.price(wire) * 4 * SECOND_PRICES_TO_ONE)
-                    + Math.round(Math.min(prices[wire], 2) * toOne);
+                    + Math.round(Math.min(prices[wire], 2) * scale);
         }
         paths.find(whole);
         TreeShape shape = pricing.cheapest(paths);

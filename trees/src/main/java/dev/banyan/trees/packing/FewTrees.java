@@ -56,7 +56,7 @@ final class FewTrees {
             if (least == null || from.size() == 1) {
                 break;
             }
-            TreeSelection rest = without(from, least);
+            TreeSelection rest = without(from, least, effort);
             if (rest.total() >= enough) {
                 selection = rest;
             } else {
@@ -66,9 +66,9 @@ final class FewTrees {
         return selection;
     }
 
-    private TreeSelection without(TreeSelection from, TreeShape tree) {
+    private TreeSelection without(TreeSelection from, TreeShape tree, Effort spent) {
         return TreeSelection.of(
-                from.trees().stream().filter(other -> !other.equals(tree)).toList(), generation, effort);
+                from.trees().stream().filter(other -> !other.equals(tree)).toList(), generation, spent);
     }
 
     /**
@@ -89,17 +89,15 @@ final class FewTrees {
     }
 
     private TreeSelection withoutLeast(TreeSelection from) {
-        TreeSelection best = null;
-        for (TreeShape tree : from.trees().stream()
+        List<TreeShape> bySize = from.trees().stream()
                 .sorted(Comparator.comparingDouble(from.packing()::amount))
-                .toList()) {
-            if (best == null || effort.isLeft()) {
-                // The first is solved whatever the effort: a selection always comes out.
-                TreeSelection rest = TreeSelection.of(
-                        from.trees().stream().filter(other -> !other.equals(tree)).toList(),
-                        generation,
-                        best == null ? new Effort(Long.MAX_VALUE) : effort);
-                best = best == null || rest.total() > best.total() ? rest : best;
+                .toList();
+        // The first is solved whatever the effort, so that there always are fewer.
+        TreeSelection best = without(from, bySize.getFirst(), new Effort(Long.MAX_VALUE));
+        for (TreeShape tree : bySize.subList(1, bySize.size())) {
+            if (effort.isLeft()) {
+                TreeSelection rest = without(from, tree, effort);
+                best = rest.total() > best.total() ? rest : best;
             }
         }
         return best;

@@ -50,8 +50,6 @@ final class HubPacking {
     /** As a share of the whole effort, for fewer trees than the optimum takes. */
     private static final int EXCHANGES = 20;
 
-    private static final double PRICES_TO_ONE = 1L << 40;
-
     private final Wires wires;
     private final PricedPaths paths;
     private final TreePricing anyTree;
@@ -118,7 +116,7 @@ final class HubPacking {
     private PriceBound bound(FloatPacking packing) {
         long[] prices = packing.optimal() ? ExactBasis.prices(packing.basis(), wires, paths.greatestPrice()) : null;
         if (prices == null) {
-            double scale = Math.min(PRICES_TO_ONE, paths.greatestPrice() / 2);
+            double scale = paths.scale();
             prices = new long[wires.count()];
             for (int wire = 0; wire < prices.length; wire++) {
                 prices[wire] = Math.round(Math.clamp(packing.price(wire), 0, 2) * scale);
@@ -130,8 +128,8 @@ final class HubPacking {
 
     /** Prices under which no tree is free. */
     private long[] pricesByWidth() {
-        double narrowest = wires.narrowest();
-        double scale = Math.min(PRICES_TO_ONE, paths.greatestPrice());
+        double narrowest = (double) wires.narrowest();
+        double scale = paths.scale();
         long[] prices = new long[wires.count()];
         Arrays.setAll(prices, wire -> Math.max(1, Math.round(narrowest / wires.capacity(wire) * scale)));
         return prices;

@@ -49,7 +49,7 @@ final class PackingSimplex {
         inverse = new double[wires][wires];
         price = new double[wires];
         step = new double[wires];
-        double widest = all.widest();
+        double widest = (double) all.widest();
         for (int wire = 0; wire < wires; wire++) {
             double fraction = (wire + 1) * GOLDEN % 1;
             capacity[wire] = all.capacity(wire) / widest * (1 + RAISE * (0.5 + fraction / 2));

@@ -6,6 +6,7 @@ import dev.banyan.trees.network.Network;
 import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
 
@@ -28,7 +29,7 @@ final class PriceBound {
         wires = paths.wires();
         this.prices = prices.clone();
         paths.find(prices);
-        cheapestTree = paths.price(anyTree.cheapest(paths).cost(paths));
+        cheapestTree = paths.price(Objects.requireNonNull(anyTree.cheapest(paths), "a network joins all ranks").cost(paths));
     }
 
     /** Whether the cheapest tree costs anything; else there is no bound. */

@@ -50,6 +50,11 @@ final class PricedPaths {
         return ranks * (forwarders * forwarders + arcPrice.length);
     }
 
+    /** What to multiply prices of about 1 by to make whole numbers of them; twice as much is no more than the greatest. */
+    double scale() {
+        return Math.min(0x1p40, greatestPrice() / 2.0);
+    }
+
     /** Prices up to this never overflow. */
     long greatestPrice() {
         return (1L << 61) / hopsPerPrice / hopsPerPrice;

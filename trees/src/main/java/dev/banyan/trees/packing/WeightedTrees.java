@@ -132,7 +132,7 @@ final class WeightedTrees {
                         .map(path -> new LogicalLink.Path(path.getKey(), BigFraction.of(path.getValue(), sum)))
                         .sorted(Comparator.comparing(LogicalLink.Path::share)
                                 .reversed()
-                                .thenComparing(path -> path.nodes().size())
+                                .thenComparingInt(path -> path.nodes().size())
                                 .thenComparing(path -> path.nodes().toString()))
                         .toList());
     }

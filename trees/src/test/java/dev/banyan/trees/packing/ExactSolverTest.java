@@ -3,6 +3,7 @@ package dev.banyan.trees.packing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.math.BigInteger;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -11,8 +12,7 @@ class ExactSolverTest {
     void solvesByHand() {
         // 2x + y = 5, x + 3y = 4
         ExactSolver solver = new ExactSolver(new int[][] {{2, 1}, {1, 3}});
-        CommonFractions x = solver.solve(new long[] {5, 4});
-        assertThat(x).isNotNull();
+        CommonFractions x = Objects.requireNonNull(solver.solve(new long[] {5, 4}));
         assertThat(x.denominator()).isEqualTo(5);
         assertThat(x.numerator(0)).isEqualTo(11);
         assertThat(x.numerator(1)).isEqualTo(3);
