@@ -15,6 +15,10 @@ final class Effort {
         return any;
     }
 
+    long left() {
+        return Math.max(0, left);
+    }
+
     boolean isLeft() {
         return left > 0;
     }

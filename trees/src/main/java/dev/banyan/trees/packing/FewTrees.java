@@ -81,35 +81,37 @@ final class FewTrees {
         List<TreeSelection> all = new ArrayList<>();
         all.add(from);
         TreeSelection current = from;
+        long each = effort.left() / from.size();
         while (current.size() > 1) {
-            current = improved(withoutLeast(current), others);
+            Effort some = new Effort(each);
+            current = improved(withoutLeast(current, some), others, some);
             all.add(current);
         }
         return all;
     }
 
-    private TreeSelection withoutLeast(TreeSelection from) {
+    private TreeSelection withoutLeast(TreeSelection from, Effort some) {
         List<TreeShape> bySize = from.trees().stream()
                 .sorted(Comparator.comparingDouble(from.packing()::amount))
                 .toList();
         // The first is solved whatever the effort, so that there always are fewer.
         TreeSelection best = without(from, bySize.getFirst(), new Effort(Long.MAX_VALUE));
         for (TreeShape tree : bySize.subList(1, bySize.size())) {
-            if (effort.isLeft()) {
-                TreeSelection rest = without(from, tree, effort);
+            if (some.isLeft()) {
+                TreeSelection rest = without(from, tree, some);
                 best = rest.total() > best.total() ? rest : best;
             }
         }
         return best;
     }
 
-    private TreeSelection improved(TreeSelection from, List<TreeShape> others) {
+    private TreeSelection improved(TreeSelection from, List<TreeShape> others, Effort some) {
         TreeSelection best = from;
         boolean changed = true;
-        while (changed && effort.isLeft()) {
+        while (changed && some.isLeft()) {
             changed = false;
             for (TreeShape tree : best.trees()) {
-                TreeSelection better = exchanged(best, tree, others);
+                TreeSelection better = exchanged(best, tree, others, some);
                 if (better.total() > best.total() * (1 + SAME)) {
                     best = better;
                     changed = true;
@@ -120,7 +122,8 @@ final class FewTrees {
         return best;
     }
 
-    private TreeSelection exchanged(TreeSelection from, TreeShape leaving, List<TreeShape> others) {
+    private TreeSelection exchanged(
+            TreeSelection from, TreeShape leaving, List<TreeShape> others, Effort some) {
         TreeSelection best = from;
         Set<TreeShape> candidates = new LinkedHashSet<>(others);
         if (undirected) {
@@ -128,12 +131,12 @@ final class FewTrees {
         }
         candidates.removeAll(from.trees());
         for (TreeShape entering : candidates) {
-            if (!effort.isLeft()) {
+            if (!some.isLeft()) {
                 break;
             }
             List<TreeShape> trees = new ArrayList<>(from.trees());
             trees.set(trees.indexOf(leaving), entering);
-            TreeSelection other = TreeSelection.of(trees, generation, effort);
+            TreeSelection other = TreeSelection.of(trees, generation, some);
             best = other.total() > best.total() ? other : best;
         }
         return best;

@@ -48,7 +48,7 @@ final class HubPacking {
     /** As a share of the whole effort, for the choice of shallow and few trees. */
     private static final int CHOICE = 50;
     /** As a share of the whole effort, for fewer trees than the optimum takes. */
-    private static final int EXCHANGES = 20;
+    private static final int EXCHANGES = 50;
 
     private final Wires wires;
     private final PricedPaths paths;
