@@ -43,7 +43,7 @@ import java.util.List;
  * n connected factors", same volume, doi:10.1112/jlms/s1-36.1.221.
  */
 final class HubPacking {
-    /** Some ten seconds: machines of 64 devices take a hundredth of it. */
+    /** Some ten seconds or more; machines of 64 devices take a few hundredths of it. */
     private static final long EFFORT = 20_000_000_000L;
     /** As a share of the whole effort, for the choice of shallow and few trees. */
     private static final int CHOICE = 50;
