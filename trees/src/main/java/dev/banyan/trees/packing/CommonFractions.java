@@ -39,7 +39,7 @@ final class CommonFractions {
     /**
      * The fractions that have these values by a modulus, numerators and common denominator at most the root
      * of half of it; by the extended Euclidean algorithm, stopped half-way (P. S. Wang, "A p-adic algorithm
-     * for univariate partial fractions", SYMSAC 1981, doi:10.1145/800206.806398).
+     * for univariate partial fractions", SYMSAC 1981).
      *
      * @return or null if there are none
      */

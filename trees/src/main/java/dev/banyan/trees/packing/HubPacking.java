@@ -22,8 +22,8 @@ import java.util.List;
  * does better: the minimum spanning tree's price is the integral, over price thresholds, of the number of
  * parts that cheaper links leave, less one; and between k parts an element's contributions need 2(k - 1)
  * transfers to be complete in all of them (the gossip theorem for one-way calls, F. Harary, A. J. Schwenk,
- * "The communication problem on graphs and digraphs", J. Franklin Institute 297, 1974,
- * doi:10.1016/0016-0032(74)90126-4). Where links are uneven the bound is that of all schedules which
+ * "The communication problem on graphs and digraphs", J. Franklin Institute 297, 1974).
+ * Where links are uneven the bound is that of all schedules which
  * complete every element at some rank and spread it from there.
  *
  * <p>Floating point only finds which trees are in the optimum. Their shares, the rate and the bound are then
