@@ -1,7 +1,9 @@
 package dev.banyan.trees.bound;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /** Why no collective can be faster than a bound; anybody can check it by arithmetic alone. */
@@ -55,7 +57,7 @@ public sealed interface Certificate {
      */
     record Prices(Map<Integer, BigFraction> prices) implements Certificate {
         public Prices {
-            prices = Map.copyOf(prices);
+            prices = Collections.unmodifiableSortedMap(new TreeMap<>(prices)); // the same order every time
         }
 
         @Override
