@@ -254,7 +254,7 @@ public final class Network {
         }
         List<Arc> arcs = IntStream.range(0, arcs())
                 .filter(arc -> capacities[arc] > 0)
-                .mapToObj(arc -> new Arc(from[arc], to[arc], capacities[arc], latencyUs[arc]))
+                .mapToObj(arc -> new Arc(from[arc], to[arc], capacities[arc], latencyUs[arc], kind[arc]))
                 .toList();
         return new Network(name, ranks, nodes, arcs, unit, nvlinkOnly, warnings);
     }
