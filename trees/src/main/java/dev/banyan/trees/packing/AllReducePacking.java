@@ -6,8 +6,15 @@ import dev.banyan.trees.network.Network;
 /**
  * Trees for an allreduce: each carries a share of the data up to its root and the sum back down.
  *
- * <p>Direct links that are equally wide both ways: SpanningTreePacking. One switch between all devices: {@link
- * StarPacking}. Anything else (several hubs, hubs beside direct links, relays, uneven links): a linear program, HubPacking. {@link AllReduceBound} says why nothing can be faster where the first two apply.
+ * <p>Which trees:
+ *
+ * <ul>
+ *   <li>direct links, equally wide both ways: spanning trees that reach tau, by {@link SpanningTreePacking};
+ *   <li>one switch between all ranks: trees of one hop, by {@link StarPacking};
+ *   <li>anything else (several hubs, hubs beside direct links, relays, uneven links): a linear program.
+ * </ul>
+ *
+ * <p>{@link AllReduceBound} has the argument why nothing can be faster than the first two.
  */
 public final class AllReducePacking {
     private AllReducePacking() {}
@@ -29,6 +36,9 @@ public final class AllReducePacking {
         }
         if (AllReduceBound.isOneSwitch(network)) {
             return StarPacking.of(network, maxTrees);
+        }
+        if (network.direct() && network.symmetric()) {
+            return SpanningTreePacking.of(network, maxTrees);
         }
         throw new UnsupportedOperationException("no packing through the hubs of " + network.name() + " yet");
     }
