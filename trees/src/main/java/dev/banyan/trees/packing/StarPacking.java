@@ -6,7 +6,9 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -83,7 +85,7 @@ final class StarPacking {
     private List<PackedTree> spread(int count) {
         int[] further = furtherLinks(count);
         BigFraction share = BigFraction.of(1, count);
-        List<PackedTree> trees = new ArrayList<>();
+        Map<Tree, BigFraction> shares = new LinkedHashMap<>();
         int rank = 0;
         for (int i = 0; i < count; i++) {
             int[] degree = new int[ranks];
@@ -96,9 +98,11 @@ final class StarPacking {
                 left -= taken;
                 rank += further[rank] == 0 ? 1 : 0;
             }
-            trees.add(PackedTree.of(share, ofDegrees(degree)));
+            shares.merge(ofDegrees(degree), share, BigFraction::add);
         }
-        return trees;
+        return shares.entrySet().stream()
+                .map(tree -> PackedTree.of(tree.getValue(), tree.getKey()))
+                .toList();
     }
 
     /** Each device has a link in each tree; the further ones go where they cost the least. */
