@@ -9,7 +9,10 @@ import org.apache.commons.numbers.fraction.BigFraction;
 public final class Partitions {
     private Partitions() {}
 
-    /** Hands out each partition of 0..n-1 as the part of each rank; parts are counted from 0 in order of their first rank. */
+    /**
+     * Hands out each partition of 0..n-1 as the part of each rank; parts are counted from 0 in order of their
+     * first rank.
+     */
     public static void forEach(int n, Consumer<int[]> consumer) {
         extend(new int[n], 1, 1, consumer);
     }

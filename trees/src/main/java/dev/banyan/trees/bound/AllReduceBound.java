@@ -16,16 +16,16 @@ import org.apache.commons.numbers.fraction.BigFraction;
  *
  * <p><b>Direct links</b>, equally wide both ways: tau, the least of w(P) / (|P| - 1) over all partitions P of
  * the ranks into at least two parts, w(P) being the one-way bandwidth of all links between the parts. It is
- * exact, with the partition as its certificate. Nothing can be faster: merge each part into one device, and an
- * allreduce of k devices must move at least 2(k - 1) times the data between them, of at most 2 w(P) both ways
- * together. Trees reach it: tau is also how many spanning trees the links carry at once, as fractions
- * (C. St. J. A. Nash-Williams, J. London Math. Soc. 36, 1961, doi:10.1112/jlms/s1-36.1.445; W. T. Tutte, the same
- * volume, doi:10.1112/jlms/s1-36.1.221), and a tree carries the reduction up and the broadcast down the same links.
- * Found by Newton's method (Dinkelbach) on t, from the better of two plain kinds of partition on: few rounds, each one
- * {@link WeakestPartition}.
+ * exact, with the partition as its certificate. Nothing can be faster: merge each part into one device, and
+ * an allreduce of k devices must move at least 2(k - 1) times the data between them, of at most 2 w(P) both
+ * ways together. Trees reach it: tau is also how many spanning trees the links carry at once, as fractions
+ * (C. St. J. A. Nash-Williams, J. London Math. Soc. 36, 1961, doi:10.1112/jlms/s1-36.1.445; W. T. Tutte, the
+ * same volume, doi:10.1112/jlms/s1-36.1.221), and a tree carries the reduction up and the broadcast down the
+ * same links. Found by Newton's method (Dinkelbach) on t, from the better of two plain kinds of partition on:
+ * few rounds, each one {@link WeakestPartition}.
  *
- * <p><b>One switch</b> between n ranks with bandwidths b, equal both ways: the lesser of sum(b) / (2(n - 1)) and the
- * least b, with prices as certificate.
+ * <p><b>One switch</b> between n ranks with bandwidths b, equal both ways: the lesser of sum(b) / (2(n - 1))
+ * and the least b, with prices as certificate.
  */
 public final class AllReduceBound {
     private AllReduceBound() {}

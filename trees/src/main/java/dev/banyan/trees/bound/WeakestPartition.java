@@ -23,9 +23,16 @@ import java.util.Arrays;
  * <p>A run allocates nothing. Not safe for use from several threads at once.
  */
 public final class WeakestPartition {
-    private final DuplexLinks links;
     private final int nodes;
-    /** By end: what may be turned around to enter the rank at the other end instead. */
+    /** By node: its first slot; a slot is an end of a link, and those of a node are together. */
+    private final int[] first;
+    /** By slot: the node at the other end. */
+    private final int[] to;
+    /** By slot: the slot of the other end. */
+    private final int[] twin;
+    /** By slot: the link. */
+    private final int[] link;
+    /** By slot: what enters its node by the link and may be turned around to enter the other. */
     private final long[] movable;
     /** By node: what may still enter it. */
     private final long[] spare;
@@ -41,9 +48,26 @@ public final class WeakestPartition {
 
     /** For the links of a graph; capacities are given for each run. */
     public WeakestPartition(DuplexLinks links) {
-        this.links = links;
         nodes = links.nodes();
-        movable = new long[2 * links.links()];
+        int slots = 2 * links.links();
+        first = new int[nodes + 1];
+        to = new int[slots];
+        twin = new int[slots];
+        link = new int[slots];
+        movable = new long[slots];
+        int[] slotOf = new int[slots];
+        for (int slot = 0; slot < slots; slot++) {
+            slotOf[links.end(slot)] = slot;
+        }
+        for (int node = 0; node <= nodes; node++) {
+            first[node] = links.firstEnd(node);
+        }
+        for (int slot = 0; slot < slots; slot++) {
+            int end = links.end(slot);
+            to[slot] = links.rankAt(end ^ 1);
+            twin[slot] = slotOf[end ^ 1];
+            link[slot] = end >> 1;
+        }
         spare = new long[nodes];
         attached = new long[nodes];
         added = new boolean[nodes];
@@ -75,13 +99,11 @@ public final class WeakestPartition {
             int node = mostAttached();
             order[step] = node;
             added[node] = true;
-            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
-                int end = links.end(i);
-                int other = links.rankAt(end ^ 1);
-                if (added[other]) {
-                    movable[end] = capacity[end >> 1];
+            for (int slot = first[node]; slot < first[node + 1]; slot++) {
+                if (added[to[slot]]) {
+                    movable[slot] = capacity[link[slot]];
                 } else {
-                    attached[other] += capacity[end >> 1];
+                    attached[to[slot]] += capacity[link[slot]];
                 }
             }
             long room = t * step - filled;
@@ -99,9 +121,7 @@ public final class WeakestPartition {
                     }
                 }
             }
-            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
-                movable[links.end(i)] = 0;
-            }
+            Arrays.fill(movable, first[node], first[node + 1], 0);
             spare[node] = t;
         }
         return filled - t * (nodes - 1);
@@ -138,9 +158,7 @@ public final class WeakestPartition {
     private long flow(int source, long limit) {
         long total = 0;
         while (total < limit && findLevels(source)) {
-            for (int node = 0; node < nodes; node++) {
-                current[node] = links.firstEnd(node);
-            }
+            System.arraycopy(first, 0, current, 0, nodes);
             long pushed = push(source, limit - total);
             while (pushed > 0) {
                 total += pushed;
@@ -159,10 +177,9 @@ public final class WeakestPartition {
         int last = Integer.MAX_VALUE;
         for (int head = 0; head < tail && level[queue[head]] < last; head++) {
             int node = queue[head];
-            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
-                int end = links.end(i);
-                int next = links.rankAt(end ^ 1);
-                if (movable[end] > 0 && level[next] < 0) {
+            for (int slot = first[node]; slot < first[node + 1]; slot++) {
+                int next = to[slot];
+                if (movable[slot] > 0 && level[next] < 0) {
                     level[next] = level[node] + 1;
                     queue[tail++] = next;
                     if (spare[next] > 0) {
@@ -178,19 +195,19 @@ public final class WeakestPartition {
         int depth = 0;
         int node = source;
         while (node == source || spare[node] == 0) {
-            int i = current[node];
-            int stop = links.firstEnd(node + 1);
-            while (i < stop && !(movable[links.end(i)] > 0 && level[links.rankAt(links.end(i) ^ 1)] == level[node] + 1)) {
-                i++;
+            int slot = current[node];
+            int stop = first[node + 1];
+            while (slot < stop && (movable[slot] == 0 || level[to[slot]] != level[node] + 1)) {
+                slot++;
             }
-            current[node] = i;
-            if (i < stop) {
-                path[depth++] = links.end(i);
-                node = links.rankAt(links.end(i) ^ 1);
+            current[node] = slot;
+            if (slot < stop) {
+                path[depth++] = slot;
+                node = to[slot];
             } else if (depth == 0) {
                 return 0;
             } else {
-                node = links.rankAt(path[--depth]);
+                node = to[twin[path[--depth]]];
                 current[node]++;
             }
         }
@@ -200,7 +217,7 @@ public final class WeakestPartition {
         }
         for (int i = 0; i < depth; i++) {
             movable[path[i]] -= amount;
-            movable[path[i] ^ 1] += amount;
+            movable[twin[path[i]]] += amount;
         }
         spare[node] -= amount;
         return amount;

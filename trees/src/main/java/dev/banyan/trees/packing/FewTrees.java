@@ -31,7 +31,7 @@ final class FewTrees {
     /** Forests made for each percent. */
     private static final int ROUNDS = 4;
     /** Work after which no further forest is made; some seconds. */
-    private static final long ENOUGH_WORK = 100_000_000;
+    private static final long ENOUGH_WORK = 50_000_000;
     /** Greatest denominator of the weights that the linear program, in floating point, is taken to mean. */
     private static final int DENOMINATOR = 1_000_000;
 

@@ -6,9 +6,10 @@ import java.util.List;
 import java.util.function.IntUnaryOperator;
 
 /**
- * Partitions of the ranks that may limit which trees can be taken off the links, and by how much. With trees of weight
- * {@code left} still to take, the links between k parts must keep (k - 1) {@code left}; what they have beyond that is
- * the partition's slack. A tree takes at least k - 1 of these links, and uses up slack with each further one.
+ * Partitions of the ranks that may limit which trees can be taken off the links, and by how much. With trees
+ * of weight {@code left} still to take, the links between k parts must keep (k - 1) {@code left}; what they
+ * have beyond that is the partition's slack. A tree takes at least k - 1 of these links, and uses up slack
+ * with each further one.
  */
 final class KnownCuts {
     private final DuplexLinks links;
@@ -89,7 +90,10 @@ final class KnownCuts {
         }
     }
 
-    /** The partition that lets the least of a tree be taken, as a fraction, or -1 where none lets less than a limit. */
+    /**
+     * The partition that lets the least of a tree be taken, as a fraction, or -1 where none lets less than a
+     * limit.
+     */
     int tightest(long[] tree, long limit) {
         long whole = limit;
         long rest = 0;

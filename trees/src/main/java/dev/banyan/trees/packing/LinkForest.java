@@ -30,7 +30,10 @@ record LinkForest(List<LinkTree> trees, List<BigFraction> weights) {
         return cost(trees.size(), depth(), trees.getFirst().size() + 1);
     }
 
-    /** A level of depth makes all data wait, a tree costs steps: a level counts as much as a tree per four ranks. */
+    /**
+     * A level of depth makes all data wait, a tree costs steps: a level counts as much as a tree per four
+     * ranks.
+     */
     static int cost(int trees, int depth, int ranks) {
         return trees + depth * Math.max(1, ranks / 4);
     }

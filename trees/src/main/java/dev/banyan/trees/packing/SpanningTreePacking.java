@@ -10,13 +10,13 @@ import java.util.List;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Trees for an allreduce over direct links that are equally wide both ways: spanning trees that fill the links so far
- * that together they reach the {@link AllReduceBound}, tau. With tau = p / q units, capacities are taken q times, and
- * trees of weight p are {@linkplain TreePeel taken} off them; q is at most n - 1, since the critical partition has at most n
- * parts.
+ * Trees for an allreduce over direct links that are equally wide both ways: spanning trees that fill the
+ * links so far that together they reach the {@link AllReduceBound}, tau. With tau = p / q units, capacities
+ * are taken q times, and trees of weight p are {@linkplain TreePeel taken} off them; q is at most n - 1,
+ * since the critical partition has at most n parts.
  *
- * <p>That is done several times, for different tastes in trees, within a fixed amount of work; the best forest is kept: all of
- * tau first, then few and shallow trees. Each tree is hung up at its centre.
+ * <p>That is done several times, for different tastes in trees, within a fixed amount of work; the best
+ * forest is kept: all of tau first, then few and shallow trees. Each tree is hung up at its centre.
  */
 final class SpanningTreePacking {
     /** Forests made, one for each taste in turn. */

@@ -12,17 +12,17 @@ import java.util.Map;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Trees for an allreduce of n devices through one switch. A device of a tree sends once per link that it has in the
- * tree, and receives as often; so a tree with share s takes s times the device's links of its bandwidth b, and nothing
- * else matters.
+ * Trees for an allreduce of n devices through one switch. A device of a tree sends once per link that it has
+ * in the tree, and receives as often; so a tree with share s takes s times the device's links of its
+ * bandwidth b, and nothing else matters.
  *
- * <p>The optimum takes one star per device: it sums its share up and sends it straight back. A device with share s is
- * then loaded with 1 + (n - 2) s times all data each way, so with s in proportion to b / rate - 1 the rate is the {@link
- * AllReduceBound}: the lesser of sum(b) / (2(n - 1)) and the least b. Depth 1.
+ * <p>The optimum takes one star per device: it sums its share up and sends it straight back. A device with
+ * share s is then loaded with 1 + (n - 2) s times all data each way, so with s in proportion to b / rate - 1
+ * the rate is the {@link AllReduceBound}: the lesser of sum(b) / (2(n - 1)) and the least b. Depth 1.
  *
- * <p>With fewer trees than that, stars are slow (a star alone: b / (n - 1)). Then k trees of one share each are made
- * whose links, counted over all trees, are spread over the devices in proportion to b, most of a device's in one tree,
- * which keeps them shallow. The best k is taken. O(k n^2) time.
+ * <p>With fewer trees than that, stars are slow (a star alone: b / (n - 1)). Then k trees of one share each
+ * are made whose links, counted over all trees, are spread over the devices in proportion to b, most of a
+ * device's in one tree, which keeps them shallow. The best k is taken. O(k n^2) time.
  */
 final class StarPacking {
     private final Network network;

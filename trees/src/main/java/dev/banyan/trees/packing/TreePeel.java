@@ -11,18 +11,18 @@ import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes spanning trees off the links of a graph, one after the other and as much of each as possible, until a given
- * weight is reached. What is left can always carry the rest: that is so if and only if no partition P of the ranks
- * has less than (|P| - 1) times the weight left between its parts (Nash-Williams, Tutte), which {@link WeakestPartition}
- * checks after every tree. If it finds one, less of the tree is taken, or another tree tried, and the partition is
- * remembered.
+ * Takes spanning trees off the links of a graph, one after the other and as much of each as possible, until a
+ * given weight is reached. What is left can always carry the rest: that is so if and only if no partition P
+ * of the ranks has less than (|P| - 1) times the weight left between its parts (Nash-Williams, Tutte), which
+ * {@link WeakestPartition} checks after every tree. If it finds one, less of the tree is taken, or another
+ * tree tried, and the partition is remembered.
  *
- * <p>A tree may be taken at all only if it crosses every partition without slack as seldom as it can; the minimum
- * spanning trees under the number of such partitions that a link crosses are just those. Among them a taste decides: wide
- * links, partitions with little slack, depth, chance. Weights are
- * whole numbers, scaled up in the rare case that less than 1 of any tree tried can be taken. A tree that is taken as far as
- * possible empties a link or leaves one more partition without slack, independent of the others; so it ends after O(links +
- * ranks) of them, and in practice after far fewer.
+ * <p>A tree may be taken at all only if it crosses every partition without slack as seldom as it can; the
+ * minimum spanning trees under the number of such partitions that a link crosses are just those. Among them a
+ * taste decides: wide links, partitions with little slack, depth, chance. Weights are whole numbers, scaled
+ * up in the rare case that less than 1 of any tree tried can be taken. A tree that is taken as far as
+ * possible empties a link or leaves one more partition without slack, independent of the others; so it ends
+ * after O(links + ranks) of them, and in practice after far fewer.
  *
  * <p>The approach is that of F. Barahona, "Packing spanning trees", Math. Oper. Res. 20(1), 1995,
  * doi:10.1287/moor.20.1.104.
@@ -58,8 +58,8 @@ final class TreePeel {
     private long work;
 
     /**
-     * Which trees to prefer: how much a link's price rises for each e-fold that it is narrower, for partitions with
-     * little slack, for each level of depth, and by chance.
+     * Which trees to prefer: how much a link's price rises for each e-fold that it is narrower, for
+     * partitions with little slack, for each level of depth, and by chance.
      */
     record Taste(double width, double slack, double depth, double chance) {}
 
@@ -99,8 +99,8 @@ final class TreePeel {
      *
      * @param taste which
      * @param seed of chance
-     * @return the forest, its weights as shares of the total; they sum to less than 1 only if numbers grew too large to go
-     *     on
+     * @return the forest, its weights as shares of the total; they sum to less than 1 only if numbers grew
+     *     too large to go on
      */
     LinkForest peel(Taste taste, long seed) {
         return Objects.requireNonNull(peel(taste, seed, Integer.MAX_VALUE));
@@ -180,7 +180,10 @@ final class TreePeel {
         return best;
     }
 
-    /** Prim's algorithm; height matters only among links of the same hard price, so the tree is minimal for that. */
+    /**
+     * Prim's algorithm; height matters only among links of the same hard price, so the tree is minimal for
+     * that.
+     */
     private void grow(int root, double depthPrice) {
         Arrays.fill(grown, false);
         Arrays.fill(via, -1);
@@ -192,7 +195,9 @@ final class TreePeel {
             for (int i = links.firstEnd(rank); i < links.firstEnd(rank + 1); i++) {
                 int end = links.end(i);
                 int other = links.rankAt(end ^ 1);
-                if (!grown[other] && residual[end >> 1] > 0 && (via[other] < 0 || cheaper(end, via[other], depthPrice))) {
+                if (!grown[other]
+                        && residual[end >> 1] > 0
+                        && (via[other] < 0 || cheaper(end, via[other], depthPrice))) {
                     via[other] = end;
                 }
             }

@@ -124,7 +124,7 @@ class AllReduceBoundTest {
         return links;
     }
 
-    /** The prices of all capacities sum to the bound, and every pair of trees, one up and one down, costs at least 1. */
+    /** The prices of all capacities sum to the bound; every pair of trees, one up and one down, costs at least 1. */
     private static void checkPrices(Network network, Bound bound) {
         Certificate.Prices prices = (Certificate.Prices) bound.certificate();
         BigFraction whole = BigFraction.ZERO;
