@@ -89,13 +89,13 @@ final class HubPacking {
         List<TreeShape> alternatives = alternatives(bound);
         TreeSelection selection = TreeSelection.of(found);
         if (found.optimal()) {
-            selection = new FewTrees(generation, wires.areLinks(), new Effort(effort / CHOICE))
+            selection = new FewColumns(generation, wires.areLinks(), new Effort(effort / CHOICE))
                     .withoutLoss(found, alternatives, bound);
             WeightedTrees chosen = WeightedTrees.of(selection.packing().basis(), wires);
             trees = chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees;
         }
         if (trees.count() > maxTrees) {
-            trees = new FewTrees(generation, wires.areLinks(), new Effort(effort / EXCHANGES))
+            trees = new FewColumns(generation, wires.areLinks(), new Effort(effort / EXCHANGES))
                     .everFewer(selection, alternatives).stream()
                             .map(fewer -> WeightedTrees.of(fewer.packing().basis(), wires))
                             .filter(fewer -> fewer.count() <= maxTrees)
