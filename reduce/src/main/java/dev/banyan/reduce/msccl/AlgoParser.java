@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import javax.xml.stream.XMLInputFactory;
 import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
@@ -26,25 +27,28 @@ final class AlgoParser {
 
     private final String source;
     private final String text;
+    private final int[] lineStarts;
     private final XMLStreamReader xml;
     /** Place of the tag that is being read. */
     private Position tag = Position.NONE;
-    /** Up to where lines are counted: its line, and where that line starts. */
-    private int counted;
-
-    private int line = 1;
-    private int lineStart;
 
     private int steps;
 
     private AlgoParser(String source, String text) throws XMLStreamException {
         this.source = source;
-        this.text = text;
+        // As XML says.
+        this.text = text.replace("\r\n", "\n").replace('\r', '\n');
+        lineStarts = IntStream.concat(
+                        IntStream.of(0),
+                        IntStream.range(0, this.text.length())
+                                .filter(i -> this.text.charAt(i) == '\n')
+                                .map(i -> i + 1))
+                .toArray();
         XMLInputFactory factory = XMLInputFactory.newDefaultFactory();
         factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
         factory.setProperty(XMLInputFactory.IS_SUPPORTING_EXTERNAL_ENTITIES, false);
         factory.setProperty(XMLInputFactory.IS_NAMESPACE_AWARE, false);
-        xml = factory.createXMLStreamReader(new StringReader(text));
+        xml = factory.createXMLStreamReader(new StringReader(this.text));
     }
 
     /**
@@ -271,17 +275,16 @@ final class AlgoParser {
         return null;
     }
 
-    /** The parser says where a tag ends; no attribute can hold the character that begins one. */
+    /**
+     * The parser says where a tag ends (its line and column; its offset goes wrong as buffers are filled); no
+     * attribute can hold the character that begins one.
+     */
     private Position position() {
-        int end = Math.clamp(xml.getLocation().getCharacterOffset() - 1L, 0, text.length());
+        int end = lineStarts[xml.getLocation().getLineNumber() - 1] + xml.getLocation().getColumnNumber() - 2;
         int start = Math.max(text.lastIndexOf('<', end), 0);
-        for (; counted < start; counted++) {
-            if (text.charAt(counted) == '\n') {
-                line++;
-                lineStart = counted + 1;
-            }
-        }
-        return new Position(line, start - lineStart + 1);
+        int found = Arrays.binarySearch(lineStarts, start);
+        int line = found >= 0 ? found : -found - 2;
+        return new Position(line + 1, start - lineStarts[line] + 1);
     }
 
     private MscclException wrong(String problem) {

@@ -54,6 +54,8 @@ final class BlockBuilder {
     private final BitSet awaited = new BitSet();
     /** Latest step of each other threadblock that is done for certain. */
     private final Map<Integer, Integer> passed = new HashMap<>();
+    /** The same for each step when it is done. */
+    private final List<Map<Integer, Integer>> clocks = new ArrayList<>();
 
     private int id;
 
@@ -79,14 +81,24 @@ final class BlockBuilder {
     }
 
     /**
-     * Of steps to wait for, by threadblock of the same rank, those that its steps so far have not waited for;
-     * the next step is taken to do so.
+     * Of steps to wait for, by threadblock of the same rank, those that are not done for certain by then; the next
+     * step is taken to wait for them.
+     *
+     * @param own the rank's threadblocks, by id
      */
-    SortedMap<Integer, Integer> needed(Map<Integer, Integer> waits) {
+    SortedMap<Integer, Integer> needed(Map<Integer, Integer> waits, List<BlockBuilder> own) {
         SortedMap<Integer, Integer> needed = new TreeMap<>(waits);
         needed.remove(id);
         needed.entrySet().removeIf(wait -> passed.getOrDefault(wait.getKey(), -1) >= wait.getValue());
-        passed.putAll(needed);
+        List<Map<Integer, Integer>> implied =
+                needed.entrySet().stream().map(wait -> own.get(wait.getKey()).clocks.get(wait.getValue())).toList();
+        needed.entrySet()
+                .removeIf(wait -> implied.stream()
+                        .anyMatch(clock -> clock.getOrDefault(wait.getKey(), -1) >= wait.getValue()));
+        needed.forEach((block, step) -> {
+            own.get(block).clocks.get(step).forEach((other, done) -> passed.merge(other, done, Math::max));
+            passed.merge(block, step, Math::max);
+        });
         return needed;
     }
 
@@ -98,6 +110,10 @@ final class BlockBuilder {
             int last = waits.lastKey();
             waits.headMap(last).forEach((block, step) -> entries.add(new Entry(null, side, block, step)));
             entries.add(new Entry(action, side, last, waits.getOrDefault(last, -1)));
+        }
+        Map<Integer, Integer> clock = Map.copyOf(passed);
+        while (clocks.size() < entries.size()) {
+            clocks.add(clock);
         }
         return entries.size() - 1;
     }

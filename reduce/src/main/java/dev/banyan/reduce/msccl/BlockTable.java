@@ -66,8 +66,8 @@ final class BlockTable {
             int at = 2 * earlier.action() + earlier.side();
             latest.merge(blockOf[at], stepOf[at], Math::max);
         }
-        SortedMap<Integer, Integer> needed = block.needed(latest);
         List<BlockBuilder> own = byRank.get(block.key().rank());
+        SortedMap<Integer, Integer> needed = block.needed(latest, own);
         needed.forEach((other, step) -> own.get(other).setAwaited(step));
         blockOf[2 * index + side] = block.id();
         stepOf[2 * index + side] = block.append(action, side, needed);

@@ -2,6 +2,7 @@ package dev.banyan.reduce.msccl;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.type.Collective;
+import dev.banyan.trees.Forest;
 import java.math.BigInteger;
 import java.util.List;
 import org.apache.commons.numbers.fraction.BigFraction;
@@ -16,6 +17,9 @@ public final class MscclRequests {
 
     /** Elements of this size are cut at any element, and scratch memory is not padded. */
     private static final int ELEMENT_BYTES = 64;
+
+    /** What {@link Forest} allows the sum of shares to be off by. */
+    private static final double SHARE_ERROR = 1e-9;
 
     private MscclRequests() {}
 
@@ -34,6 +38,27 @@ public final class MscclRequests {
             throw new IllegalArgumentException(chunks + " equal chunks; MSCCL needs at least 1");
         }
         return new CollectiveRequest(collective, root, chunks, ELEMENT_BYTES, inPlace, Long.MAX_VALUE);
+    }
+
+    /**
+     * The least number of equal chunks of which each share of a forest is a whole number, as far as its shares,
+     * which are not exact, can tell.
+     *
+     * @param limit the most that there may be
+     * @throws IllegalArgumentException if it is above the limit
+     */
+    public static int equalChunks(Forest forest, int limit) {
+        for (int chunks = 1; chunks <= limit; chunks++) {
+            int candidate = chunks;
+            boolean whole = forest.shares().stream()
+                    .mapToDouble(share -> share * candidate)
+                    .allMatch(part -> Math.abs(part - Math.rint(part)) < SHARE_ERROR * candidate);
+            if (whole) {
+                return chunks;
+            }
+        }
+        throw new IllegalArgumentException("the shares of " + forest.trees().size() + " trees are not whole in up to "
+                + limit + " equal chunks; use fewer trees, or choose a number of chunks, to which shares are rounded");
     }
 
     /**

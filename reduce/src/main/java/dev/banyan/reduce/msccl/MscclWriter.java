@@ -63,6 +63,7 @@ public final class MscclWriter {
         boolean otherWay = isRight(with(schedule, !schedule.inPlace()));
         boolean inPlace = schedule.inPlace() || otherWay;
         long unit = unit(schedule);
+        int chunksPerLoop = chunks(larger(schedule), unit, schedule);
         List<Action> actions = ActionList.of(schedule, unit);
         List<List<Threadblock>> blocks = new ThreadblockPlanner(with(schedule, inPlace), unit, actions, options).plan();
         List<Gpu> gpus = IntStream.range(0, schedule.ranks())
@@ -72,7 +73,7 @@ public final class MscclWriter {
                 options.name(),
                 options.protocol(),
                 schedule.collective(),
-                chunks(larger(schedule), unit, schedule),
+                chunksPerLoop,
                 inPlace,
                 !schedule.inPlace() || otherWay,
                 gpus);
