@@ -58,6 +58,51 @@ public record Schedule(
         return shifted ? location.offset() + location.rank() * count * elementBytes : location.offset();
     }
 
+    /**
+     * The same schedule for more or other elements, each range longer by the same factor. So a schedule whose
+     * elements stand for equal parts of the data, as those from MSCCL files do, becomes one that can be run or
+     * simulated at any multiple of that size.
+     *
+     * @param newCount elements, as {@link Collective} counts them
+     * @param newElementBytes size of one element in bytes
+     * @throws IllegalArgumentException if that is not a whole number of the new elements per old element
+     */
+    public Schedule resized(long newCount, int newElementBytes) {
+        if (count < 1 || newCount < 1 || newCount % count != 0) {
+            throw new IllegalArgumentException("a schedule for " + count + " elements cannot be resized to " + newCount
+                    + "; take a multiple");
+        }
+        long factor = Math.multiplyExact(newCount / count, (long) newElementBytes);
+        List<Chunk> longer = chunks.stream()
+                .map(chunk -> new Chunk(
+                        stretched(chunk.bytes(), factor),
+                        chunk.steps().stream()
+                                .map(step -> new Step(
+                                        step.sources().stream().map(source -> stretched(source, factor)).toList(),
+                                        stretched(step.target(), factor),
+                                        step.after()))
+                                .toList()))
+                .toList();
+        return new Schedule(
+                algorithm,
+                collective,
+                ranks,
+                root,
+                newCount,
+                newElementBytes,
+                inPlace,
+                stretched(scratchBytes, factor),
+                longer);
+    }
+
+    private Location stretched(Location location, long factor) {
+        return new Location(location.rank(), location.space(), stretched(location.offset(), factor));
+    }
+
+    private long stretched(long bytes, long factor) {
+        return Math.multiplyExact(bytes / elementBytes, factor);
+    }
+
     /** Number of steps of all chunks. */
     public int stepCount() {
         return chunks.stream().mapToInt(chunk -> chunk.steps().size()).sum();

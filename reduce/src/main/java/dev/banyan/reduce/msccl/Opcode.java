@@ -1,0 +1,72 @@
+package dev.banyan.reduce.msccl;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a step of a threadblock does. "Received" is what comes from the threadblock's receive peer, "sends" goes
+ * to its send peer.
+ */
+enum Opcode {
+    /** Sends the source. */
+    SEND("s", true, false, true, false),
+    /** Target = received. */
+    RECEIVE("r", false, true, false, true),
+    /** Target = received; sends it on. */
+    RECEIVE_COPY_SEND("rcs", true, true, false, true),
+    /** Sends source + received; keeps nothing. */
+    RECEIVE_REDUCE_SEND("rrs", true, true, true, false),
+    /** Target = source + received. */
+    RECEIVE_REDUCE_COPY("rrc", false, true, true, true),
+    /** Target = source + received; sends it on. */
+    RECEIVE_REDUCE_COPY_SEND("rrcs", true, true, true, true),
+    /** Target = source. */
+    COPY("cpy", false, false, true, true),
+    /** Target = target + source. */
+    REDUCE("re", false, false, true, true),
+    /** Waits for its dependency. */
+    NOP("nop", false, false, false, false);
+
+    private final String label;
+    private final boolean sends;
+    private final boolean receives;
+    private final boolean readsSource;
+    private final boolean writesTarget;
+
+    Opcode(String label, boolean sends, boolean receives, boolean readsSource, boolean writesTarget) {
+        this.label = label;
+        this.sends = sends;
+        this.receives = receives;
+        this.readsSource = readsSource;
+        this.writesTarget = writesTarget;
+    }
+
+    /** The one with this name in the file. */
+    static @Nullable Opcode labelled(String label) {
+        return Arrays.stream(values())
+                .filter(opcode -> opcode.label.equals(label))
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** Name in the file. */
+    String label() {
+        return label;
+    }
+
+    boolean sends() {
+        return sends;
+    }
+
+    boolean receives() {
+        return receives;
+    }
+
+    boolean readsSource() {
+        return readsSource;
+    }
+
+    boolean writesTarget() {
+        return writesTarget;
+    }
+}

@@ -1,0 +1,177 @@
+package dev.banyan.reduce.msccl;
+
+import dev.banyan.reduce.schedule.Chunk;
+import dev.banyan.reduce.schedule.Location;
+import dev.banyan.reduce.schedule.Space;
+import dev.banyan.reduce.schedule.Step;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/**
+ * Turns a program into steps over single MSCCL chunks. A transfer becomes one step of its receiver, which reads
+ * from the sender's memory. Where what was sent is overwritten before the receiver takes it from the
+ * connection's buffer, the buffer is made visible as scratch memory of the receiver. Used once.
+ */
+final class ScheduleBuilder {
+    private static final class Access {
+        final List<Integer> readers = new ArrayList<>(2);
+        int writer = Program.NONE;
+    }
+
+    private final Program program;
+    private final Cells cells;
+    private final int[] order;
+    private final boolean[] staged;
+    /** Where a step's first chunk to send is, if not in its operands. */
+    private final Map<Integer, Long> buffers = new HashMap<>();
+
+    private final Map<Location, Access> accesses = new HashMap<>();
+    private final List<Step> steps = new ArrayList<>();
+    private final long[] scratch;
+
+    /**
+     * @param order an order of execution
+     * @param scratchChunks MSCCL chunks of scratch memory that each rank has by itself
+     */
+    ScheduleBuilder(Program program, Cells cells, int[] order, int[] scratchChunks) {
+        this.program = program;
+        this.cells = cells;
+        this.order = order;
+        scratch = new long[scratchChunks.length];
+        for (int rank = 0; rank < scratch.length; rank++) {
+            scratch[rank] = scratchChunks[rank];
+        }
+        staged = new boolean[program.size()];
+    }
+
+    /** Steps of bytes that stand for MSCCL chunks, as independent chunks. */
+    List<Chunk> build() {
+        findStaged();
+        for (int step : order) {
+            emit(step);
+        }
+        return ChunkAssembly.of(steps);
+    }
+
+    /** MSCCL chunks of scratch memory that a rank needs. */
+    long scratchChunks() {
+        long most = 0;
+        for (long chunks : scratch) {
+            most = Math.max(most, chunks);
+        }
+        return most;
+    }
+
+    /** Finds sends whose source is overwritten before it is received. */
+    private void findStaged() {
+        Map<Location, Integer> written = new HashMap<>();
+        int[] position = new int[program.size()];
+        for (int at = 0; at < order.length; at++) {
+            int step = order[at];
+            position[step] = at;
+            Program.Node node = program.node(step);
+            Operation operation = node.operation();
+            int sender = program.sender(step);
+            for (int k = 0; k < operation.count(); k++) {
+                if (sender != Program.NONE
+                        && program.node(sender).operation().opcode() != Opcode.RECEIVE_REDUCE_SEND
+                        && written.getOrDefault(sent(sender, k), -1) > position[sender]) {
+                    staged[sender] = true;
+                }
+            }
+            for (int k = 0; operation.opcode().writesTarget() && k < operation.count(); k++) {
+                written.put(target(node, k), at);
+            }
+        }
+    }
+
+    private void emit(int step) {
+        Program.Node node = program.node(step);
+        Operation operation = node.operation();
+        Opcode opcode = operation.opcode();
+        if (opcode == Opcode.RECEIVE_REDUCE_SEND) {
+            buffers.put(step, allocate(node.rank(), operation.count()));
+        }
+        for (int k = 0; k < operation.count(); k++) {
+            switch (opcode) {
+                case COPY -> emit(List.of(source(node, k)), target(node, k));
+                case REDUCE -> emit(List.of(target(node, k), source(node, k)), target(node, k));
+                case RECEIVE, RECEIVE_COPY_SEND -> emit(List.of(received(step, k)), target(node, k));
+                case RECEIVE_REDUCE_COPY, RECEIVE_REDUCE_COPY_SEND ->
+                    emit(List.of(source(node, k), received(step, k)), target(node, k));
+                case RECEIVE_REDUCE_SEND -> emit(List.of(source(node, k), received(step, k)), sent(step, k));
+                case SEND, NOP -> {
+                    // What is sent is read by the receiver's step.
+                }
+            }
+        }
+        if (staged[step]) {
+            int receiver = node.threadblock().send();
+            long buffer = allocate(receiver, operation.count());
+            for (int k = 0; k < operation.count(); k++) {
+                emit(List.of(sent(step, k)), new Location(receiver, Space.SCRATCH, buffer + k));
+            }
+            buffers.put(step, buffer);
+        }
+    }
+
+    private long allocate(int rank, int chunks) {
+        long start = scratch[rank];
+        scratch[rank] += chunks;
+        return start;
+    }
+
+    private Location source(Program.Node node, int k) {
+        Operation operation = node.operation();
+        return cells.at(node.rank(), operation.sourceSpace(), operation.sourceOffset() + k);
+    }
+
+    private Location target(Program.Node node, int k) {
+        Operation operation = node.operation();
+        return cells.at(node.rank(), operation.targetSpace(), operation.targetOffset() + k);
+    }
+
+    /** What a step sends, at its sender. */
+    private Location sent(int step, int k) {
+        Program.Node node = program.node(step);
+        return switch (node.operation().opcode()) {
+            case SEND -> source(node, k);
+            case RECEIVE_REDUCE_SEND ->
+                new Location(node.rank(), Space.SCRATCH, buffers.getOrDefault(step, 0L) + k);
+            default -> target(node, k);
+        };
+    }
+
+    /** What a step receives: at its sender, or in the connection's buffer. */
+    private Location received(int step, int k) {
+        int sender = program.sender(step);
+        return staged[sender]
+                ? new Location(program.node(step).rank(), Space.SCRATCH, buffers.getOrDefault(sender, 0L) + k)
+                : sent(sender, k);
+    }
+
+    private void emit(List<Location> sources, Location target) {
+        int index = steps.size();
+        TreeSet<Integer> after = new TreeSet<>();
+        for (Location source : sources) {
+            Access access = access(source);
+            after.add(access.writer);
+            access.readers.add(index);
+        }
+        Access access = access(target);
+        after.add(access.writer);
+        after.addAll(access.readers);
+        after.remove(index);
+        after.remove(Program.NONE);
+        access.readers.clear();
+        access.writer = index;
+        steps.add(new Step(sources, target, List.copyOf(after)));
+    }
+
+    private Access access(Location location) {
+        return accesses.computeIfAbsent(location, _ -> new Access());
+    }
+}

@@ -1,0 +1,5 @@
+/** Schedules as MSCCL algorithm files, and back. */
+@NullMarked
+package dev.banyan.reduce.msccl;
+
+import org.jspecify.annotations.NullMarked;

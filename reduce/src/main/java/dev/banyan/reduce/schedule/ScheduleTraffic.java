@@ -1,0 +1,125 @@
+package dev.banyan.reduce.schedule;
+
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LinkLoads;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/**
+ * What a schedule moves between ranks, whatever the size of its elements, so that schedules of any origin can be
+ * compared and priced. It proves nothing: see {@link ScheduleVerifier}. Immutable. O(steps and their
+ * dependencies) time, O(n^2) memory for n ranks.
+ */
+public final class ScheduleTraffic {
+    private final long dataBytes;
+    private final long[][] bytes;
+    private final int steps;
+    private final int transfers;
+    private final int hops;
+
+    private ScheduleTraffic(Schedule schedule) {
+        long blocks = switch (schedule.collective()) {
+            case REDUCE_SCATTER, ALL_GATHER -> schedule.ranks();
+            case ALL_REDUCE, REDUCE, BROADCAST -> 1;
+        };
+        dataBytes = schedule.count() * schedule.elementBytes() * blocks;
+        bytes = new long[schedule.ranks()][schedule.ranks()];
+        steps = schedule.stepCount();
+        int crossing = 0;
+        int longest = 0;
+        for (Chunk chunk : schedule.chunks()) {
+            int[] depths = new int[chunk.steps().size()];
+            for (int i = 0; i < depths.length; i++) {
+                Step step = chunk.steps().get(i);
+                for (int before : step.after()) {
+                    depths[i] = Math.max(depths[i], depths[before]);
+                }
+                boolean crosses = false;
+                for (Location source : step.sources()) {
+                    if (source.rank() != step.target().rank()) {
+                        bytes[source.rank()][step.target().rank()] += chunk.bytes();
+                        crossing++;
+                        crosses = true;
+                    }
+                }
+                depths[i] += crosses ? 1 : 0;
+                longest = Math.max(longest, depths[i]);
+            }
+        }
+        transfers = crossing;
+        hops = longest;
+    }
+
+    /** The traffic of a schedule. */
+    public static ScheduleTraffic of(Schedule schedule) {
+        return new ScheduleTraffic(schedule);
+    }
+
+    /** Number of ranks n. */
+    public int ranks() {
+        return bytes.length;
+    }
+
+    /**
+     * Bytes of all data: of the larger of a rank's input and output, the size that nccl-tests print. A byte is
+     * an MSCCL chunk where the schedule comes from such a file.
+     */
+    public long dataBytes() {
+        return dataBytes;
+    }
+
+    /**
+     * Bytes that go from one rank to another; 0 for a rank and itself.
+     *
+     * @param from rank 0..n-1 whose memory is read
+     * @param to rank 0..n-1 that reads
+     */
+    public long bytesBetween(int from, int to) {
+        return bytes[from][to];
+    }
+
+    /**
+     * The same as a share of {@link #dataBytes}; 0 if that is 0.
+     *
+     * @return exact; above 1 where parts go there more than once
+     */
+    public BigFraction shareBetween(int from, int to) {
+        return dataBytes == 0 ? BigFraction.ZERO : BigFraction.of(bytes[from][to], dataBytes);
+    }
+
+    /** Number of steps of all chunks. */
+    public int steps() {
+        return steps;
+    }
+
+    /** Number of reads from another rank's memory, over all steps; a k-way reduction may do several. */
+    public int transfers() {
+        return transfers;
+    }
+
+    /** Number of steps that read from another rank in the longest chain of steps that wait for each other. */
+    public int hops() {
+        return hops;
+    }
+
+    /**
+     * How full it makes the wires: its rate is that of {@link LinkLoads#rateGbs}, if perfectly pipelined.
+     *
+     * @param network of as many ranks, in the same order
+     * @throws IllegalArgumentException if the network has other ranks, or no path between two that it uses
+     */
+    public LinkLoads loadsOn(Network network) {
+        if (network.ranks() != ranks()) {
+            throw new IllegalArgumentException("a schedule of " + ranks() + " ranks on a network of "
+                    + network.ranks() + "; choose as many devices as the schedule has ranks");
+        }
+        LinkLoads loads = new LinkLoads(network);
+        for (int from = 0; from < ranks(); from++) {
+            for (int to = 0; to < ranks(); to++) {
+                if (bytes[from][to] > 0) {
+                    loads.addTransfer(shareBetween(from, to), from, to);
+                }
+            }
+        }
+        return loads;
+    }
+}

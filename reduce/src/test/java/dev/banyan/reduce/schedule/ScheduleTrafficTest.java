@@ -1,0 +1,65 @@
+package dev.banyan.reduce.schedule;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.algorithm.RingAlgorithm;
+import dev.banyan.reduce.algorithm.Samples;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.topology.Presets;
+import dev.banyan.trees.network.Network;
+import java.util.Random;
+import org.apache.commons.numbers.fraction.BigFraction;
+import org.junit.jupiter.api.Test;
+
+class ScheduleTrafficTest {
+    @Test
+    void agreesWithTheProof() {
+        for (int i = 0; i < 300; i++) {
+            Random random = new Random(i);
+            int n = 1 + random.nextInt(6);
+            Schedule schedule = Samples.algorithms(n, random)
+                    .get(random.nextInt(5))
+                    .schedule(Samples.request(n, 40, random));
+            ScheduleProof proof = ScheduleVerifier.verify(schedule);
+            ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
+            assertThat(traffic.ranks()).isEqualTo(n);
+            assertThat(traffic.steps()).isEqualTo(proof.steps());
+            assertThat(traffic.hops()).isLessThanOrEqualTo(proof.depth());
+            boolean blocks = schedule.collective() == Collective.REDUCE_SCATTER
+                    || schedule.collective() == Collective.ALL_GATHER;
+            assertThat(traffic.dataBytes())
+                    .isEqualTo(schedule.count() * schedule.elementBytes() * (blocks ? n : 1));
+            for (int from = 0; from < n; from++) {
+                for (int to = 0; to < n; to++) {
+                    assertThat(traffic.bytesBetween(from, to)).isEqualTo(proof.bytesBetween(from, to));
+                    BigFraction share = traffic.shareBetween(from, to);
+                    assertThat(share.multiply((int) traffic.dataBytes()).longValue())
+                            .isEqualTo(proof.bytesBetween(from, to));
+                }
+            }
+        }
+    }
+
+    @Test
+    void countsReadsOfAKWayStepOneByOne() {
+        Schedule ring = new RingAlgorithm(0, 1, 2, 3)
+                .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1000, 4, true, Long.MAX_VALUE));
+        ScheduleTraffic traffic = ScheduleTraffic.of(ring);
+        assertThat(traffic.transfers()).isEqualTo(24);
+        assertThat(traffic.hops()).isEqualTo(6);
+    }
+
+    @Test
+    void ringOnARingOfLinksIsAsFastAsItsSlowestLink() {
+        // Along links of 25 GB/s each way, of which each carries 2 * 7/8 of the data.
+        Schedule ring = new RingAlgorithm(0, 1, 2, 3, 7, 6, 5, 4)
+                .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 8 << 10, 4, true, Long.MAX_VALUE));
+        Network network = Network.of(Presets.find("p3.16xlarge").orElseThrow());
+        assertThat(ScheduleTraffic.of(ring).loadsOn(network).rateGbs()).isEqualTo(BigFraction.of(100, 7));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ScheduleTraffic.of(ring).loadsOn(Network.of(Presets.find("dgx-2").orElseThrow())))
+                .withMessageContaining("8 ranks on a network of 16");
+    }
+}
