@@ -1,0 +1,115 @@
+package dev.banyan.nvml;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.Linker;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.Map;
+
+/**
+ * The loaded library and its functions, until it is closed. For the thread that opened it.
+ *
+ * <p>A function that the library does not hold returns NVML_ERROR_FUNCTION_NOT_FOUND, as NVML itself does for what a
+ * driver lacks.
+ */
+final class NvmlLibrary implements AutoCloseable {
+    private static final String SONAME = "libnvidia-ml.so.1";
+
+    private final Arena arena = Arena.ofConfined();
+    private final Map<NvmlCall, MethodHandle> functions = new EnumMap<>(NvmlCall.class);
+
+    private NvmlLibrary() {}
+
+    /** No library of the driver where one is looked for: one sentence. */
+    static final class NotFoundException extends Exception {
+        private static final long serialVersionUID = 1;
+
+        NotFoundException(String message, Throwable cause) {
+            super(message, cause);
+        }
+    }
+
+    /**
+     * Loads the library that the loader finds under NVML's name.
+     *
+     * @throws NotFoundException if there is none
+     */
+    @SuppressWarnings("restricted")
+    static NvmlLibrary load() throws NotFoundException {
+        NvmlLibrary library = new NvmlLibrary();
+        try {
+            library.bind(SymbolLookup.libraryLookup(SONAME, library.arena));
+            return library;
+        } catch (IllegalArgumentException e) {
+            library.close();
+            throw new NotFoundException(
+                    "no NVIDIA driver found: the loader knows no " + SONAME + "; install the driver, start a container"
+                            + " with the NVIDIA runtime (docker run --gpus all), or name the file by "
+                            + NvmlProbe.LIBRARY,
+                    e);
+        }
+    }
+
+    /**
+     * Loads the library of a file.
+     *
+     * @throws NotFoundException if it cannot be loaded
+     */
+    @SuppressWarnings("restricted")
+    static NvmlLibrary load(String file) throws NotFoundException {
+        NvmlLibrary library = new NvmlLibrary();
+        try {
+            Path path = Path.of(file);
+            if (!Files.isRegularFile(path)) {
+                throw new IllegalArgumentException("no such file");
+            }
+            library.bind(SymbolLookup.libraryLookup(path, library.arena));
+            return library;
+        } catch (InvalidPathException e) {
+            library.close();
+            throw refused(file, "can be no file's name", e);
+        } catch (IllegalArgumentException e) {
+            library.close();
+            throw refused(file, "is no library that can be loaded here", e);
+        }
+    }
+
+    private static NotFoundException refused(String file, String why, Exception cause) {
+        return new NotFoundException(NvmlProbe.LIBRARY + "=" + file + " " + why + "; name the driver's " + SONAME
+                + " or unset it", cause);
+    }
+
+    @SuppressWarnings("restricted")
+    private void bind(SymbolLookup symbols) {
+        Linker linker = Linker.nativeLinker();
+        for (NvmlCall call : NvmlCall.values()) {
+            symbols.find(call.symbol())
+                    .ifPresent(address -> functions.put(call, linker.downcallHandle(address, call.descriptor())));
+        }
+    }
+
+    /** Calls a function and returns its code. */
+    int call(NvmlCall call, Object... arguments) {
+        MethodHandle function = functions.get(call);
+        if (function == null) {
+            return NvmlReturn.ERROR_FUNCTION_NOT_FOUND.code();
+        }
+        try {
+            return (int) function.invokeWithArguments(arguments);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("native functions throw no checked exceptions", e);
+        }
+    }
+
+    /** Unloads it. */
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

@@ -1,0 +1,26 @@
+package dev.banyan.nvml;
+
+/** Whether one device may reach another ({@code nvmlGpuP2PStatus_t}), in the words of {@code nvidia-smi topo -p2p}. */
+enum PeerStatus {
+    OK("works"),
+    CNS("the chipset does not support it"),
+    GNS("the GPUs do not support it"),
+    TNS("the PCIe topology does not support it"),
+    DR("it is disabled by a driver setting"),
+    NS("it is not supported"),
+    UNKNOWN("the driver does not know");
+
+    private final String meaning;
+
+    PeerStatus(String meaning) {
+        this.meaning = meaning;
+    }
+
+    String meaning() {
+        return meaning;
+    }
+
+    static PeerStatus of(int code) {
+        return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
+    }
+}
