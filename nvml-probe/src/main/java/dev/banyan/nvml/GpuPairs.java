@@ -70,7 +70,7 @@ final class GpuPairs {
                     throw e;
                 }
                 if (told.add(call)) {
-                    warnings.add(e.getMessage() + "; pairs that it fails for are taken as not known");
+                    warnings.add(e.sentence() + "; pairs that it fails for are taken as not known");
                 }
                 return OptionalInt.empty();
             }

@@ -50,7 +50,7 @@ final class LinkQueries {
                     throw e;
                 }
                 if (!NvmlSession.isUnsupported(e)) {
-                    warnings.add(e.getMessage() + "; the link is left out");
+                    warnings.add(e.sentence() + "; the link is left out");
                 }
             }
         }

@@ -6,6 +6,7 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
@@ -28,8 +29,15 @@ final class NvmlLibrary implements AutoCloseable {
     static final class NotFoundException extends Exception {
         private static final long serialVersionUID = 1;
 
-        NotFoundException(String message, Throwable cause) {
-            super(message, cause);
+        private final String sentence;
+
+        NotFoundException(String sentence, Throwable cause) {
+            super(sentence, cause);
+            this.sentence = sentence;
+        }
+
+        String sentence() {
+            return sentence;
         }
     }
 
@@ -65,13 +73,13 @@ final class NvmlLibrary implements AutoCloseable {
         try {
             Path path = Path.of(file);
             if (!Files.isRegularFile(path)) {
-                throw new IllegalArgumentException("no such file");
+                throw new NoSuchFileException(file);
             }
             library.bind(SymbolLookup.libraryLookup(path, library.arena));
             return library;
-        } catch (InvalidPathException e) {
+        } catch (InvalidPathException | NoSuchFileException e) {
             library.close();
-            throw refused(file, "can be no file's name", e);
+            throw refused(file, "is no file", e);
         } catch (IllegalArgumentException e) {
             library.close();
             throw refused(file, "is no library that can be loaded here", e);

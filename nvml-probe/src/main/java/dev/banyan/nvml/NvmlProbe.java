@@ -57,11 +57,11 @@ public final class NvmlProbe implements MachineProbe {
                 NvmlSession session = new NvmlSession(library)) {
             return look(session);
         } catch (NvmlLibrary.NotFoundException e) {
-            return file == null ? new Absent(e.getMessage()) : new Unusable(e.getMessage());
+            return file == null ? new Absent(e.sentence()) : new Unusable(e.sentence());
         } catch (NvmlException e) {
             return e.is(NvmlReturn.ERROR_DRIVER_NOT_LOADED)
-                    ? new Absent("no NVIDIA driver is running: " + e.getMessage())
-                    : new Unusable("the NVIDIA driver cannot be used: " + e.getMessage());
+                    ? new Absent("no NVIDIA driver is running: " + e.sentence())
+                    : new Unusable("the NVIDIA driver cannot be used: " + e.sentence());
         }
     }
 
@@ -87,7 +87,7 @@ public final class NvmlProbe implements MachineProbe {
                     handles.add(handle);
                 }
             } catch (NvmlException e) {
-                leftOut.add(e.getMessage());
+                leftOut.add(e.sentence());
             }
         }
         if (gpus.isEmpty()) {

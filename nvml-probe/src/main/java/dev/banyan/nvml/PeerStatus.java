@@ -21,6 +21,14 @@ enum PeerStatus {
     }
 
     static PeerStatus of(int code) {
-        return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
+        return switch (code) {
+            case 0 -> OK;
+            case 1 -> CNS;
+            case 2 -> GNS;
+            case 3 -> TNS;
+            case 4 -> DR;
+            case 5 -> NS;
+            default -> UNKNOWN;
+        };
     }
 }
