@@ -18,9 +18,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
@@ -82,13 +80,17 @@ static FILE *beside(const char *name, const char *mode) {
     return fopen(path, mode);
 }
 
+static FILE *calls;
+
 static int log_call(const char *function, int device, int link, int code) {
-    FILE *file = beside("calls.txt", "a");
-    if (file) {
-        fprintf(file, "%s %d %d %d\n", function, device, link, code);
-        fclose(file);
-    }
+    if (!calls) calls = beside("calls.txt", "a");
+    if (calls) fprintf(calls, "%s %d %d %d\n", function, device, link, code);
     return code;
+}
+
+__attribute__((destructor)) static void close_log(void) {
+    if (calls) fclose(calls);
+    calls = NULL;
 }
 
 static int bad(int line, const char *text) {
@@ -212,13 +214,17 @@ API int nvmlInit_v2(void) {
     if (code != OK) return code;
     machine.initialized = 1;
     code = code_of(__func__, -1, -1, -1, 1);
-    if (code != OK) machine.initialized = 0;
+    if (code != OK) {
+        machine.initialized = 0;
+        close_log();
+    }
     return code;
 }
 
 API int nvmlShutdown(void) {
     int code = code_of(__func__, -1, -1, -1, 1);
     machine.initialized = 0;
+    close_log();
     return code;
 }
 

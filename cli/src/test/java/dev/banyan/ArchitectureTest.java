@@ -10,7 +10,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 
-/** The way of the data has one direction: topology, trees, reduce, command. */
+/** The way of the data has one direction: topology, trees, reduce, command; probes serve topology. */
 @AnalyzeClasses(packages = "dev.banyan", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
     @ArchTest
@@ -19,8 +19,10 @@ class ArchitectureTest {
             .layer("topology").definedBy("dev.banyan.topology..")
             .layer("trees").definedBy("dev.banyan.trees..")
             .layer("reduce").definedBy("dev.banyan.reduce..")
+            .layer("nvml").definedBy("dev.banyan.nvml..")
             .layer("cli").definedBy("dev.banyan.cli..")
             .whereLayer("cli").mayNotBeAccessedByAnyLayer()
+            .whereLayer("nvml").mayNotBeAccessedByAnyLayer()
             .whereLayer("reduce").mayOnlyBeAccessedByLayers("cli")
             .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "cli");
 
@@ -54,4 +56,10 @@ class ArchitectureTest {
             .resideInAnyPackage(
                     "dev.banyan.trees..", "dev.banyan.topology..", "java..", "org.jgrapht..", "org.ojalgo..",
                     "org.apache.commons.numbers..", "org.jspecify..");
+
+    @ArchTest
+    static final ArchRule probesUseOnlyTopology = classes()
+            .that().resideInAPackage("dev.banyan.nvml..")
+            .should().onlyDependOnClassesThat()
+            .resideInAnyPackage("dev.banyan.nvml..", "dev.banyan.topology..", "java..", "org.jspecify..");
 }

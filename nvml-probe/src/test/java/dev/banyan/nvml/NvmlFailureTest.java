@@ -51,8 +51,10 @@ class NvmlFailureTest {
         if (value == NvmlReturn.SUCCESS) {
             return;
         }
+        // Three of the devices, to be quick.
+        String three = p3.replaceAll("(?m)^(gpu|links?) [3-7] .*\n|^level (. [3-7]|[3-7] .) .*\n", "");
         for (NvmlCall call : NvmlCall.values()) {
-            standIn.play(p3 + "fail " + call.symbol() + " " + value.code() + "\n");
+            standIn.play(three + "fail " + call.symbol() + " " + value.code() + "\n");
             MachineProbe.Answer answer = standIn.probe();
             String named = "NVML_" + value.name() + ": ";
             switch (answer) {
@@ -66,7 +68,7 @@ class NvmlFailureTest {
                     assertThat(reason).contains(call.symbol() + " says " + named);
                 }
                 case MachineProbe.Found(Machine machine) -> {
-                    assertThat(machine.size()).isEqualTo(8);
+                    assertThat(machine.size()).isEqualTo(3);
                     machine.warnings().forEach(NvmlFailureTest::assertOneSentence);
                 }
             }

@@ -13,11 +13,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /** A library in a folder of its own that plays a machine; see nvml_stand_in.c for how machines are described. */
 final class StandIn {
+    /** By compiler options. */
+    private static final Map<List<String>, byte[]> BUILT = new ConcurrentHashMap<>();
+
     private final Path folder;
     private final Path library;
 
@@ -37,8 +42,23 @@ final class StandIn {
 
     /** Builds the library; skips the test, saying so, where there is no C compiler. */
     static StandIn in(Path folder, String... options) {
+        Path library = folder.resolve("libnvidia-ml.so.1");
+        try {
+            // A copy per folder: the loader knows libraries by their files.
+            Files.write(library, BUILT.computeIfAbsent(List.of(options), key -> build(folder, options)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return new StandIn(folder, library);
+    }
+
+    private static byte[] build(Path folder, String... options) {
         Path source = Path.of(Objects.requireNonNull(System.getProperty("banyan.nvml.standin")));
-        return new StandIn(folder, compile(source, folder.resolve("libnvidia-ml.so.1"), options));
+        try {
+            return Files.readAllBytes(compile(source, folder.resolve("built.so"), options));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Compiles C to a shared library; skips the test, saying so, where there is no compiler. */
@@ -89,10 +109,6 @@ final class StandIn {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    Path library() {
-        return library;
     }
 
     /** What the probe answers; Linux's own files on PCI devices are looked for in the folder. */
