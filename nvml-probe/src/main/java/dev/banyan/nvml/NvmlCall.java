@@ -4,7 +4,10 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
 
 /**
  * The functions of NVML that Banyan calls. All return {@code nvmlReturn_t}; {@code unsigned int} and enums are 32 bits,
@@ -36,19 +39,35 @@ enum NvmlCall {
     LINK_REMOTE_TYPE("nvmlDeviceGetNvLinkRemoteDeviceType", ADDRESS, JAVA_INT, ADDRESS);
 
     private final String symbol;
-    @SuppressWarnings("ImmutableEnumChecker") // It is immutable, as its Javadoc says.
-    private final FunctionDescriptor descriptor;
+    /** From the address and an array of the arguments to the code. */
+    @SuppressWarnings("ImmutableEnumChecker") // Handles are immutable.
+    private final MethodHandle handle;
 
+    @SuppressWarnings("restricted")
     NvmlCall(String symbol, MemoryLayout... arguments) {
         this.symbol = symbol;
-        descriptor = FunctionDescriptor.of(JAVA_INT, arguments);
+        handle = Linker.nativeLinker()
+                .downcallHandle(FunctionDescriptor.of(JAVA_INT, arguments))
+                .asSpreader(Object[].class, arguments.length);
     }
 
     String symbol() {
         return symbol;
     }
 
-    FunctionDescriptor descriptor() {
-        return descriptor;
+    /**
+     * Calls the function at an address.
+     *
+     * @param arguments those of the C function: segments and ints
+     * @return its code
+     */
+    int invoke(MemorySegment function, Object... arguments) {
+        try {
+            return (int) handle.invokeExact(function, arguments);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("native functions throw no checked exceptions", e);
+        }
     }
 }

@@ -1,9 +1,8 @@
 package dev.banyan.nvml;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
@@ -21,7 +20,7 @@ final class NvmlLibrary implements AutoCloseable {
     private static final String SONAME = "libnvidia-ml.so.1";
 
     private final Arena arena = Arena.ofConfined();
-    private final Map<NvmlCall, MethodHandle> functions = new EnumMap<>(NvmlCall.class);
+    private final Map<NvmlCall, MemorySegment> functions = new EnumMap<>(NvmlCall.class);
 
     private NvmlLibrary() {}
 
@@ -91,28 +90,18 @@ final class NvmlLibrary implements AutoCloseable {
                 + " or unset it", cause);
     }
 
-    @SuppressWarnings("restricted")
     private void bind(SymbolLookup symbols) {
-        Linker linker = Linker.nativeLinker();
         for (NvmlCall call : NvmlCall.values()) {
-            symbols.find(call.symbol())
-                    .ifPresent(address -> functions.put(call, linker.downcallHandle(address, call.descriptor())));
+            symbols.find(call.symbol()).ifPresent(address -> functions.put(call, address));
         }
     }
 
     /** Calls a function and returns its code. */
     int call(NvmlCall call, Object... arguments) {
-        MethodHandle function = functions.get(call);
-        if (function == null) {
-            return NvmlReturn.ERROR_FUNCTION_NOT_FOUND.code();
-        }
-        try {
-            return (int) function.invokeWithArguments(arguments);
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new AssertionError("native functions throw no checked exceptions", e);
-        }
+        MemorySegment function = functions.get(call);
+        return function == null
+                ? NvmlReturn.ERROR_FUNCTION_NOT_FOUND.code()
+                : call.invoke(function, arguments);
     }
 
     /** Unloads it. */
