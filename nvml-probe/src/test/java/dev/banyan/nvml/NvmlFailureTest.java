@@ -46,11 +46,8 @@ class NvmlFailureTest {
 
     /** Whatever the call and the code, the answer is a machine with warnings or one sentence, and NVML is shut down. */
     @ParameterizedTest
-    @EnumSource(NvmlReturn.class)
+    @EnumSource(value = NvmlReturn.class, names = "SUCCESS", mode = EnumSource.Mode.EXCLUDE)
     void everyCodeOfEveryCallIsTold(NvmlReturn value) {
-        if (value == NvmlReturn.SUCCESS) {
-            return;
-        }
         // Three of the devices, to be quick.
         String three = p3.replaceAll("(?m)^(gpu|links?) [3-7] .*\n|^level (. [3-7]|[3-7] .) .*\n", "");
         for (NvmlCall call : NvmlCall.values()) {
