@@ -10,7 +10,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 
-/** The way of the data has one direction: topology, trees, reduce, simulate, command. */
+/** The way of the data has one direction: topology, trees, reduce, simulate, command; probes serve topology. */
 @AnalyzeClasses(packages = "dev.banyan", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
     @ArchTest
@@ -20,8 +20,10 @@ class ArchitectureTest {
             .layer("trees").definedBy("dev.banyan.trees..")
             .layer("reduce").definedBy("dev.banyan.reduce..")
             .layer("simulate").definedBy("dev.banyan.simulate..")
+            .layer("nvml").definedBy("dev.banyan.nvml..")
             .layer("cli").definedBy("dev.banyan.cli..")
             .whereLayer("cli").mayNotBeAccessedByAnyLayer()
+            .whereLayer("nvml").mayNotBeAccessedByAnyLayer()
             .whereLayer("simulate").mayOnlyBeAccessedByLayers("cli")
             .whereLayer("reduce").mayOnlyBeAccessedByLayers("simulate", "cli")
             .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "simulate", "cli");
@@ -62,4 +64,10 @@ class ArchitectureTest {
             .that().resideInAPackage("dev.banyan.simulate..")
             .should().dependOnClassesThat()
             .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..");
+
+    @ArchTest
+    static final ArchRule probesUseOnlyTopology = classes()
+            .that().resideInAPackage("dev.banyan.nvml..")
+            .should().onlyDependOnClassesThat()
+            .resideInAnyPackage("dev.banyan.nvml..", "dev.banyan.topology..", "java..", "org.jspecify..");
 }

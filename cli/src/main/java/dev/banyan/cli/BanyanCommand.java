@@ -21,7 +21,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @Command(
         name = "banyan",
         description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to its links.",
-        subcommands = {TopoCommand.class, TreesCommand.class, BenchCommand.class},
+        subcommands = {TopoCommand.class, ProbeCommand.class, TreesCommand.class, BenchCommand.class},
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
         versionProvider = BanyanCommand.Version.class,
@@ -48,7 +48,7 @@ final class BanyanCommand implements Runnable {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? topo, trees or bench");
+        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees or bench");
     }
 
     private int wrongUsage(ParameterException error, String[] args) {
@@ -57,7 +57,9 @@ final class BanyanCommand implements Runnable {
         Optional<String> operand = operand(error);
         if (operand.isPresent()) {
             String word = TerminalText.of(operand.get());
-            err.println("banyan: '" + word + "' belongs to no option; a machine is named by --machine " + word);
+            boolean machines = command.getCommandSpec().findOption("--machine") != null;
+            err.println("banyan: '" + word + "' belongs to no option"
+                    + (machines ? "; a machine is named by --machine " + word : ""));
         } else {
             err.println("banyan: " + sentence(error));
         }

@@ -17,7 +17,7 @@ final class Remarks {
      */
     static void print(CommandSpec spec, @Nullable String remark, List<String> warnings) {
         if (remark != null) {
-            spec.commandLine().getOut().println("# " + remark);
+            spec.commandLine().getOut().println("# " + TerminalText.of(remark));
         }
         PrintWriter err = spec.commandLine().getErr();
         warnings.forEach(warning -> err.println("warning: " + TerminalText.of(warning)));

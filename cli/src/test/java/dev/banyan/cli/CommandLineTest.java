@@ -41,11 +41,14 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            ''                                            | which command? topo, trees or bench
+            ''                                            | which command? topo, probe, trees or bench
             tpoo                                          | tpoo
             topo --nonsense                               | --nonsense
             topo extra                                    | 'extra' belongs to no option
             topo topo.txt                                 | a machine is named by --machine topo.txt
+            probe extra                                   | 'extra' belongs to no option
+            probe --output machine.txt                    | ends neither in .json nor in .xml
+            probe --machine dgx-2                         | --machine
             topo --write json --format json               | exclude each other
             topo --write yaml                             | known: json, nccl-xml, topo, matrix, matrix-gbs
             topo --format yaml                            | yaml
@@ -190,11 +193,33 @@ class CommandLineTest {
         }
     }
 
+    /** The build names a driver that is not there. */
+    @ParameterizedTest
+    @ValueSource(strings = {"topo", "trees", "bench -b 8 -e 8 -n 1 -w 0"})
+    void withoutAMachineThePresetIsTakenAndSaid(String command) {
+        CommandRun run = CommandRun.of(command);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out().lines().findFirst().orElseThrow())
+                .startsWith("# no GPU can be used here (BANYAN_NVML_LIBRARY=")
+                .endsWith(" or unset it): taking the preset p3.16xlarge (another one by --machine)");
+    }
+
     @Test
-    void withoutAMachineThePresetIsTakenAndSaid() {
-        CommandRun run = CommandRun.of("topo");
+    void probeWithoutADriverIsAFailureOfOneSentence(@TempDir Path folder) {
+        Path file = folder.resolve("machine.json");
+        CommandRun run = CommandRun.of("probe --output " + file);
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.out()).isEmpty();
+        assertThat(run.err()).startsWith("banyan: BANYAN_NVML_LIBRARY=").contains(" is no file; ").hasLineCount(1);
+        assertThat(file).doesNotExist();
+    }
+
+    @Test
+    void helpOfTheProbeSaysHowToUseIt() {
+        CommandRun run = CommandRun.of("probe --help");
         assertThat(run.status()).isZero();
-        assertThat(run.out().lines().findFirst().orElseThrow()).startsWith("# no GPU found").contains("p3.16xlarge");
+        assertThat(run.out()).startsWith("Usage: banyan probe").contains("Examples:", "--output", "Exit status:");
+        assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
     }
 
     @ParameterizedTest

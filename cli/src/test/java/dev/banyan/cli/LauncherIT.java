@@ -65,6 +65,35 @@ class LauncherIT {
         assertThat(run.err()).startsWith("banyan: BANYAN_JAVA_HOME=" + folder + " is no JDK 25").hasLineCount(1);
     }
 
+    /** The driver's stand-in of the module nvml-probe, found by the loader as the real one is. */
+    @Test
+    void probeFindsTheDriverWhereTheLoaderDoes() throws Exception {
+        Path tests = launcher.resolveSibling("nvml-probe/src/test");
+        Path library = folder.resolve("libnvidia-ml.so.1");
+        CommandRun gcc;
+        try {
+            gcc = run("gcc", "-shared", "-fPIC", "-o", library.toString(),
+                    tests.resolve("native/nvml_stand_in.c").toString(), "-ldl");
+        } catch (IOException e) {
+            assumeTrue(false, "there is no gcc to build the stand-in for NVML with (" + e.getMessage() + ")");
+            return;
+        }
+        assertThat(gcc.status()).as(gcc.err()).isZero();
+        Files.copy(tests.resolve("resources/dev/banyan/nvml/p3.16xlarge.txt"), folder.resolve("machine.txt"));
+        for (String file : List.of("machine.json", "machine.xml")) {
+            ProcessBuilder builder = builder(launcher.toString(), "probe", "--output", file);
+            builder.environment().put("LD_LIBRARY_PATH", folder.toString());
+            CommandRun probe = run(builder);
+            assertThat(probe.status()).as(probe.err()).isZero();
+            assertThat(probe.err()).startsWith("warning: the driver grants no peer access").hasLineCount(1);
+            assertThat(probe.out()).startsWith("# this machine, found by nvml").contains("# 8x Tesla V100-SXM2-16GB");
+            CommandRun preset = run(launcher.toString(), "topo", "--machine", "p3.16xlarge", "--format", "json");
+            CommandRun read = run(launcher.toString(), "topo", "--machine", file, "--format", "json");
+            assertThat(new ObjectMapper().readTree(read.out()).get("gbs"))
+                    .isEqualTo(new ObjectMapper().readTree(preset.out()).get("gbs"));
+        }
+    }
+
     private CommandRun run(String... command) throws IOException, InterruptedException {
         return run(builder(command));
     }
@@ -73,7 +102,7 @@ class LauncherIT {
         ProcessBuilder builder = new ProcessBuilder(List.of(command)).directory(folder.toFile());
         // The JDK of the tests, wherever it is.
         builder.environment().put("BANYAN_JAVA_HOME", System.getProperty("java.home"));
-        Stream.of("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS").forEach(builder.environment()::remove);
+        Stream.of("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "BANYAN_NVML_LIBRARY").forEach(builder.environment()::remove);
         return builder;
     }
 

@@ -67,7 +67,8 @@ import java.util.stream.Stream;
  * </table>
  *
  * <p>A name that begins with BANYAN_ or MXNET_KVSTORE_TREE_, or any name in the file, that is not one of these
- * becomes one of the {@link #warnings}. BANYAN_JAVA_OPTS belongs to the launcher and is left alone.
+ * becomes one of the {@link #warnings}. BANYAN_JAVA_OPTS belongs to the launcher, BANYAN_NVML_LIBRARY to
+ * the probe of NVIDIA's driver; they are left alone.
  *
  * <p>Immutable and safe for use from any thread.
  *
@@ -154,7 +155,7 @@ public record Config(
             .map(Setting::name)
             .toList();
     /** Names of other parts of Banyan. */
-    private static final List<String> ELSEWHERE = List.of("BANYAN_JAVA_OPTS");
+    private static final List<String> ELSEWHERE = List.of("BANYAN_JAVA_OPTS", "BANYAN_NVML_LIBRARY");
 
     /**
      * @throws ConfigException if a value is not allowed

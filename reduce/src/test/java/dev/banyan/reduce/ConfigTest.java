@@ -61,6 +61,7 @@ class ConfigTest {
                         Map.entry("BANYAN_TIMEOUT_MS", "250"),
                         Map.entry("BANYAN_SEED", "-9"),
                         Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
+                        Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"),
                         Map.entry("PATH", "/bin")));
         assertThat(config)
                 .isEqualTo(new Config(

@@ -1,6 +1,6 @@
 package dev.banyan.topology;
 
-import java.util.Optional;
+import java.util.Objects;
 
 /**
  * Finds out what is in the machine that the program runs on. Providers are found by {@link
@@ -10,11 +10,44 @@ public interface MachineProbe {
     /** Name of the technology, e.g. {@code nvml}. */
     String name();
 
+    /** Looks at this machine. Never throws: what hinders the probe is told by its answer. */
+    Answer probe();
+
+    /** What a probe found. */
+    sealed interface Answer {}
+
     /**
-     * Looks at this machine.
+     * Devices that can be used.
      *
-     * @return the machine, or empty where this probe finds no driver or no device
-     * @throws IllegalStateException if a driver is there and fails; the message says how and what to do
+     * @param machine has at least one device
      */
-    Optional<Machine> probe();
+    record Found(Machine machine) implements Answer {
+        public Found {
+            if (machine.size() == 0) {
+                throw new IllegalArgumentException("machine " + machine.name() + " has no devices; answer Absent");
+            }
+        }
+    }
+
+    /**
+     * No driver, or no device: what is normal on a machine without GPUs of this kind.
+     *
+     * @param reason one sentence: what is missing, and what to do if it should be there
+     */
+    record Absent(String reason) implements Answer {
+        public Absent {
+            Objects.requireNonNull(reason, "reason");
+        }
+    }
+
+    /**
+     * A driver is there and fails, or none of its devices can be used.
+     *
+     * @param reason one sentence: what fails, and what to do
+     */
+    record Unusable(String reason) implements Answer {
+        public Unusable {
+            Objects.requireNonNull(reason, "reason");
+        }
+    }
 }

@@ -27,7 +27,7 @@ final class Reporter {
     /** Says which machine is measured, and what is odd about it. */
     void introduce(ChosenMachine chosen, List<String> settingWarnings) {
         if (chosen.remark() != null) {
-            lines(List.of("# " + chosen.remark()));
+            lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
         lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", " + chosen.machine().size()
                 + " devices, played by the host backend: " + Runtime.getRuntime().availableProcessors()

@@ -1,7 +1,6 @@
 package dev.banyan.cli.input;
 
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.MachineProbe;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.format.MatrixUnit;
@@ -10,7 +9,6 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -35,7 +33,7 @@ public final class MachineOptions {
                 "  dgx-h100 (p5.48xlarge), mi250x8, pcie-4, pcie-8",
                 "A file may hold the output of nvidia-smi topo -m, an NCCL topology XML, an n x n matrix, or Banyan's"
                         + " JSON.",
-                "Without it: this machine where a probe finds GPUs, else the preset " + DEFAULT_PRESET + "."
+                "Without it: this machine where a probe finds enough GPUs, else the preset " + DEFAULT_PRESET + "."
             })
     private @Nullable String machine;
 
@@ -69,10 +67,10 @@ public final class MachineOptions {
      *
      * @param least number of devices that the command needs
      * @throws ParameterException if the options make no sense
-     * @throws IllegalStateException if the machine has too few devices, or a probe fails
+     * @throws IllegalStateException if the machine has too few devices
      */
     public ChosenMachine choose(int least) {
-        ChosenMachine whole = whole();
+        ChosenMachine whole = whole(least);
         Machine all = whole.machine();
         if (least > 0 && all.size() == 0) {
             throw new IllegalStateException(
@@ -98,17 +96,9 @@ public final class MachineOptions {
         }
     }
 
-    private ChosenMachine whole() {
+    private ChosenMachine whole(int least) {
         if (machine == null) {
-            for (MachineProbe probe : ServiceLoader.load(MachineProbe.class)) {
-                Optional<Machine> found = probe.probe().filter(probed -> probed.size() > 0);
-                if (found.isPresent()) {
-                    return new ChosenMachine(found.get(), "this machine, found by " + probe.name());
-                }
-            }
-            return new ChosenMachine(
-                    Presets.find(DEFAULT_PRESET).orElseThrow(),
-                    "no GPU found here: taking the preset " + DEFAULT_PRESET + " (another one by --machine)");
+            return here(least);
         }
         MachineReader reader = new MachineReader(unit.entries);
         if (machine.equals("-")) {
@@ -116,6 +106,23 @@ public final class MachineOptions {
         }
         Optional<Machine> preset = Presets.find(machine);
         return new ChosenMachine(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
+    }
+
+    /** This machine; the preset where it has fewer devices than the command needs. */
+    private static ChosenMachine here(int least) {
+        String why;
+        switch (ThisMachine.look()) {
+            case ThisMachine.Found found -> {
+                if (found.machine().size() >= least) {
+                    return new ChosenMachine(found.machine(), found.remark());
+                }
+                why = "only " + found.machine().name() + " found here";
+            }
+            case ThisMachine.Missing missing -> why = missing.remark();
+        }
+        return new ChosenMachine(
+                Presets.find(DEFAULT_PRESET).orElseThrow(),
+                why + ": taking the preset " + DEFAULT_PRESET + " (another one by --machine)");
     }
 
     private Path file(String name) {

@@ -19,8 +19,4 @@ final class AssumedLinks {
         double gbs = LinkSpeeds.PCIE_LANES * LinkSpeeds.pcieLaneGbs(LinkSpeeds.PCIE_GEN3_GTS);
         return Link.duplex(a, b, Link.Kind.PCIE, LinkSpeeds.PCIE_LANES, gbs, LinkSpeeds.PCIE_US);
     }
-
-    static Link socket(int a, int b) {
-        return Link.duplex(a, b, Link.Kind.SOCKET, 1, LinkSpeeds.SOCKET_GBS, LinkSpeeds.SOCKET_US);
-    }
 }

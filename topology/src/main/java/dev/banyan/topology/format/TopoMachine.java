@@ -7,26 +7,24 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.PcieHierarchy;
 import dev.banyan.topology.Routes;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.jgrapht.alg.util.UnionFind;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Builds the machine that a {@code topo -m} table describes. For one table; not reusable.
  *
- * <p><b>PCIe.</b> The classes PIX, PXB, PHB and NODE part GPUs and cards into nested groups: one switch,
- * switches under one port, one host bridge, one socket; SYS lies between sockets. Each group becomes a
- * hub, so that {@link Routes} gives back the printed class. NVLink hides the PCIe class of its pairs;
- * such GPUs are put together by the cards that they share, else into one socket if their NUMA node (or
+ * <p><b>PCIe.</b> A {@link PcieHierarchy} gives back the printed classes. NVLink hides the PCIe class of its
+ * pairs; such GPUs are put together by the cards that they share, else into one socket if their NUMA node (or
  * CPU affinity) is the same and nothing says SYS between them.
  *
  * <p><b>NVLink.</b> NVk is the number of links of a pair, or of a device to the NVSwitches. The printed
@@ -208,145 +206,27 @@ final class TopoMachine {
 
     // PCIe.
 
-    /** Adds the hubs and returns, per end, the node that it hangs on. */
+    /** Adds hubs and links and returns, per end, the node that it hangs on. */
     private int[] addPcie() {
-        int n = table.ends().size();
-        UnionFind<Integer> pix = grouped(Connection.Kind.PIX);
-        UnionFind<Integer> pxb = grouped(Connection.Kind.PXB);
-        UnionFind<Integer> phb = grouped(Connection.Kind.PHB);
-        UnionFind<Integer> node = grouped(Connection.Kind.NODE);
-        joinByAffinity(node);
-
-        int[] attachment = new int[n];
-        List<Integer> sockets = new ArrayList<>();
-        Counter names = new Counter();
-        for (List<Integer> inSocket : parts(all(n), node)) {
-            int socket = addHub(names.next("socket"), Hub.Kind.CPU_SOCKET);
-            sockets.add(socket);
-            List<List<Integer>> bridges = parts(inSocket, phb);
-            for (List<Integer> underBridge : bridges) {
-                List<List<Integer>> ports = parts(underBridge, pxb);
-                // A socket with one bridge stands for it, as in NCCL's files.
-                int bridge = socket;
-                if (bridges.size() > 1) {
-                    bridge = addHub(names.next("bridge"), Hub.Kind.HOST_BRIDGE);
-                    links.add(insideSocket(bridge, socket, ports.size()));
-                }
-                for (List<Integer> underPort : ports) {
-                    List<List<Integer>> switches = parts(underPort, pix);
-                    int port = bridge;
-                    if (switches.size() > 1) {
-                        port = addHub(names.next("switch"), Hub.Kind.PCIE_SWITCH);
-                        links.add(AssumedLinks.pcie(port, bridge));
-                    }
-                    for (List<Integer> onSwitch : switches) {
-                        int hub = port;
-                        if (onSwitch.size() > 1 || switches.size() > 1) {
-                            hub = addHub(names.next("switch"), Hub.Kind.PCIE_SWITCH);
-                            links.add(AssumedLinks.pcie(hub, port));
-                        }
-                        for (int end : onSwitch) {
-                            attachment[end] = hub;
-                            if (table.isGpu(end)) {
-                                links.add(AssumedLinks.pcie(endIndex[end], hub));
-                            }
-                        }
-                    }
-                }
-            }
+        List<PcieHierarchy.End> ends = new ArrayList<>();
+        for (int end = 0; end < table.ends().size(); end++) {
+            boolean gpu = table.isGpu(end);
+            ends.add(PcieHierarchy.End.assumed(gpu ? endIndex[end] : -1, gpu ? affinity(end) : ""));
         }
-        for (int i = 0; i < sockets.size(); i++) {
-            for (int j = i + 1; j < sockets.size(); j++) {
-                links.add(AssumedLinks.socket(sockets.get(i), sockets.get(j)));
-            }
-        }
-        return attachment;
+        PcieHierarchy pcie = PcieHierarchy.of(ends, this::pcieClass, devices.size() + hubs.size());
+        hubs.addAll(pcie.hubs());
+        links.addAll(pcie.links());
+        return IntStream.range(0, ends.size()).map(pcie::attachment).toArray();
     }
 
-    /** Inside a socket nothing narrows or delays what the slots of a bridge carry. */
-    private static Link insideSocket(int bridge, int socket, int slots) {
-        Link slot = AssumedLinks.pcie(bridge, socket);
-        return Link.duplex(bridge, socket, slot.kind(), slots * slot.lanes(), slots * slot.gbsAToB(), 0);
+    private Connection.@Nullable Kind pcieClass(int a, int b) {
+        TopoCell cell = table.cell(a, b);
+        return cell == null ? null : cell.kind();
     }
 
     private int addHub(String name, Hub.Kind kind) {
         hubs.add(Hub.of(name, kind));
         return devices.size() + hubs.size() - 1;
-    }
-
-    /** Numbers the hubs of a kind in order of appearance. */
-    private static final class Counter {
-        private final Map<String, Integer> next = new HashMap<>();
-
-        String next(String kind) {
-            return kind + (next.merge(kind, 1, Integer::sum) - 1);
-        }
-    }
-
-    private static List<Integer> all(int n) {
-        List<Integer> all = new ArrayList<>(n);
-        for (int i = 0; i < n; i++) {
-            all.add(i);
-        }
-        return all;
-    }
-
-    /** Ends joined where a PCIe class is at most as far as {@code bound}. */
-    private UnionFind<Integer> grouped(Connection.Kind bound) {
-        int n = table.ends().size();
-        UnionFind<Integer> sets = new UnionFind<>(new LinkedHashSet<>(all(n)));
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < a; b++) {
-                TopoCell cell = table.cell(a, b);
-                if (cell != null && isPcie(cell.kind()) && cell.kind().compareTo(bound) <= 0) {
-                    sets.union(a, b);
-                }
-            }
-        }
-        return sets;
-    }
-
-    private static boolean isPcie(Connection.Kind kind) {
-        return kind.compareTo(Connection.Kind.PIX) >= 0 && kind.compareTo(Connection.Kind.SYS) <= 0;
-    }
-
-    private static List<List<Integer>> parts(List<Integer> ends, UnionFind<Integer> sets) {
-        Map<Integer, List<Integer>> parts = new LinkedHashMap<>();
-        for (int end : ends) {
-            parts.computeIfAbsent(sets.find(end), root -> new ArrayList<>()).add(end);
-        }
-        return new ArrayList<>(parts.values());
-    }
-
-    private void joinByAffinity(UnionFind<Integer> sets) {
-        Map<Integer, Set<Integer>> apart = new HashMap<>();
-        int n = table.ends().size();
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < n; b++) {
-                TopoCell cell = table.cell(a, b);
-                if (cell != null && cell.kind() == Connection.Kind.SYS) {
-                    apart.computeIfAbsent(sets.find(a), root -> new HashSet<>()).add(sets.find(b));
-                }
-            }
-        }
-        for (int i = 0; i < gpus.size(); i++) {
-            for (int j = 0; j < i; j++) {
-                int a = sets.find(gpus.get(i));
-                int b = sets.find(gpus.get(j));
-                if (a == b || !affinity(gpus.get(i)).equals(affinity(gpus.get(j)))
-                        || apart.getOrDefault(a, Set.of()).contains(b)) {
-                    continue;
-                }
-                sets.union(a, b);
-                int joined = sets.find(a);
-                Set<Integer> others = new HashSet<>(apart.getOrDefault(a, Set.of()));
-                others.addAll(apart.getOrDefault(b, Set.of()));
-                apart.put(joined, others);
-                for (int other : others) {
-                    apart.computeIfAbsent(other, root -> new HashSet<>()).add(joined);
-                }
-            }
-        }
     }
 
     private String affinity(int gpu) {

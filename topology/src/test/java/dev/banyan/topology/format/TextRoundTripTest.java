@@ -6,6 +6,7 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
 import dev.banyan.topology.Preset;
@@ -94,7 +95,7 @@ class TextRoundTripTest {
         for (int a = 0; a < n + hubs.size(); a++) {
             for (int b = n; b < a; b++) {
                 if (a >= n && isSocket(hubs, a - n) && isSocket(hubs, b - n)) {
-                    links.add(AssumedLinks.socket(b, a));
+                    links.add(Link.duplex(b, a, Link.Kind.SOCKET, 1, LinkSpeeds.SOCKET_GBS, LinkSpeeds.SOCKET_US));
                 }
             }
         }

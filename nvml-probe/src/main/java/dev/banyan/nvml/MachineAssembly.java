@@ -1,0 +1,102 @@
+package dev.banyan.nvml;
+
+import dev.banyan.topology.Device;
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkSpeeds;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.PcieHierarchy;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** Puts the machine together from what NVML told: devices, PCIe hubs and links, then NVSwitches and NVLinks. */
+final class MachineAssembly {
+    /** Attribute: bus ids, with blanks between, of the devices whose memory this one may not reach. */
+    static final String NO_PEER_ACCESS = "nvml.no_peer_access";
+
+    /** Transfer rates of PCIe generations from 1 on, in GT/s. */
+    private static final double[] GENERATIONS_GTS = {2.5, 5, 8, 16, 32, 64};
+
+    private final String driver;
+    private final List<ProbedGpu> gpus;
+    private final GpuPairs pairs;
+    private final List<String> warnings;
+
+    /** @param warnings those so far; more are added */
+    MachineAssembly(String driver, List<ProbedGpu> gpus, GpuPairs pairs, List<String> warnings) {
+        this.driver = driver;
+        this.gpus = gpus;
+        this.pairs = pairs;
+        this.warnings = warnings;
+    }
+
+    Machine build() {
+        PcieHierarchy pcie = PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size());
+        List<Hub> hubs = new ArrayList<>(pcie.hubs());
+        LinkAssembly nvLinks = new LinkAssembly(gpus, warnings);
+        nvLinks.addSwitches(hubs);
+        List<Link> links = new ArrayList<>(pcie.links());
+        links.addAll(nvLinks.links());
+        new PairChecks(gpus, pairs).warn(pcie, nvLinks, warnings);
+        List<Device> devices = new ArrayList<>();
+        for (int i = 0; i < gpus.size(); i++) {
+            ProbedGpu gpu = gpus.get(i);
+            devices.add(new Device(gpu.name(), gpu.address().busId(), gpu.numa(), attributes(i)));
+        }
+        return new Machine(machineName(), devices, hubs, links, List.of(), warnings);
+    }
+
+    /** What is in the box, e.g. {@code 8x Tesla V100-SXM2-16GB}. */
+    private String machineName() {
+        Map<String, Long> models = gpus.stream()
+                .collect(Collectors.groupingBy(ProbedGpu::model, LinkedHashMap::new, Collectors.counting()));
+        return models.entrySet().stream()
+                .map(entry -> entry.getValue() + "x " + entry.getKey())
+                .collect(Collectors.joining(" + "));
+    }
+
+    private List<PcieHierarchy.End> pcieEnds() {
+        List<PcieHierarchy.End> ends = new ArrayList<>();
+        for (int i = 0; i < gpus.size(); i++) {
+            ProbedGpu gpu = gpus.get(i);
+            String affinity = "numa " + gpu.numa();
+            int generation = gpu.pcieGeneration();
+            int lanes = gpu.pcieLanes();
+            if (generation < 1 || generation > GENERATIONS_GTS.length || lanes < 1) {
+                ends.add(PcieHierarchy.End.assumed(i, affinity));
+            } else {
+                double laneGbs = LinkSpeeds.pcieLaneGbs(GENERATIONS_GTS[generation - 1]);
+                ends.add(new PcieHierarchy.End(i, affinity, lanes, lanes * laneGbs));
+            }
+        }
+        return ends;
+    }
+
+    private Map<String, String> attributes(int index) {
+        ProbedGpu gpu = gpus.get(index);
+        Map<String, String> attributes = new LinkedHashMap<>();
+        attributes.put("dev", Integer.toString(gpu.index()));
+        attributes.put("model", gpu.model());
+        if (gpu.sm() > 0) {
+            attributes.put("sm", Integer.toString(gpu.sm()));
+        }
+        if (gpu.memoryBytes() > 0) {
+            attributes.put("nvml.memory_bytes", Long.toString(gpu.memoryBytes()));
+        }
+        attributes.put("nvml.driver", driver);
+        gpu.links().stream().mapToInt(NvLink::version).filter(version -> version > 0).max().ifPresent(
+                version -> attributes.put("nvml.nvlink_version", Integer.toString(version)));
+        String refused = IntStream.range(0, gpus.size())
+                .filter(other -> other != index && pairs.refuses(index, other))
+                .mapToObj(other -> gpus.get(other).address().busId())
+                .collect(Collectors.joining(" "));
+        if (!refused.isEmpty()) {
+            attributes.put(NO_PEER_ACCESS, refused);
+        }
+        return attributes;
+    }
+}

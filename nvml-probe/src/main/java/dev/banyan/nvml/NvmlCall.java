@@ -1,0 +1,73 @@
+package dev.banyan.nvml;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The functions of NVML that Banyan calls. All return {@code nvmlReturn_t}; {@code unsigned int} and enums are 32 bits,
+ * {@code nvmlDevice_t} and results are pointers.
+ */
+enum NvmlCall {
+    INIT("nvmlInit_v2"),
+    SHUTDOWN("nvmlShutdown"),
+    DRIVER_VERSION("nvmlSystemGetDriverVersion", ADDRESS, JAVA_INT),
+    DEVICE_COUNT("nvmlDeviceGetCount_v2", ADDRESS),
+    DEVICE("nvmlDeviceGetHandleByIndex_v2", JAVA_INT, ADDRESS),
+    NAME("nvmlDeviceGetName", ADDRESS, ADDRESS, JAVA_INT),
+    PCI_INFO("nvmlDeviceGetPciInfo_v3", ADDRESS, ADDRESS),
+    MEMORY_INFO("nvmlDeviceGetMemoryInfo", ADDRESS, ADDRESS),
+    COMPUTE_CAPABILITY("nvmlDeviceGetCudaComputeCapability", ADDRESS, ADDRESS, ADDRESS),
+    PCIE_GENERATION("nvmlDeviceGetMaxPcieLinkGeneration", ADDRESS, ADDRESS),
+    PCIE_WIDTH("nvmlDeviceGetMaxPcieLinkWidth", ADDRESS, ADDRESS),
+    /** Since driver 450. */
+    MIG_MODE("nvmlDeviceGetMigMode", ADDRESS, ADDRESS, ADDRESS),
+    /** Since driver 450. */
+    MEMORY_AFFINITY("nvmlDeviceGetMemoryAffinity", ADDRESS, JAVA_INT, ADDRESS, JAVA_INT),
+    COMMON_ANCESTOR("nvmlDeviceGetTopologyCommonAncestor", ADDRESS, ADDRESS, ADDRESS),
+    P2P_STATUS("nvmlDeviceGetP2PStatus", ADDRESS, ADDRESS, JAVA_INT, ADDRESS),
+    LINK_STATE("nvmlDeviceGetNvLinkState", ADDRESS, JAVA_INT, ADDRESS),
+    LINK_VERSION("nvmlDeviceGetNvLinkVersion", ADDRESS, JAVA_INT, ADDRESS),
+    LINK_CAPABILITY("nvmlDeviceGetNvLinkCapability", ADDRESS, JAVA_INT, JAVA_INT, ADDRESS),
+    LINK_REMOTE_PCI("nvmlDeviceGetNvLinkRemotePciInfo_v2", ADDRESS, JAVA_INT, ADDRESS),
+    /** Since driver 455: older ones tell only the bus id. */
+    LINK_REMOTE_TYPE("nvmlDeviceGetNvLinkRemoteDeviceType", ADDRESS, JAVA_INT, ADDRESS);
+
+    private final String symbol;
+    /** From the address and an array of the arguments to the code. */
+    @SuppressWarnings("ImmutableEnumChecker") // Handles are immutable.
+    private final MethodHandle handle;
+
+    @SuppressWarnings("restricted")
+    NvmlCall(String symbol, MemoryLayout... arguments) {
+        this.symbol = symbol;
+        handle = Linker.nativeLinker()
+                .downcallHandle(FunctionDescriptor.of(JAVA_INT, arguments))
+                .asSpreader(Object[].class, arguments.length);
+    }
+
+    String symbol() {
+        return symbol;
+    }
+
+    /**
+     * Calls the function at an address.
+     *
+     * @param arguments those of the C function: segments and ints
+     * @return its code
+     */
+    int invoke(MemorySegment function, Object... arguments) {
+        try {
+            return (int) handle.invokeExact(function, arguments);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("native functions throw no checked exceptions", e);
+        }
+    }
+}

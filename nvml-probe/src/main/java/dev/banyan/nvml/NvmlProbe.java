@@ -1,0 +1,108 @@
+package dev.banyan.nvml;
+
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.MachineProbe;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the NVIDIA GPUs of this machine and how they are linked, by NVML.
+ *
+ * <p>The library is {@code libnvidia-ml.so.1} as the loader finds it, or the file that {@value #LIBRARY} names, as a
+ * system property or an environment variable. Devices are in NVML's order, that of their PCI bus ids, and are called
+ * {@code GPU0} and so on by NVML's index; CUDA's order may be another one. CUDA_VISIBLE_DEVICES is not heeded.
+ *
+ * <p>A device that cannot be used (in MIG mode, not permitted, fallen off the bus) is left out with a warning; where
+ * none is left, the answer says why. A pair whose NVLink is up at one end only is taken as PCIe, with a warning.
+ * Attributes of a device: {@code dev}, {@code model} and {@code sm} as in NCCL's files; {@code nvml.memory_bytes},
+ * {@code nvml.driver}, {@code nvml.nvlink_version} (NVML's number of it); and {@code nvml.no_peer_access}, the bus ids,
+ * with blanks between, of the devices that the driver refuses it peer access to.
+ *
+ * <p>Cost: O(n^2) calls for n devices. Safe for use from any thread; each call opens the library anew.
+ */
+public final class NvmlProbe implements MachineProbe {
+    /** Names another file to load NVML from. */
+    static final String LIBRARY = "BANYAN_NVML_LIBRARY";
+
+    private final @Nullable String file;
+    private final SysfsPci sysfs;
+
+    /** A probe of the library that the settings name. */
+    public NvmlProbe() {
+        this(configured(), SysfsPci.ofThisMachine());
+    }
+
+    /** @param file the library, or null for the one that the loader finds */
+    NvmlProbe(@Nullable String file, SysfsPci sysfs) {
+        this.file = file;
+        this.sysfs = sysfs;
+    }
+
+    private static @Nullable String configured() {
+        String property = System.getProperty(LIBRARY);
+        String value = property == null ? System.getenv(LIBRARY) : property;
+        return value == null || value.isBlank() ? null : value;
+    }
+
+    @Override
+    public String name() {
+        return "nvml";
+    }
+
+    @Override
+    public Answer probe() {
+        try (NvmlLibrary library = file == null ? NvmlLibrary.load() : NvmlLibrary.load(file);
+                NvmlSession session = new NvmlSession(library)) {
+            return look(session);
+        } catch (NvmlLibrary.NotFoundException e) {
+            return file == null ? new Absent(e.sentence()) : new Unusable(e.sentence());
+        } catch (NvmlException e) {
+            return e.is(NvmlReturn.ERROR_DRIVER_NOT_LOADED)
+                    ? new Absent("no NVIDIA driver is running: " + e.sentence())
+                    : new Unusable("the NVIDIA driver cannot be used: " + e.sentence());
+        }
+    }
+
+    private Answer look(NvmlSession session) {
+        String driver = session.driverVersion();
+        int count = session.deviceCount();
+        if (count == 0) {
+            return new Absent("NVIDIA driver " + driver + " finds no GPU; see whether lspci shows one, and in a container"
+                    + " whether NVIDIA_VISIBLE_DEVICES names one");
+        }
+        List<String> warnings = new ArrayList<>();
+        List<String> leftOut = new ArrayList<>();
+        DeviceQueries queries = new DeviceQueries(session, sysfs, new LinkQueries(session, sysfs, warnings));
+        List<ProbedGpu> gpus = new ArrayList<>();
+        List<MemorySegment> handles = new ArrayList<>();
+        for (int index = 0; index < count; index++) {
+            try {
+                MemorySegment handle = session.device(index, ProbedGpu.name(index));
+                if (queries.isMig(handle, ProbedGpu.name(index))) {
+                    leftOut.add(mig(index));
+                } else {
+                    gpus.add(queries.read(index, handle));
+                    handles.add(handle);
+                }
+            } catch (NvmlException e) {
+                leftOut.add(e.sentence());
+            }
+        }
+        if (gpus.isEmpty()) {
+            String which = count == 1 ? "the only GPU cannot be used: " : "none of " + count + " GPUs can be used: ";
+            return new Unusable(which + leftOut.getFirst());
+        }
+        leftOut.forEach(reason -> warnings.add(reason + "; the GPU is left out"));
+        List<String> names = gpus.stream().map(ProbedGpu::name).toList();
+        GpuPairs pairs = new GpuPairs(session, handles, names, warnings);
+        Machine machine = new MachineAssembly(driver, gpus, pairs, warnings).build();
+        return new Found(machine);
+    }
+
+    private static String mig(int index) {
+        return ProbedGpu.name(index) + " is in MIG mode, whose partitions reach no other GPU; turn it off by nvidia-smi"
+                + " -i " + index + " -mig 0 and a reset";
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.nvml;
+
+import org.jspecify.annotations.NullMarked;
