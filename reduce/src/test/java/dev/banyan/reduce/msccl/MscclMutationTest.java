@@ -78,7 +78,8 @@ class MscclMutationTest {
         int n = 2 + random.nextInt(3);
         List<CollectiveAlgorithm> algorithms = Samples.algorithms(n, random);
         CollectiveAlgorithm algorithm = algorithms.get(random.nextInt(algorithms.size()));
-        Collective collective = Collective.values()[random.nextInt(Collective.values().length)];
+        List<Collective> collectives = List.of(Collective.values());
+        Collective collective = collectives.get(random.nextInt(collectives.size()));
         int root = collective.hasRoot() ? random.nextInt(n) : -1;
         MscclOptions options =
                 new MscclOptions("m", MscclProtocol.SIMPLE, 1 + random.nextInt(3), 128, 0, 1 << 30);
