@@ -78,7 +78,7 @@ public final class MachineOptions {
             throw new IllegalStateException(
                     all.name() + " has no devices; name a machine that has some with --machine");
         }
-        ChosenMachine chosen = devices == null ? whole : whole.with(subset(all, devices.indices()));
+        ChosenMachine chosen = devices == null ? whole : reduced(whole, devices.indices());
         int found = chosen.machine().size();
         if (found < least) {
             String needed = "this command needs at least " + least + " devices, but ";
@@ -90,9 +90,9 @@ public final class MachineOptions {
         return chosen;
     }
 
-    private Machine subset(Machine all, int[] indices) {
+    private ChosenMachine reduced(ChosenMachine whole, int[] indices) {
         try {
-            return all.subset(indices);
+            return whole.with(indices);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--devices: " + e.getMessage(), e);
         }
@@ -103,19 +103,19 @@ public final class MachineOptions {
             for (MachineProbe probe : ServiceLoader.load(MachineProbe.class)) {
                 Optional<Machine> found = probe.probe().filter(probed -> probed.size() > 0);
                 if (found.isPresent()) {
-                    return new ChosenMachine(found.get(), "this machine, found by " + probe.name());
+                    return ChosenMachine.whole(found.get(), "this machine, found by " + probe.name());
                 }
             }
-            return new ChosenMachine(
+            return ChosenMachine.whole(
                     Presets.find(DEFAULT_PRESET).orElseThrow(),
                     "no GPU found here: taking the preset " + DEFAULT_PRESET + " (another one by --machine)");
         }
         MachineReader reader = new MachineReader(unit.entries);
         if (machine.equals("-")) {
-            return new ChosenMachine(reader.read("stdin", System.in), null);
+            return ChosenMachine.whole(reader.read("stdin", System.in), null);
         }
         Optional<Machine> preset = Presets.find(machine);
-        return new ChosenMachine(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
+        return ChosenMachine.whole(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
     }
 
     private Path file(String name) {
