@@ -61,6 +61,47 @@ public final class Networks {
         return direct(devices, links.toArray(int[][]::new));
     }
 
+    /**
+     * A random connected machine with hubs: each device hangs on a hub or another device, the hubs on each
+     * other, and further links join any two nodes.
+     */
+    public static Machine randomWithHubs(Random random, int devices, int hubs, int greatestCapacity) {
+        double density = random.nextDouble() / 2;
+        List<Link> links = new ArrayList<>();
+        int nodes = devices + hubs;
+        for (int b = nodes - 2; b >= 0; b--) {
+            int parent = b < devices && random.nextInt(4) > 0
+                    ? devices + random.nextInt(hubs)
+                    : b + 1 + random.nextInt(nodes - 1 - b);
+            for (int a = b + 1; a < nodes; a++) {
+                if (a == parent || random.nextDouble() < density) {
+                    links.add(Link.duplex(a, b, Link.Kind.PCIE, 1, 1 + random.nextInt(greatestCapacity), 1));
+                }
+            }
+        }
+        return machine("hubs-" + devices + "-" + hubs, devices, hubs, links);
+    }
+
+    /** A machine whose links all have a random capacity of their own each way. */
+    public static Machine unevenly(Random random, Machine machine, int greatestCapacity) {
+        return new Machine(
+                "uneven " + machine.name(),
+                machine.devices(),
+                machine.hubs(),
+                machine.links().stream()
+                        .map(link -> new Link(
+                                link.a(),
+                                link.b(),
+                                link.kind(),
+                                1,
+                                1 + random.nextInt(greatestCapacity),
+                                1 + random.nextInt(greatestCapacity),
+                                1))
+                        .toList(),
+                List.of(),
+                List.of());
+    }
+
     public static Network p3Subset(int... devices) {
         return Network.of(preset("p3.16xlarge"), devices);
     }

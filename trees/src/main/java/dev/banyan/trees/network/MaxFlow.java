@@ -83,24 +83,29 @@ public final class MaxFlow {
     }
 
     private void link(int half, int from, int to, long amount) {
-        if (amount < 0) {
-            throw new IllegalArgumentException("capacity " + amount + " of an arc from " + from + " to " + to);
-        }
         head[half] = to;
-        capacity[half] = amount;
+        set(half, amount);
         next[half] = first[from];
         first[from] = half;
     }
 
     /** Changes the capacity of an arc. */
     public void setCapacity(int arc, long amount) {
-        capacity[2 * arc] = amount;
+        set(2 * arc, amount);
     }
 
     /** Changes the capacity of an edge, both ways. */
     public void setEdgeCapacity(int edge, long amount) {
-        capacity[2 * edge] = amount;
-        capacity[2 * edge + 1] = amount;
+        set(2 * edge, amount);
+        set(2 * edge + 1, amount);
+    }
+
+    private void set(int half, long amount) {
+        if (amount < 0) {
+            throw new IllegalArgumentException(
+                    "the capacity of arc " + half / 2 + " is " + amount + "; it must be at least 0");
+        }
+        capacity[half] = amount;
     }
 
     /** The greatest flow from a source to a sink. */

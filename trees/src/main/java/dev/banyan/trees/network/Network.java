@@ -232,4 +232,21 @@ public final class Network {
                 .toList();
         return new Network(name, ranks, nodes, turned, unitGbs, nvlinkOnly, warnings);
     }
+
+    /**
+     * The same nodes with other capacities.
+     *
+     * @param capacities capacity of each arc in the new unit, at least 0; arcs of 0 are left out
+     * @param unit bandwidth of one unit in GB/s
+     */
+    public Network withCapacities(long[] capacities, BigFraction unit) {
+        if (capacities.length != arcs()) {
+            throw new IllegalArgumentException(capacities.length + " capacities for the " + arcs() + " arcs of " + name);
+        }
+        List<Arc> arcs = IntStream.range(0, arcs())
+                .filter(arc -> capacities[arc] > 0)
+                .mapToObj(arc -> new Arc(from[arc], to[arc], capacities[arc], latencyUs[arc]))
+                .toList();
+        return new Network(name, ranks, nodes, arcs, unit, nvlinkOnly, warnings);
+    }
 }
