@@ -53,6 +53,5 @@ class ArchitectureTest {
             .should().onlyDependOnClassesThat()
             .resideInAnyPackage(
                     "dev.banyan.trees..", "dev.banyan.topology..", "java..", "javax.xml.stream..", "org.jgrapht..",
-                    "org.ojalgo..",
-                    "org.apache.commons.numbers..", "org.jspecify..");
+                    "org.ojalgo..", "org.apache.commons.numbers..", "org.jspecify..");
 }

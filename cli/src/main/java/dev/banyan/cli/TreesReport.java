@@ -221,7 +221,7 @@ record TreesReport(
             PackedTree packed = plan.packing().trees().get(i);
             String share = plan.packed()
                     ? String.format(
-                            Locale.ROOT, "%s = %.3f, %s", tree.exactShare, tree.share, Numbers.gbs(plan.gbs(packed.share())))
+                            Locale.ROOT, "%s = %.3f, %.3f GB/s", tree.exactShare, tree.share, plan.gbs(packed.share()))
                     : String.format(Locale.ROOT, "%.3f", tree.share);
             out.println("#");
             out.println("# root " + tree.root + ", share " + share + ", weight " + Numbers.plain(tree.weight));

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param packing ratios of the packings to the bound
  * @param kernighanLin ratios of Kernighan-Lin's trees
  * @param rings ratios of the best sets of rings
+ * @param ringsOverNvlink ratios of these where NVLink has a ring, if it has one for some set
  * @param star ratios of the best stars
  * @param mostTrees of a packing
  * @param greatestDepth of a packing
@@ -32,6 +33,7 @@ record SubsetSummary(
         Spread packing,
         Spread kernighanLin,
         Spread rings,
+        @Nullable Spread ringsOverNvlink,
         Spread star,
         int mostTrees,
         int greatestDepth,
@@ -48,15 +50,17 @@ record SubsetSummary(
 
     /** Sums up at least one set. */
     static SubsetSummary of(@Nullable Integer size, List<SubsetRow> rows) {
+        List<SubsetRow> withRing = rows.stream().filter(SubsetRow::nvlinkRing).toList();
         boolean relays = rows.getFirst().relays() != null;
         return new SubsetSummary(
                 size,
                 rows.size(),
-                (int) rows.stream().filter(SubsetRow::nvlinkRing).count(),
+                withRing.size(),
                 Spread.of(rows, SubsetRow::rateGBs),
                 Spread.of(rows, SubsetRow::packing),
                 Spread.of(rows, SubsetRow::kernighanLin),
                 Spread.of(rows, SubsetRow::rings),
+                withRing.isEmpty() ? null : Spread.of(withRing, SubsetRow::rings),
                 Spread.of(rows, SubsetRow::star),
                 rows.stream().mapToInt(SubsetRow::trees).max().orElseThrow(),
                 rows.stream().mapToInt(SubsetRow::depth).max().orElseThrow(),

@@ -112,8 +112,8 @@ public record SubsetsReport(
 
     private TextTable summary() {
         List<String> columns = new ArrayList<>(List.of(
-                "size", "subsets", "with\nring", "min rate\n(GB/s)", "mean\n(GB/s)", "max\n(GB/s)", "packing",
-                "kernighan-lin", "rings", "star", "trees\n(most)", "depth\n(most)", "time\n(ms)"));
+                "size", "subsets", "NVLink\nring", "min rate\n(GB/s)", "mean\n(GB/s)", "max\n(GB/s)", "packing",
+                "kernighan-lin", "rings", "rings\nover NVLink", "star", "trees\n(most)", "depth\n(most)", "time\n(ms)"));
         boolean relays = total.relayGain() != null;
         if (relays) {
             columns.addAll(List.of("relays gain\nmean (max)", "faster\nwith"));
@@ -127,6 +127,7 @@ public record SubsetsReport(
     }
 
     private static String[] cells(SubsetSummary summary, String name) {
+        Spread overNvlink = summary.ringsOverNvlink();
         List<String> cells = new ArrayList<>(List.of(
                 name,
                 String.valueOf(summary.subsets()),
@@ -137,6 +138,7 @@ public record SubsetsReport(
                 meanAndMin(summary.packing()),
                 meanAndMin(summary.kernighanLin()),
                 meanAndMin(summary.rings()),
+                overNvlink == null ? "-" : meanAndMin(overNvlink),
                 meanAndMin(summary.star()),
                 String.valueOf(summary.mostTrees()),
                 String.valueOf(summary.greatestDepth()),

@@ -15,7 +15,9 @@ import org.jspecify.annotations.Nullable;
  */
 record Trial(String name, @Nullable Figures figures, @Nullable String refusal, double generationMs) {
     private static final int MOST_RUNS = 20;
-    private static final long ENOUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    private static final int LEAST_RUNS = 3;
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(4);
+    private static final long ENOUGH_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Builds it once. */
     static Trial once(Contender contender, ChosenMachine chosen) {
@@ -42,11 +44,13 @@ record Trial(String name, @Nullable Figures figures, @Nullable String refusal, d
     private static Trial of(String name, Supplier<Supplier<Figures>> builder, int mostRuns) {
         long begin = System.nanoTime();
         Supplier<Figures> built = builder.get();
-        long least = System.nanoTime() - begin;
-        for (int run = 1; run < mostRuns && System.nanoTime() - begin <= ENOUGH_NANOS; run++) {
-            long start = System.nanoTime();
+        long end = System.nanoTime();
+        long least = end - begin;
+        for (int run = 1; run < mostRuns && end - begin < (run < LEAST_RUNS ? PATIENCE_NANOS : ENOUGH_NANOS); run++) {
+            long start = end;
             built = builder.get();
-            least = Math.min(least, System.nanoTime() - start);
+            end = System.nanoTime();
+            least = Math.min(least, end - start);
         }
         return new Trial(name, built.get(), null, least / 1e6);
     }

@@ -58,7 +58,7 @@ final class RingPacking {
         if (widths.isEmpty()) {
             return Optional.empty();
         }
-        if (n > 3 && n <= RingFinder.MAX_EXACT_DEVICES) {
+        if (n > 3 && n <= RingFinder.MAX_EXACT_DEVICES && !fillsSomeRank(widths)) {
             Map<List<Integer>, int[]> uses = new LinkedHashMap<>();
             widths.keySet().forEach(ring -> uses.put(ring, uses(ring)));
             addCheaper(uses);
@@ -70,6 +70,16 @@ final class RingPacking {
         List<Ring> rings = new ArrayList<>();
         widths.forEach((order, width) -> rings.add(new Ring(order, width.divide(sum))));
         return Optional.of(RingSet.of(network, rings));
+    }
+
+    /** Whether the rings need all that leads out of some rank, so that no rings can be wider together. */
+    private boolean fillsSomeRank(Map<List<Integer>, BigFraction> widths) {
+        BigFraction sum = widths.values().stream().reduce(BigFraction.ZERO, BigFraction::add);
+        return IntStream.range(0, n)
+                .mapToLong(rank -> IntStream.range(network.firstOut(rank), network.firstOut(rank + 1))
+                        .mapToLong(network::capacity)
+                        .sum())
+                .anyMatch(out -> sum.multiply(2).compareTo(BigFraction.of(out)) == 0);
     }
 
     /** Rings with their widths in units of capacity, each the widest that the earlier ones leave room for. */
