@@ -182,10 +182,7 @@ final class TreesCommand implements Runnable {
 
     private Plan packing(ChosenMachine chosen) {
         Collective carried = Objects.requireNonNullElse(collective, Collective.ALL_REDUCE);
-        int[] forwarding = relays.of(chosen);
-        require(
-                !relays.given() || forwarding.length > 0,
-                "--relays others: every device takes part; name those that do by --devices");
+        int[] forwarding = relays.required(chosen);
         return Plan.packing(
                 chosen,
                 carried,

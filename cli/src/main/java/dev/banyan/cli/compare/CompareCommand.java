@@ -49,7 +49,7 @@ public final class CompareCommand implements Runnable {
     @Override
     public void run() {
         ChosenMachine chosen = machine.choose(2);
-        int[] forwarding = relays.of(chosen);
+        int[] forwarding = relays.required(chosen);
         CompareReport report;
         try (Progress progress =
                 Progress.start("compare", CompareReport.STEPS, spec.commandLine().getErr())) {

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param star ratio of the best star
  * @param trees of the packing
  * @param depth of the packing
- * @param generationMs time to build the packing, once, in ms
+ * @param generationMs least time to build the packing, in ms
  * @param relays what may forward, or null where that was not asked for
  * @param rateWithRelaysGBs of the better of the packings with and without relays
  */
@@ -53,9 +53,8 @@ record SubsetRow(
      * @param relays what may forward, or null where that was not asked for
      */
     static SubsetRow of(ChosenMachine set, int @Nullable [] relays) {
-        long start = System.nanoTime();
         TreePacking packing = AllReducePacking.of(set.network());
-        double ms = (System.nanoTime() - start) / 1e6;
+        Trial timed = Trial.shortly(Contender.PACKING, set);
         BigFraction bound = packing.bound().gbs();
         return new SubsetRow(
                 set.group(),
@@ -69,7 +68,7 @@ record SubsetRow(
                 ratio(Contender.STAR, set, bound),
                 packing.trees().size(),
                 packing.depth(),
-                ms,
+                timed.generationMs(),
                 relays == null ? null : Arrays.stream(relays).boxed().toList(),
                 relays == null ? null : withRelays(packing, set, relays).doubleValue());
     }

@@ -19,9 +19,9 @@ record Trial(String name, @Nullable Figures figures, @Nullable String refusal, d
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(4);
     private static final long ENOUGH_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Builds it once. */
-    static Trial once(Contender contender, ChosenMachine chosen) {
-        return of(contender, chosen, 1);
+    /** Builds it a few times, and takes the least time. */
+    static Trial shortly(Contender contender, ChosenMachine chosen) {
+        return of(contender, chosen, LEAST_RUNS);
     }
 
     /** Builds it again and again for a moment, and takes the least time: that of code that has become warm. */

@@ -81,6 +81,20 @@ public final class RelayOption {
         return indices;
     }
 
+    /**
+     * The same, but an error where the option was given and no device is left for it.
+     *
+     * @throws ParameterException also for that reason
+     */
+    public int[] required(ChosenMachine chosen) {
+        int[] found = of(chosen);
+        if (relays != null && found.length == 0) {
+            throw new ParameterException(
+                    spec.commandLine(), "--relays others: every device takes part; name those that do by --devices");
+        }
+        return found;
+    }
+
     private ParameterException refused(String why) {
         return new ParameterException(spec.commandLine(), "--relays: " + why);
     }

@@ -94,18 +94,17 @@ public record CertificateReport(
 
     private static String sentence(Certificate.Cut cut, Network network, Collective collective, String limit) {
         Set<Integer> inside = new HashSet<>(cut.nodes());
-        String gbs = Numbers.gbs(carried(network, arc -> cut.entering()
+        double gbs = carried(network, arc -> cut.entering()
                 ? !inside.contains(network.from(arc)) && inside.contains(network.to(arc))
-                : inside.contains(network.from(arc)) && !inside.contains(network.to(arc))));
+                : inside.contains(network.from(arc)) && !inside.contains(network.to(arc)));
         long ranks = inside.stream().filter(node -> node < network.ranks()).count();
-        String what = collective.hasRoot() || collective == Collective.ALL_REDUCE
-                ? "all data"
-                : ranks + " of " + network.ranks() + " blocks";
+        boolean blocks = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
+        String what = blocks ? ranks + " of " + network.ranks() + " blocks" : "all data";
         String where = cut.nodes().stream()
                 .map(node -> node < network.ranks() ? node.toString() : network.node(node).name())
                 .collect(Collectors.joining(" ", "{", "}"));
-        return what + " must " + (cut.entering() ? "enter " : "leave ") + where + " over links of " + gbs + " in all: "
-                + limit;
+        return what + " must " + (cut.entering() ? "enter " : "leave ") + where + " over links of " + Numbers.gbs(gbs) + " in all"
+                + (blocks ? ": " + limit : "");
     }
 
     private static double carried(Network network, IntPredicate counts) {
