@@ -91,7 +91,7 @@ public final class SvgPacking {
 
     private void machine() {
         Point centre = new Point(WIDTH / 2, HEADER + MACHINE_HEIGHT / 2);
-        NetworkLayout layout = new NetworkLayout(network, centre, MACHINE_RADIUS, 64);
+        NetworkLayout layout = new NetworkLayout(network, centre, MACHINE_RADIUS, 80);
         svg.open("g", "stroke-linecap", "round");
         // Full links are drawn last, on top.
         IntStream.range(0, network.arcs())
@@ -278,7 +278,7 @@ public final class SvgPacking {
         }
         svg.element(
                 "text",
-                "root " + packed.root() + ", " + fraction(packed.share()),
+                "root " + packed.root() + ", share " + fraction(packed.share()),
                 "x", SvgWriter.number(centre.x()),
                 "y", SvgWriter.number(centre.y() + TREE_RADIUS + 28),
                 "text-anchor", "middle",
