@@ -7,27 +7,34 @@ import dev.banyan.trees.balanced.Exact;
 import dev.banyan.trees.balanced.Exhaustive;
 import dev.banyan.trees.balanced.KernighanLin;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** A way to build trees, as {@code --algorithm} names it. */
 enum TreeAlgorithm {
-    KERNIGHAN_LIN("kernighan-lin", KernighanLin::new),
-    EXHAUSTIVE("exhaustive", (penalty, seed) -> new Exhaustive(penalty)),
-    EXACT("exact", (penalty, seed) -> new Exact(penalty)),
+    KERNIGHAN_LIN("kernighan-lin") {
+        @Override
+        Optional<ForestGenerator> generator(double penalty, long seed) {
+            return Optional.of(new KernighanLin(penalty, seed));
+        }
+    },
+    EXHAUSTIVE("exhaustive") {
+        @Override
+        Optional<ForestGenerator> generator(double penalty, long seed) {
+            return Optional.of(new Exhaustive(penalty));
+        }
+    },
+    EXACT("exact") {
+        @Override
+        Optional<ForestGenerator> generator(double penalty, long seed) {
+            return Optional.of(new Exact(penalty));
+        }
+    },
     /** Trees that share wires by their bandwidths, not by weights. */
-    PACKING("packing", null);
+    PACKING("packing");
 
     private final String label;
-    private final @Nullable Maker maker;
 
-    /** Makes generators. */
-    private interface Maker {
-        ForestGenerator make(double penalty, long seed);
-    }
-
-    TreeAlgorithm(String label, @Nullable Maker maker) {
+    TreeAlgorithm(String label) {
         this.label = label;
-        this.maker = maker;
     }
 
     String label() {
@@ -36,7 +43,7 @@ enum TreeAlgorithm {
 
     /** A generator of this kind, where it goes by weights; the seed matters only where ties are broken by chance. */
     Optional<ForestGenerator> generator(double penalty, long seed) {
-        return Optional.ofNullable(maker).map(known -> known.make(penalty, seed));
+        return Optional.empty();
     }
 
     /** What the configuration asks for. */

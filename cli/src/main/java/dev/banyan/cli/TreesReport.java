@@ -198,7 +198,7 @@ record TreesReport(
         }
         return new RelayReport(
                 plan.relays(),
-                plan.packing() == together,
+                together.rateGbs().compareTo(alone.rateGbs()) > 0,
                 alone.rateGbs().doubleValue(),
                 alone.bound().gbs().doubleValue(),
                 together.rateGbs().doubleValue(),

@@ -250,8 +250,10 @@ public final class SvgPacking {
 
     private void tree(int index) {
         PackedTree packed = packing.trees().get(index);
-        double left = MARGIN + index % COLUMNS * CELL_WIDTH;
-        double top = HEADER + MACHINE_HEIGHT + index / COLUMNS * CELL_HEIGHT;
+        int column = index % COLUMNS;
+        int row = index / COLUMNS;
+        double left = MARGIN + column * CELL_WIDTH;
+        double top = HEADER + MACHINE_HEIGHT + row * CELL_HEIGHT;
         Point centre = new Point(left + CELL_WIDTH / 2, top + 22 + TREE_RADIUS);
         NetworkLayout layout = new NetworkLayout(network, centre, TREE_RADIUS, 0);
         String colour = TREE_COLOURS.get(index % TREE_COLOURS.size());

@@ -110,9 +110,13 @@ final class SvgWriter {
     /** What XML 1.0 can't hold is written as a question mark. */
     private static String clean(String content) {
         return content.codePoints()
-                .map(c -> c >= ' ' && c <= 0xD7FF || c >= 0xE000 && c <= 0xFFFD || c > 0xFFFF || c == '\n' ? c : '?')
+                .map(c -> fits(c) ? c : '?')
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
                 .toString();
+    }
+
+    private static boolean fits(int c) {
+        return c == '\n' || (c >= ' ' && c <= 0xD7FF) || (c >= 0xE000 && c <= 0xFFFD) || c > 0xFFFF;
     }
 
     /** In memory, only a mistake of ours can fail. */

@@ -58,7 +58,7 @@ class RingSetTest {
         assertThat(rings.rateGbs().doubleValue()).isPositive();
         assertSound(rings);
         Machine path = Networks.direct(3, new int[] {0, 1, 1}, new int[] {1, 2, 1});
-        assertThat(RingSet.of(path, 0, 1, 2)).isEmpty();
+        assertThat(RingSet.of(Network.of(path))).isEmpty();
     }
 
     /** The published count: 104 of the 181 connected sets of p3.16xlarge have no ring of NVLinks. */
