@@ -1,6 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.output.TerminalText;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -21,7 +22,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @Command(
         name = "banyan",
         description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to its links.",
-        subcommands = {TopoCommand.class, ProbeCommand.class, TreesCommand.class, BenchCommand.class},
+        subcommands = {
+            TopoCommand.class, ProbeCommand.class, TreesCommand.class, CompareCommand.class, BenchCommand.class
+        },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
         versionProvider = BanyanCommand.Version.class,
@@ -48,7 +51,7 @@ final class BanyanCommand implements Runnable {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees or bench");
+        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare or bench");
     }
 
     private int wrongUsage(ParameterException error, String[] args) {

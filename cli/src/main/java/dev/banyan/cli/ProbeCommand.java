@@ -3,6 +3,7 @@ package dev.banyan.cli;
 import dev.banyan.cli.input.ThisMachine;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Remarks;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineWriter;

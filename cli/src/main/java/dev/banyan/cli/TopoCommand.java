@@ -5,6 +5,7 @@ import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Remarks;
 import dev.banyan.topology.format.MachineWriter;
 import java.io.PrintWriter;
 import java.util.LinkedHashMap;

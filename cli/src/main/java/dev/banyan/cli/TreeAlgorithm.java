@@ -6,27 +6,30 @@ import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.balanced.Exact;
 import dev.banyan.trees.balanced.Exhaustive;
 import dev.banyan.trees.balanced.KernighanLin;
+import java.util.Optional;
 
 /** A way to build trees, as {@code --algorithm} names it. */
 enum TreeAlgorithm {
     KERNIGHAN_LIN("kernighan-lin") {
         @Override
-        ForestGenerator generator(double penalty, long seed) {
-            return new KernighanLin(penalty, seed);
+        Optional<ForestGenerator> generator(double penalty, long seed) {
+            return Optional.of(new KernighanLin(penalty, seed));
         }
     },
     EXHAUSTIVE("exhaustive") {
         @Override
-        ForestGenerator generator(double penalty, long seed) {
-            return new Exhaustive(penalty);
+        Optional<ForestGenerator> generator(double penalty, long seed) {
+            return Optional.of(new Exhaustive(penalty));
         }
     },
     EXACT("exact") {
         @Override
-        ForestGenerator generator(double penalty, long seed) {
-            return new Exact(penalty);
+        Optional<ForestGenerator> generator(double penalty, long seed) {
+            return Optional.of(new Exact(penalty));
         }
-    };
+    },
+    /** Trees that share wires by their bandwidths, not by weights. */
+    PACKING("packing");
 
     private final String label;
 
@@ -38,8 +41,10 @@ enum TreeAlgorithm {
         return label;
     }
 
-    /** A generator of this kind; the seed matters only where ties are broken by chance. */
-    abstract ForestGenerator generator(double penalty, long seed);
+    /** A generator of this kind, where it goes by weights; the seed matters only where ties are broken by chance. */
+    Optional<ForestGenerator> generator(double penalty, long seed) {
+        return Optional.empty();
+    }
 
     /** What the configuration asks for. */
     static TreeAlgorithm of(Config config) {

@@ -1,16 +1,26 @@
 package dev.banyan.cli;
 
+import dev.banyan.cli.compare.SubsetsReport;
 import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.TableFormat;
 import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.render.DotForest;
+import dev.banyan.trees.render.SvgPacking;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -20,25 +30,31 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code banyan trees}: the reduction trees that fit the machine. */
+/** {@code banyan trees}: the trees that fit the machine. */
 @Command(
         name = "trees",
-        description = "Build reduction trees for a machine's links and show them.",
+        description = "Build trees for a machine's links and show them.",
         footer = {
             "",
-            "Devices are shown as ranks: positions in --devices.",
+            "Devices are shown as ranks: positions in --devices. Rates are algbw at which the",
+            "busiest link is full, latencies apart; the bound is what no schedule can exceed.",
             "",
             "Examples:",
-            "  banyan trees --machine p3.16xlarge",
+            "  banyan trees --machine p3.16xlarge --algorithm packing",
             "  banyan trees --machine p3.16xlarge --devices 0-4 --algorithm exact --root 2",
-            "  banyan trees --machine topo.txt --format dot | dot -Tsvg > trees.svg"
+            "  banyan trees --machine dgx-2 -a packing --collective broadcast --root 3",
+            "  banyan trees --machine p3.16xlarge -a packing --devices 0,1,2,4 --relays 3,5",
+            "  banyan trees --machine topo.txt -a packing --format svg > trees.svg",
+            "  banyan trees --machine p3.16xlarge --all-subsets"
         })
 final class TreesCommand implements Runnable {
     /** What {@code --format} chooses from. */
     enum Format {
         table,
         json,
-        dot
+        dot,
+        svg,
+        markdown
     }
 
     @Spec
@@ -51,14 +67,15 @@ final class TreesCommand implements Runnable {
             names = {"-a", "--algorithm"},
             paramLabel = "NAME",
             converter = TreeAlgorithm.Converter.class,
-            description = "kernighan-lin, exhaustive or exact (default: kernighan-lin, or exact where"
+            description = "kernighan-lin, exhaustive, exact or packing (default: kernighan-lin, or exact where"
                     + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
     private @Nullable TreeAlgorithm algorithm;
 
     @Option(
             names = "--root",
             paramLabel = "RANK",
-            description = "One tree with this root (default: one tree per rank).")
+            description = "One tree with this root (default: one tree per rank); of a packing: root of the broadcast or"
+                    + " reduce (default: 0).")
     private @Nullable Integer root;
 
     @Option(
@@ -68,48 +85,144 @@ final class TreesCommand implements Runnable {
                     + " (default: MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, or 0.7).")
     private @Nullable Double penalty;
 
-    @Option(names = "--format", description = "table, json or dot (default: table).")
+    @Option(
+            names = "--collective",
+            paramLabel = "NAME",
+            converter = CollectiveConverter.class,
+            description = "What a packing carries: all_reduce, reduce, broadcast, reduce_scatter or all_gather (default:"
+                    + " all_reduce).")
+    private @Nullable Collective collective;
+
+    @Option(
+            names = "--max-trees",
+            paramLabel = "K",
+            description = "Most trees of a packing; of reduce_scatter and all_gather, most per root (default: as many"
+                    + " as the optimum takes).")
+    private @Nullable Integer maxTrees;
+
+    @Mixin
+    private final RelayOption relays = new RelayOption();
+
+    @Option(
+            names = "--all-subsets",
+            arity = "0..1",
+            fallbackValue = "0",
+            paramLabel = "SIZE",
+            description = "Compare the ways to carry an allreduce on every set of three devices or more that NVLink"
+                    + " connects, and sum up by size; with SIZE: on every set of that size, a line each.")
+    private @Nullable Integer allSubsets;
+
+    @Option(
+            names = "--format",
+            description = "table, json, dot or svg; of --all-subsets table, json or markdown (default: table).")
     private Format format = Format.table;
 
     @Override
     public void run() {
+        refuseNonsense();
         Config config = Config.load();
         double factor = penalty == null ? config.linkUsagePenalty() : penalty;
-        if (!(factor > 0 && factor <= 1)) {
-            throw new ParameterException(
-                    spec.commandLine(), "--penalty is " + penalty + "; it must be above 0 and at most 1");
-        }
+        require(factor > 0 && factor <= 1, "--penalty is " + penalty + "; it must be above 0 and at most 1");
         ChosenMachine chosen = machine.choose(2);
+        if (allSubsets != null) {
+            survey(chosen, allSubsets);
+            return;
+        }
+        int ranks = chosen.machine().size();
+        require(
+                root == null || (root >= 0 && root < ranks),
+                "--root is " + root + "; the ranks are 0.." + (ranks - 1));
+        Optional<ForestGenerator> generator =
+                Objects.requireNonNullElse(algorithm, TreeAlgorithm.of(config)).generator(factor, config.seed());
+        Plan plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
+        List<String> warnings = new ArrayList<>(plan.warnings());
+        warnings.addAll(config.warnings());
+        print(chosen, plan, warnings);
+    }
+
+    private void refuseNonsense() {
+        boolean survey = allSubsets != null;
+        require(!survey || algorithm == null, "--all-subsets compares algorithms; leave --algorithm out");
+        require(
+                !survey || (root == null && penalty == null && collective == null && maxTrees == null),
+                "--all-subsets is about an allreduce by each algorithm as it is; leave --root, --penalty, --collective"
+                        + " and --max-trees out");
+        require(
+                survey ? format != Format.dot && format != Format.svg : format != Format.markdown,
+                survey
+                        ? "--format " + format + " draws one set of trees; with --all-subsets take table, json or markdown"
+                        : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
+        if (algorithm == TreeAlgorithm.PACKING) {
+            require(penalty == null, "--penalty has no meaning for packing, which goes by bandwidths; leave it out");
+            require(
+                    root == null || (collective != null && collective.hasRoot()),
+                    "--root of a packing needs --collective broadcast or reduce");
+            require(maxTrees == null || maxTrees >= 1, "--max-trees is " + maxTrees + "; it must be at least 1");
+        } else if (!survey) {
+            require(
+                    collective == null && maxTrees == null && !relays.given(),
+                    "--collective, --max-trees and --relays go with --algorithm packing");
+        }
+    }
+
+    private void require(boolean condition, String message) {
+        if (!condition) {
+            throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+
+    private Plan forest(ChosenMachine chosen, ForestGenerator generator) {
         LinkMatrix links = chosen.links();
-        int[] roots = roots(links.size());
-        ForestGenerator generator =
-                (algorithm == null ? TreeAlgorithm.of(config) : algorithm).generator(factor, config.seed());
+        int[] roots = root == null ? IntStream.range(0, links.size()).toArray() : new int[] {root};
         long start = System.nanoTime();
         Forest forest = generator.generate(links, roots);
         double generationMs = (System.nanoTime() - start) / 1e6;
-        List<String> warnings = new ArrayList<>(chosen.warnings());
-        warnings.addAll(config.warnings());
-        TreesReport report =
-                TreesReport.of(chosen.machine(), links, generator.name(), generationMs, forest, warnings);
+        return Plan.of(chosen, generator.name(), forest, generationMs);
+    }
+
+    private Plan packing(ChosenMachine chosen) {
+        Collective carried = Objects.requireNonNullElse(collective, Collective.ALL_REDUCE);
+        int[] forwarding = relays.required(chosen);
+        return Plan.packing(
+                chosen,
+                carried,
+                carried.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1,
+                Objects.requireNonNullElse(maxTrees, Integer.MAX_VALUE),
+                forwarding);
+    }
+
+    private void print(ChosenMachine chosen, Plan plan, List<String> warnings) {
+        TreesReport report = TreesReport.of(chosen, plan, warnings);
         PrintWriter out = spec.commandLine().getOut();
         switch (format) {
             case json -> Json.print(out, report);
-            case dot -> out.println(DotForest.of(forest, links).stripTrailing());
-            case table -> {
+            case dot -> out.print(DotForest.of(plan.forest(), chosen.links()));
+            case svg -> out.print(SvgPacking.of(plan.packing(), plan.loads(), plan.collective().label()));
+            case table, markdown -> {
                 Remarks.print(spec, chosen.remark(), warnings);
-                report.printTable(out, forest);
+                report.printTable(out, plan);
             }
         }
         out.flush();
     }
 
-    private int[] roots(int ranks) {
-        if (root == null) {
-            return IntStream.range(0, ranks).toArray();
+    private void survey(ChosenMachine chosen, int size) {
+        relays.of(chosen); // names devices outside the chosen ones
+        Function<ChosenMachine, int[]> forwarding = relays.given() ? relays::of : null;
+        SubsetsReport report;
+        try {
+            report = SubsetsReport.of(
+                    chosen, size == 0 ? null : size, forwarding, spec.commandLine().getErr());
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
-        if (root < 0 || root >= ranks) {
-            throw new ParameterException(spec.commandLine(), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
+        PrintWriter out = spec.commandLine().getOut();
+        if (format == Format.json) {
+            Json.print(out, report);
+            return;
         }
-        return new int[] {root};
+        Remarks.print(spec, format == Format.table ? chosen.remark() : null, chosen.warnings());
+        report.print(out, format == Format.markdown ? TableFormat.markdown : TableFormat.table);
+        out.flush();
     }
 }

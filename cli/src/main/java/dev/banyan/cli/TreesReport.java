@@ -1,17 +1,29 @@
 package dev.banyan.cli;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.CertificateReport;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.topology.LinkMatrix;
-import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestQuality;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LogicalLink;
+import dev.banyan.trees.packing.PackedTree;
+import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.render.LevelText;
 import dev.banyan.trees.render.TreeDrawing;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What {@code banyan trees} tells, in the order of its JSON. Devices are ranks.
@@ -21,10 +33,23 @@ import java.util.Locale;
  * @param algorithm what built the trees
  * @param generationMs time that building them took, once and cold, in ms
  * @param trees the trees
- * @param busiestLinkLoad trees per GB/s on the busiest link; less is better
+ * @param busiestLinkLoad trees per GB/s on the busiest link; less is better. Of a packing: their number over
+ *     its rate, which is the same where shares are equal
  * @param totalWeight sum of the weights of all trees
  * @param warnings what was odd about the machine, one sentence each
+ * @param collective what the trees carry
+ * @param rateGBs algbw in GB/s at which the busiest link is full
+ * @param rate the same, exact
+ * @param boundGBs what no schedule can exceed
+ * @param bound the same, exact
+ * @param ratio rate over bound
+ * @param depth greatest number of edges between a root and a device
+ * @param certificate why nothing can be faster than the bound
+ * @param forwarders nodes that take part only as forwarders; ranks are the nodes before them
+ * @param paths of each ordered pair of ranks that is an edge of a tree but does not use the direct link alone
+ * @param relays what was found with and without relays, where there are any; the better is what is shown
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 record TreesReport(
         String machine,
         int devices,
@@ -33,7 +58,21 @@ record TreesReport(
         List<TreeReport> trees,
         double busiestLinkLoad,
         double totalWeight,
-        List<String> warnings) {
+        List<String> warnings,
+        String collective,
+        double rateGBs,
+        String rate,
+        double boundGBs,
+        String bound,
+        double ratio,
+        int depth,
+        CertificateReport certificate,
+        List<Forwarder> forwarders,
+        List<PathReport> paths,
+        @Nullable RelayReport relays) {
+    /** Pairs of one way through forwarders that are named one by one. */
+    private static final int FEW_PAIRS = 12;
+
     /**
      * One tree.
      *
@@ -41,53 +80,198 @@ record TreesReport(
      * @param levels level arrays, the root alone first
      * @param edges [parent, child]
      * @param weight sum of its links' weights, not penalised
+     * @param exactShare its share as a fraction
+     * @param upEdges [parent, child] of the tree that reductions go up, where it is another
      */
-    record TreeReport(int root, double share, List<int[]> levels, List<int[]> edges, double weight) {}
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    record TreeReport(
+            int root,
+            double share,
+            List<int[]> levels,
+            List<int[]> edges,
+            double weight,
+            String exactShare,
+            @Nullable List<int[]> upEdges) {}
 
-    static TreesReport of(
-            Machine machine,
-            LinkMatrix links,
-            String algorithm,
-            double generationMs,
-            Forest forest,
-            List<String> warnings) {
+    /**
+     * A node that only forwards.
+     *
+     * @param node its index, as paths name it
+     * @param kind hub, relay or host
+     */
+    record Forwarder(int node, String name, String kind) {}
+
+    /** How data go from one rank to another. */
+    record PathReport(int from, int to, List<Way> ways) {}
+
+    /**
+     * One of several ways.
+     *
+     * @param share of what goes from the one rank to the other
+     * @param nodes by index, both ranks included
+     * @param names of these nodes
+     */
+    record Way(double share, String exactShare, List<Integer> nodes, List<String> names) {}
+
+    /**
+     * What relays are good for.
+     *
+     * @param devices the relays, by their numbers in the whole machine
+     * @param used whether the trees shown use them
+     */
+    record RelayReport(
+            List<Integer> devices,
+            boolean used,
+            double rateWithoutGBs,
+            double boundWithoutGBs,
+            double rateWithGBs,
+            double boundWithGBs) {}
+
+    static TreesReport of(ChosenMachine chosen, Plan plan, List<String> warnings) {
+        LinkMatrix links = chosen.links();
+        TreePacking packing = plan.packing();
+        Network network = packing.network();
+        Forest forest = plan.forest();
         List<TreeReport> trees = new ArrayList<>();
-        for (int i = 0; i < forest.trees().size(); i++) {
+        for (int i = 0; i < packing.trees().size(); i++) {
+            PackedTree packed = packing.trees().get(i);
             Tree tree = forest.trees().get(i);
             trees.add(new TreeReport(
-                    tree.root(), forest.shares().get(i), List.of(tree.levels()), tree.edges(), tree.weight(links)));
+                    tree.root(),
+                    forest.shares().get(i),
+                    List.of(tree.levels()),
+                    tree.edges(),
+                    tree.weight(links),
+                    Numbers.exact(packed.share()),
+                    packed.up().equals(packed.down()) ? null : packed.up().edges()));
         }
-        ForestQuality quality = ForestQuality.of(forest, links);
         return new TreesReport(
-                machine.name(),
-                machine.size(),
-                algorithm,
-                generationMs,
+                chosen.machine().name(),
+                chosen.machine().size(),
+                plan.algorithm(),
+                plan.generationMs(),
                 trees,
-                quality.busiestLinkLoad(),
-                quality.totalWeight(),
-                warnings);
+                plan.packed()
+                        ? trees.size() / packing.rateGbs().doubleValue()
+                        : ForestQuality.of(forest, links).busiestLinkLoad(),
+                trees.stream().mapToDouble(TreeReport::weight).sum(),
+                warnings,
+                plan.collective().label(),
+                packing.rateGbs().doubleValue(),
+                Numbers.exact(packing.rateGbs()),
+                packing.bound().gbs().doubleValue(),
+                Numbers.exact(packing.bound().gbs()),
+                packing.ratio().doubleValue(),
+                packing.depth(),
+                // The bound is that of the network that a packing would use, all links or not.
+                CertificateReport.of(
+                        packing.bound(), plan.packed() ? network : chosen.network(), plan.collective()),
+                forwarders(network),
+                packing.links().stream().map(link -> path(link, network)).toList(),
+                relays(plan));
     }
 
-    void printTable(PrintWriter out, Forest forest) {
+    private static List<Forwarder> forwarders(Network network) {
+        return IntStream.range(network.ranks(), network.nodes())
+                .mapToObj(node -> new Forwarder(
+                        node,
+                        network.node(node).name(),
+                        network.node(node).kind().name().toLowerCase(Locale.ROOT)))
+                .toList();
+    }
+
+    private static PathReport path(LogicalLink link, Network network) {
+        return new PathReport(link.from(), link.to(), link.paths().stream()
+                .map(path -> new Way(
+                        path.share().doubleValue(),
+                        Numbers.exact(path.share()),
+                        path.nodes(),
+                        path.nodes().stream().map(node -> network.node(node).name()).toList()))
+                .toList());
+    }
+
+    private static @Nullable RelayReport relays(Plan plan) {
+        TreePacking alone = plan.alone();
+        TreePacking together = plan.together();
+        if (alone == null || together == null) {
+            return null;
+        }
+        return new RelayReport(
+                plan.relays(),
+                together.rateGbs().compareTo(alone.rateGbs()) > 0,
+                alone.rateGbs().doubleValue(),
+                alone.bound().gbs().doubleValue(),
+                together.rateGbs().doubleValue(),
+                together.bound().gbs().doubleValue());
+    }
+
+    void printTable(PrintWriter out, Plan plan) {
+        String carried = plan.packed() ? " for " + collective : "";
         out.println(String.format(
                 Locale.ROOT,
-                "# %s: %d devices, %s, %d %s in %.2f ms",
-                TerminalText.of(machine), devices, algorithm, trees.size(), trees.size() == 1 ? "tree" : "trees", generationMs));
+                "# %s: %d devices, %s%s, %d %s in %.2f ms",
+                TerminalText.of(machine), devices, algorithm, carried, trees.size(),
+                trees.size() == 1 ? "tree" : "trees", generationMs));
+        if (plan.packed()) {
+            printRate(out);
+        }
+        Forest forest = plan.forest();
         for (int i = 0; i < trees.size(); i++) {
             TreeReport tree = trees.get(i);
+            PackedTree packed = plan.packing().trees().get(i);
+            String share = plan.packed()
+                    ? String.format(
+                            Locale.ROOT, "%s = %.3f, %.3f GB/s", tree.exactShare, tree.share, plan.gbs(packed.share()))
+                    : String.format(Locale.ROOT, "%.3f", tree.share);
             out.println("#");
-            out.println(String.format(
-                    Locale.ROOT, "# root %d, share %.3f, weight %s", tree.root, tree.share, number(tree.weight)));
+            out.println("# root " + tree.root + ", share " + share + ", weight " + Numbers.plain(tree.weight));
             out.println(LevelText.of(forest.trees().get(i)));
             out.println(TreeDrawing.of(forest.trees().get(i)).stripTrailing());
+            if (plan.goesUp() && plan.goesDown() && tree.upEdges != null) {
+                out.println("# and for the way up:");
+                out.println(LevelText.of(packed.up()));
+                out.println(TreeDrawing.of(packed.up()).stripTrailing());
+            }
         }
         out.println("#");
-        out.println("# total weight: " + number(totalWeight));
-        out.println(String.format(Locale.ROOT, "# trees per GB/s on the busiest link: %.3f", busiestLinkLoad));
+        if (plan.packed()) {
+            printPaths(out);
+        } else {
+            out.println("# total weight: " + Numbers.plain(totalWeight));
+            out.println(String.format(Locale.ROOT, "# trees per GB/s on the busiest link: %.3f", busiestLinkLoad));
+            printRate(out);
+        }
     }
 
-    private static String number(double value) {
-        return String.format(Locale.ROOT, "%.3f", value).replaceFirst("\\.?0+$", "");
+    private void printRate(PrintWriter out) {
+        out.println("# rate: " + Numbers.gbs(rateGBs) + " of at most " + Numbers.gbs(boundGBs)
+                + String.format(Locale.ROOT, ", ratio %.3f, depth %d", ratio, depth));
+        out.println("# bound: " + TerminalText.of(certificate.sentence()));
+        if (relays != null) {
+            out.println("# relays " + relays.devices().stream().map(Object::toString).collect(Collectors.joining(","))
+                    + ": " + Numbers.gbs(relays.rateWithGBs()) + " with them, " + Numbers.gbs(relays.rateWithoutGBs())
+                    + " without; shown: " + (relays.used() ? "with" : "without"));
+        }
+    }
+
+    /** What goes through forwarders, by the way that it takes. */
+    private void printPaths(PrintWriter out) {
+        Map<String, List<String>> pairs = new TreeMap<>();
+        for (PathReport path : paths) {
+            for (Way way : path.ways()) {
+                List<String> through = way.names().subList(1, way.names().size() - 1);
+                String share = path.ways().size() == 1 ? "" : " (" + way.exactShare() + ")";
+                pairs.computeIfAbsent(
+                                through.isEmpty() ? "over the direct link" : "through " + String.join(", ", through),
+                                key -> new ArrayList<>())
+                        .add(path.from() + ">" + path.to() + share);
+            }
+        }
+        out.println(
+                pairs.isEmpty()
+                        ? "# all over direct links"
+                        : "# ways other than the direct link alone, from rank > to rank (share of what goes there):");
+        pairs.forEach((way, some) -> out.println("#   " + TerminalText.of(way) + ": "
+                + (some.size() > FEW_PAIRS ? some.size() + " pairs" : String.join(" ", some))));
     }
 }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class CommandLineTest {
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "topo --help", "trees --help", "bench --help", "-h"})
+    @ValueSource(strings = {"--help", "topo --help", "trees --help", "compare --help", "bench --help", "-h"})
     void helpSaysHowToUseIt(String arguments) {
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.status()).isZero();
@@ -41,7 +41,7 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            ''                                            | which command? topo, probe, trees or bench
+            ''                                            | which command? topo, probe, trees, compare or bench
             tpoo                                          | tpoo
             topo --nonsense                               | --nonsense
             topo extra                                    | 'extra' belongs to no option
@@ -69,7 +69,36 @@ class CommandLineTest {
             trees --machine dgx-1v --penalty 0            | --penalty is 0.0
             trees --machine dgx-1v --penalty NaN          | --penalty is NaN
             trees --machine dgx-1v --algorithm kernigan   | did you mean kernighan-lin
-            trees --machine dgx-1v --algorithm best       | known: kernighan-lin, exhaustive, exact
+            trees --machine dgx-1v --algorithm best       | known: kernighan-lin, exhaustive, exact, packing
+            trees --collective all_reduce                 | go with --algorithm packing
+            trees --max-trees 3 -a exact                  | go with --algorithm packing
+            trees --relays 3 --devices 0-2                | go with --algorithm packing
+            trees -a packing --collective all_to_all      | known: all_reduce
+            trees -a packing --max-trees 0                | --max-trees is 0; it must be at least 1
+            trees -a packing --max-trees many             | many
+            trees -a packing --penalty 0.5                | --penalty has no meaning for packing
+            trees -a packing --root 1                     | --root of a packing needs --collective broadcast or reduce
+            trees -a packing --root 1 --collective all_gather | needs --collective broadcast or reduce
+            trees -a packing --root 8 --collective reduce -m dgx-1v | --root is 8; the ranks are 0..7
+            trees -a packing --relays 3 -m dgx-1v         | --relays: device 3 takes part itself
+            trees -a packing --relays 9 --devices 0-2 -m dgx-1v | --relays: no device 9 in p3.16xlarge; its devices are 0..7
+            trees -a packing --relays 3,3 --devices 0-2   | device 3 is named twice
+            trees -a packing --relays all --devices 0-2   | is not a list of devices; write indices such as 4,2,3,1 or 0-3, or others
+            trees -a packing --relays others -m dgx-1v    | --relays others: every device takes part
+            trees -a packing --format markdown            | --format markdown is for tables
+            trees --format pdf                            | pdf
+            trees --all-subsets -a packing                | leave --algorithm out
+            trees --all-subsets --root 1                  | leave --root, --penalty, --collective and --max-trees out
+            trees --all-subsets --format svg              | --format svg draws one set of trees
+            trees --all-subsets --format dot              | --format dot draws one set of trees
+            trees --all-subsets=1 -m dgx-1v               | --all-subsets=1: sets have 2..8 devices here
+            trees --all-subsets=9 -m dgx-1v               | --all-subsets=9: sets have 2..8 devices here
+            trees --all-subsets=2 -m dgx-1v --devices 0,5,6 --relays 0 | --relays: device 0 takes part itself
+            trees --all-subsets=2 -m dgx-1v --devices 0,5 | NVLink connects no such set of the devices of p3.16xlarge
+            compare --format svg                          | svg
+            compare --devices 3 -m dgx-1v                 | at least 2 devices
+            compare --relays 1 --devices 0-2 -m dgx-1v    | --relays: device 1 takes part itself
+            compare --relays others -m dgx-1v             | --relays others: every device takes part
             bench --backend cuda                          | no backend is called 'cuda'
             bench -b 1M -e 1K                             | sizes must be positive and ascending
             bench -b 0                                    | sizes must be positive and ascending
@@ -255,6 +284,26 @@ class CommandLineTest {
         CommandRun run = CommandRun.of("trees --machine dgx-1p --format dot --root 1");
         assertThat(run.status()).isZero();
         assertThat(run.out()).startsWith("digraph").endsWith("}\n").contains("->");
+    }
+
+    @Test
+    void compareHasMoreDevicesThanSetsAreTriedOf(@TempDir Path folder) throws Exception {
+        String row = "2 ".repeat(20).strip();
+        StringBuilder matrix = new StringBuilder();
+        for (int a = 0; a < 20; a++) {
+            StringBuilder cells = new StringBuilder(row);
+            cells.setCharAt(2 * a, '0');
+            matrix.append(cells).append('\n');
+        }
+        Path file = Files.writeString(folder.resolve("twenty.txt"), matrix);
+        CommandRun run = CommandRun.of("trees --all-subsets --machine " + file);
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.err()).contains("20 devices have 1048365 subsets, more than 65536", "--devices");
+        JsonNode rows = CommandRun.of("compare --format json --machine " + file).json().get("rows");
+        assertThat(rows.get(1).get("name").asText()).isEqualTo("exact");
+        assertThat(rows.get(1).get("refusal").asText()).isEqualTo("at most 16 devices");
+        assertThat(names(rows.get(1))).containsExactly("name", "refusal");
+        assertThat(CommandRun.of("compare --machine " + file).out()).contains("exact", "- at most 16 devices");
     }
 
     private static List<String> names(JsonNode object) {

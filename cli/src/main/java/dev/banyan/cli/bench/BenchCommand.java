@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.cli.output.OutputFormat;
@@ -9,7 +10,6 @@ import dev.banyan.reduce.Config;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.ReduceOp;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -159,19 +159,6 @@ public final class BenchCommand implements Runnable {
     static final class OpConverter extends NamedConverter<ReduceOp> {
         OpConverter() {
             super("operation", byName(ReduceOp.values(), ReduceOp::name));
-        }
-    }
-
-    /** For picocli: the underscores may be missing, as in the names of nccl-tests' programs. */
-    static final class CollectiveConverter extends NamedConverter<Collective> {
-        CollectiveConverter() {
-            super("collective", names());
-        }
-
-        private static Map<String, Collective> names() {
-            Map<String, Collective> names = byName(Collective.values(), Collective::label);
-            names.putAll(byName(Collective.values(), one -> one.label().replace("_", "")));
-            return names;
         }
     }
 

@@ -2,24 +2,62 @@ package dev.banyan.cli.input;
 
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The machine that a command works on.
  *
- * @param machine the machine, reduced to the wanted devices: their indices are the ranks
+ * @param whole the machine with all of its devices
+ * @param group the wanted devices of the whole machine, in the order of ranks
+ * @param machine the machine reduced to the wanted devices: their indices are the ranks
  * @param remark where it comes from, where the user did not say; else null
  */
-public record ChosenMachine(Machine machine, @Nullable String remark) {
-    ChosenMachine with(Machine other) {
-        return new ChosenMachine(other, remark);
+public record ChosenMachine(Machine whole, List<Integer> group, Machine machine, @Nullable String remark) {
+    public ChosenMachine {
+        group = List.copyOf(group);
+    }
+
+    static ChosenMachine whole(Machine machine, @Nullable String remark) {
+        List<Integer> all = IntStream.range(0, machine.size()).boxed().toList();
+        return new ChosenMachine(machine, all, machine, remark);
+    }
+
+    /**
+     * The same with other devices.
+     *
+     * @param devices of the whole machine, in the order of ranks
+     * @throws IllegalArgumentException if one is not there or named twice
+     */
+    public ChosenMachine with(int... devices) {
+        return new ChosenMachine(whole, IntStream.of(devices).boxed().toList(), whole.subset(devices), remark);
+    }
+
+    /** The wanted devices of the whole machine, in the order of ranks; a new array. */
+    public int[] devices() {
+        return group.stream().mapToInt(Integer::intValue).toArray();
     }
 
     /** How well its devices are connected. */
     public LinkMatrix links() {
         return LinkMatrix.of(machine);
+    }
+
+    /**
+     * The wires between the wanted devices.
+     *
+     * @param relays devices of the whole machine that may forward for them
+     */
+    public Network network(int... relays) {
+        return Network.of(whole, devices(), relays);
+    }
+
+    /** All links between the wanted devices, of whatever technology. */
+    public Network allLinks() {
+        return Network.ofAllLinks(whole, devices());
     }
 
     /** What was odd in the description, and what was assumed beyond it. */

@@ -76,7 +76,7 @@ public final class MachineOptions {
             throw new IllegalStateException(
                     all.name() + " has no devices; name a machine that has some with --machine");
         }
-        ChosenMachine chosen = devices == null ? whole : whole.with(subset(all, devices.indices()));
+        ChosenMachine chosen = devices == null ? whole : reduced(whole, devices.indices());
         int found = chosen.machine().size();
         if (found < least) {
             String needed = "this command needs at least " + least + " devices, but ";
@@ -88,9 +88,9 @@ public final class MachineOptions {
         return chosen;
     }
 
-    private Machine subset(Machine all, int[] indices) {
+    private ChosenMachine reduced(ChosenMachine whole, int[] indices) {
         try {
-            return all.subset(indices);
+            return whole.with(indices);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--devices: " + e.getMessage(), e);
         }
@@ -102,10 +102,10 @@ public final class MachineOptions {
         }
         MachineReader reader = new MachineReader(unit.entries);
         if (machine.equals("-")) {
-            return new ChosenMachine(reader.read("stdin", System.in), null);
+            return ChosenMachine.whole(reader.read("stdin", System.in), null);
         }
         Optional<Machine> preset = Presets.find(machine);
-        return new ChosenMachine(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
+        return ChosenMachine.whole(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
     }
 
     /** This machine; the preset where it has fewer devices than the command needs. */
@@ -114,13 +114,13 @@ public final class MachineOptions {
         switch (ThisMachine.look()) {
             case ThisMachine.Found found -> {
                 if (found.machine().size() >= least) {
-                    return new ChosenMachine(found.machine(), found.remark());
+                    return ChosenMachine.whole(found.machine(), found.remark());
                 }
                 why = "only " + found.machine().name() + " found here";
             }
             case ThisMachine.Missing missing -> why = missing.remark();
         }
-        return new ChosenMachine(
+        return ChosenMachine.whole(
                 Presets.find(DEFAULT_PRESET).orElseThrow(),
                 why + ": taking the preset " + DEFAULT_PRESET + " (another one by --machine)");
     }

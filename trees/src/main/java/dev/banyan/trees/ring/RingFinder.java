@@ -44,14 +44,7 @@ public final class RingFinder {
         }
         double[] gbs = bandwidths(matrix);
         int[] order = n <= MAX_EXACT_DEVICES ? new SubsetRing(n).best(matrix, gbs) : new ExchangedRing(n).best(matrix, gbs);
-        if (order[1] > order[n - 1]) {
-            for (int i = 1, j = n - 1; i < j; i++, j--) {
-                int device = order[i];
-                order[i] = order[j];
-                order[j] = device;
-            }
-        }
-        return order;
+        return Rings.forwards(order);
     }
 
     /** Bandwidth of each pair, the lesser of its directions; 0 where there is no link. */

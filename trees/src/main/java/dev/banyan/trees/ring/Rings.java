@@ -1,6 +1,6 @@
 package dev.banyan.trees.ring;
 
-/** What both searches share. */
+/** How rings are written. */
 final class Rings {
     private Rings() {}
 
@@ -14,6 +14,19 @@ final class Rings {
         int[] turned = new int[n];
         for (int i = 0; i < n; i++) {
             turned[i] = ring[(zero + i) % n];
+        }
+        return turned;
+    }
+
+    /** The ring that begins with device 0 in that of its directions whose second device is less than its last. */
+    static int[] forwards(int[] ring) {
+        int n = ring.length;
+        if (ring[1] < ring[n - 1]) {
+            return ring;
+        }
+        int[] turned = new int[n];
+        for (int i = 0; i < n; i++) {
+            turned[i] = ring[(n - i) % n];
         }
         return turned;
     }

@@ -1,13 +1,12 @@
-package dev.banyan.cli;
+package dev.banyan.cli.output;
 
-import dev.banyan.cli.output.TerminalText;
 import java.io.PrintWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 
 /** What people should know before they read the answer. */
-final class Remarks {
+public final class Remarks {
     private Remarks() {}
 
     /**
@@ -15,7 +14,7 @@ final class Remarks {
      *
      * @param remark where the machine comes from, or null where the user said it
      */
-    static void print(CommandSpec spec, @Nullable String remark, List<String> warnings) {
+    public static void print(CommandSpec spec, @Nullable String remark, List<String> warnings) {
         if (remark != null) {
             spec.commandLine().getOut().println("# " + TerminalText.of(remark));
         }

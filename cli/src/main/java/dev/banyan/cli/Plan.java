@@ -1,0 +1,140 @@
+package dev.banyan.cli;
+
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.trees.Forest;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.AllReducePacking;
+import dev.banyan.trees.packing.GatherPacking;
+import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.PackedTree;
+import dev.banyan.trees.packing.RatedForest;
+import dev.banyan.trees.packing.RootedPacking;
+import dev.banyan.trees.packing.TreePacking;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Trees and what they carry.
+ *
+ * @param algorithm what built the trees
+ * @param collective what they carry
+ * @param packed whether they were packed, so that each has a share of its own, not built for a weight
+ * @param packing the trees on the wires
+ * @param generationMs time to build them, once and cold, in ms
+ * @param relays devices that may forward, by their numbers in the whole machine
+ * @param alone where there are relays: the packing without them
+ * @param together where there are relays: the packing with them
+ * @param warnings one sentence each
+ */
+record Plan(
+        String algorithm,
+        Collective collective,
+        boolean packed,
+        TreePacking packing,
+        double generationMs,
+        List<Integer> relays,
+        @Nullable TreePacking alone,
+        @Nullable TreePacking together,
+        List<String> warnings) {
+    /** Trees of a generator that goes by weights, carrying an allreduce. */
+    static Plan of(ChosenMachine chosen, String algorithm, Forest forest, double generationMs) {
+        Network network = chosen.network();
+        Bound bound = AllReducePacking.of(network).bound();
+        TreePacking packing = RatedForest.of(forest, network, bound)
+                .or(() -> RatedForest.of(forest, chosen.allLinks(), bound))
+                .orElseThrow(() -> new IllegalStateException("some devices of " + chosen.machine().name()
+                        + " have no path to each other; take --algorithm packing"));
+        return new Plan(
+                algorithm,
+                Collective.ALL_REDUCE,
+                false,
+                packing,
+                generationMs,
+                List.of(),
+                null,
+                null,
+                chosen.warnings());
+    }
+
+    /**
+     * Packs trees, with and without relays where there are any, and takes what is faster.
+     *
+     * @param root of a collective that has one, else -1
+     */
+    static Plan packing(ChosenMachine chosen, Collective collective, int root, int maxTrees, int... relays) {
+        long start = System.nanoTime();
+        TreePacking alone = pack(chosen.network(), collective, root, maxTrees);
+        TreePacking together =
+                relays.length == 0 ? alone : pack(chosen.network(relays), collective, root, maxTrees);
+        double generationMs = (System.nanoTime() - start) / 1e6;
+        TreePacking better = together.rateGbs().compareTo(alone.rateGbs()) > 0 ? together : alone;
+        Set<String> warnings = new LinkedHashSet<>(chosen.machine().warnings());
+        warnings.addAll(better.network().warnings());
+        return new Plan(
+                "packing",
+                collective,
+                true,
+                better,
+                generationMs,
+                Arrays.stream(relays).boxed().toList(),
+                relays.length == 0 ? null : alone,
+                relays.length == 0 ? null : together,
+                List.copyOf(warnings));
+    }
+
+    private static TreePacking pack(Network network, Collective collective, int root, int maxTrees) {
+        return switch (collective) {
+            case ALL_REDUCE -> AllReducePacking.of(network, maxTrees);
+            case BROADCAST -> RootedPacking.broadcast(network, root, maxTrees);
+            case REDUCE -> RootedPacking.reduce(network, root, maxTrees);
+            case ALL_GATHER -> GatherPacking.allGather(network, maxTrees);
+            case REDUCE_SCATTER -> GatherPacking.reduceScatter(network, maxTrees);
+        };
+    }
+
+    /** Whether data go down a tree, to its leaves. */
+    boolean goesDown() {
+        return collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER;
+    }
+
+    /** Whether data go up a tree, to its root. */
+    boolean goesUp() {
+        return collective.reduces();
+    }
+
+    /** How much of the data crosses each arc. */
+    LinkLoads loads() {
+        LinkLoads loads = new LinkLoads(packing.network(), packing.links());
+        for (PackedTree tree : packing.trees()) {
+            if (goesUp()) {
+                loads.addUp(tree.share(), tree.up());
+            }
+            if (goesDown()) {
+                loads.addDown(tree.share(), tree.down());
+            }
+        }
+        return loads;
+    }
+
+    /** The trees without paths: those that data go down, where data go down. */
+    Forest forest() {
+        List<Double> shares = new ArrayList<>();
+        for (PackedTree tree : packing.trees()) {
+            shares.add(tree.share().doubleValue());
+        }
+        return new Forest(
+                packing.trees().stream().map(tree -> goesDown() ? tree.down() : tree.up()).toList(), shares);
+    }
+
+    /** What a share of the data comes to at the rate of the packing, in GB/s. */
+    double gbs(BigFraction share) {
+        return packing.rateGbs().multiply(share).doubleValue();
+    }
+}

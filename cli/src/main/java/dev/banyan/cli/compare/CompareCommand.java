@@ -1,0 +1,67 @@
+package dev.banyan.cli.compare;
+
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.RelayOption;
+import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.TableFormat;
+import java.io.PrintWriter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan compare}: how fast an allreduce can be, and how close each way to carry it comes. */
+@Command(
+        name = "compare",
+        description = {
+            "Compare the ways to carry a large allreduce: rate, and ratio to the bound.",
+            "Rates are algbw at which the busiest link is full, latencies apart."
+        },
+        footer = {
+            "",
+            "kernighan-lin and exact: one balanced binary tree per device. packing: trees",
+            "packed into the wires. rings: the best set of rings, each used both ways; over",
+            "all links where NVLink has no ring. star: all to one device and back.",
+            "depth: hops from a root (for rings: a segment's first device) to the last.",
+            "",
+            "Examples:",
+            "  banyan compare --machine p3.16xlarge",
+            "  banyan compare --machine p3.16xlarge --devices 0,1,2,4 --relays others",
+            "  banyan compare --machine topo.txt --format markdown"
+        })
+public final class CompareCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
+
+    @Mixin
+    private final RelayOption relays = new RelayOption();
+
+    @Option(names = "--format", description = "table, json or markdown (default: table).")
+    private TableFormat format = TableFormat.table;
+
+    @Override
+    public void run() {
+        ChosenMachine chosen = machine.choose(2);
+        int[] forwarding = relays.required(chosen);
+        CompareReport report;
+        try (Progress progress =
+                Progress.start("compare", CompareReport.STEPS, spec.commandLine().getErr())) {
+            report = CompareReport.of(chosen, forwarding, progress);
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        if (format == TableFormat.json) {
+            Json.print(out, report);
+            return;
+        }
+        Remarks.print(spec, format == TableFormat.table ? chosen.remark() : null, report.warnings());
+        report.print(out, format);
+        out.flush();
+    }
+}

@@ -1,0 +1,151 @@
+package dev.banyan.cli.compare;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.CertificateReport;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.TableFormat;
+import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.AllReducePacking;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What {@code banyan compare} tells, in the order of its JSON.
+ *
+ * @param machine the machine's name
+ * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
+ * @param relays devices that may forward for them
+ * @param boundGBs what no allreduce over the wires can exceed, with the relays if there are any
+ * @param bound the same, exact
+ * @param certificate why
+ * @param boundWithoutRelaysGBs the bound without relays, where there are any
+ * @param rows one per way
+ * @param warnings one sentence each
+ */
+@JsonInclude(JsonInclude.Include.NON_NULL)
+record CompareReport(
+        String machine,
+        List<Integer> devices,
+        List<Integer> relays,
+        double boundGBs,
+        String bound,
+        CertificateReport certificate,
+        @Nullable Double boundWithoutRelaysGBs,
+        List<RowReport> rows,
+        List<String> warnings) {
+    /** Steps of progress. */
+    static final int STEPS = Contender.values().length + 1;
+
+    /**
+     * One way to carry it; without figures where it refuses the machine.
+     *
+     * @param ratio rate over bound
+     * @param depth greatest number of hops between devices from a root to the last
+     * @param trees number of trees or rings
+     * @param generationMs least time to build it, warm, in ms
+     * @param refusal why there are no figures
+     */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    record RowReport(
+            String name,
+            @Nullable Double rateGBs,
+            @Nullable Double ratio,
+            @Nullable Integer depth,
+            @Nullable Integer trees,
+            @Nullable Double generationMs,
+            @Nullable String refusal) {
+        static RowReport of(Trial trial, BigFraction bound) {
+            Figures figures = trial.figures();
+            return figures == null
+                    ? new RowReport(trial.name(), null, null, null, null, null, trial.refusal())
+                    : new RowReport(
+                            trial.name(),
+                            figures.rateGbs().doubleValue(),
+                            figures.rateGbs().divide(bound).doubleValue(),
+                            figures.depth(),
+                            figures.trees(),
+                            trial.generationMs(),
+                            null);
+        }
+    }
+
+    static CompareReport of(ChosenMachine chosen, int[] relays, Progress progress) {
+        Network network = chosen.network(relays);
+        Bound bound = AllReducePacking.of(network).bound();
+        Bound alone = relays.length == 0 ? null : AllReducePacking.of(chosen.network()).bound();
+        List<Trial> trials = new ArrayList<>();
+        for (Contender contender : Contender.values()) {
+            trials.add(Trial.warm(contender, chosen));
+            progress.step();
+            if (contender == Contender.PACKING && relays.length > 0) {
+                trials.add(Trial.warm("packing+relays", () -> {
+                    Figures figures = Figures.of(AllReducePacking.of(chosen.network(relays)));
+                    return () -> figures;
+                }));
+            }
+        }
+        progress.step();
+        return new CompareReport(
+                chosen.machine().name(),
+                chosen.group(),
+                Arrays.stream(relays).boxed().toList(),
+                bound.gbs().doubleValue(),
+                Numbers.exact(bound.gbs()),
+                CertificateReport.of(bound, network, Collective.ALL_REDUCE),
+                alone == null ? null : alone.gbs().doubleValue(),
+                trials.stream().map(trial -> RowReport.of(trial, bound.gbs())).toList(),
+                Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream()).toList());
+    }
+
+    void print(PrintWriter out, TableFormat format) {
+        TextTable table = new TextTable("allreduce", "rate\n(GB/s)", "ratio\nto bound", "depth", "trees", "time\n(ms)");
+        for (RowReport row : rows) {
+            if (row.refusal() != null) {
+                table.remark(row.name(), "- " + row.refusal());
+            } else {
+                table.row(
+                        row.name(),
+                        decimals(3, row.rateGBs()),
+                        decimals(3, row.ratio()),
+                        String.valueOf(row.depth()),
+                        String.valueOf(row.trees()),
+                        decimals(2, row.generationMs()));
+            }
+        }
+        if (format == TableFormat.markdown) {
+            header().forEach(line -> out.println(line.replaceFirst("^# ", "")));
+            out.println();
+            table.markdown().forEach(out::println);
+        } else {
+            header().forEach(out::println);
+            out.println("#");
+            table.lines().forEach(out::println);
+        }
+    }
+
+    private List<String> header() {
+        List<String> lines = new ArrayList<>();
+        String which = devices.toString().replace(" ", "");
+        lines.add("# " + TerminalText.of(machine) + ": allreduce between " + devices.size() + " devices " + which
+                + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
+        lines.add("# bound: " + certificate.sentence()
+                + (boundWithoutRelaysGBs == null ? "" : "; without relays " + Numbers.gbs(boundWithoutRelaysGBs)));
+        return lines;
+    }
+
+    private static String decimals(int count, @Nullable Double value) {
+        return String.format(Locale.ROOT, "%." + count + "f", value);
+    }
+}

@@ -1,0 +1,25 @@
+package dev.banyan.cli.compare;
+
+import dev.banyan.trees.packing.TreePacking;
+import dev.banyan.trees.ring.RingSet;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/**
+ * What a way to carry an allreduce comes to.
+ *
+ * @param rateGbs algbw in GB/s, latencies apart
+ * @param depth greatest number of hops between two ranks from a root to a leaf
+ * @param trees number of trees, or of rings
+ */
+record Figures(BigFraction rateGbs, int depth, int trees) {
+    static Figures of(TreePacking packing) {
+        return new Figures(packing.rateGbs(), packing.depth(), packing.trees().size());
+    }
+
+    static Figures of(RingSet rings) {
+        return new Figures(
+                rings.rateGbs(),
+                rings.rings().stream().mapToInt(RingSet.Ring::depth).max().orElseThrow(),
+                rings.rings().size());
+    }
+}

@@ -1,0 +1,29 @@
+package dev.banyan.cli.output;
+
+import java.util.Locale;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/** How figures are written for people, and fractions for programs. */
+public final class Numbers {
+    private Numbers() {}
+
+    /** A bandwidth with its unit and at most three decimals, e.g. {@code 85.714 GB/s}. */
+    public static String gbs(double gbs) {
+        return plain(gbs) + " GB/s";
+    }
+
+    /** The same of an exact bandwidth. */
+    public static String gbs(BigFraction gbs) {
+        return gbs(gbs.doubleValue());
+    }
+
+    /** At most three decimals, none where there are none. */
+    public static String plain(double value) {
+        return String.format(Locale.ROOT, "%.3f", value).replaceFirst("\\.?0+$", "");
+    }
+
+    /** A fraction without spaces, e.g. {@code 600/7}, or {@code 80} where it is whole. */
+    public static String exact(BigFraction value) {
+        return value.toString().replace(" ", "");
+    }
+}

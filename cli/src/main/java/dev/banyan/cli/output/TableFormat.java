@@ -1,0 +1,11 @@
+package dev.banyan.cli.output;
+
+/** What {@code --format} chooses from where tables may go into a document. */
+public enum TableFormat {
+    /** For people. */
+    table,
+    /** For programs: nothing but JSON on stdout. */
+    json,
+    /** For documents: tables in Markdown, comments as text. */
+    markdown
+}

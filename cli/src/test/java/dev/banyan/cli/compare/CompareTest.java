@@ -1,0 +1,109 @@
+package dev.banyan.cli.compare;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.banyan.cli.CommandRun;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(120)
+class CompareTest {
+    @Test
+    void rowsStandSideBySide() throws Exception {
+        CommandRun run = CommandRun.of("compare --machine p3.16xlarge --format json");
+        assertThat(run.status()).as(run.err()).isZero();
+        JsonNode report = run.json();
+        assertThat(names(report))
+                .containsExactly(
+                        "machine", "devices", "relays", "boundGBs", "bound", "certificate", "rows", "warnings");
+        assertThat(report.get("bound").asText()).isEqualTo("600/7");
+        List<String> rows = new ArrayList<>();
+        for (JsonNode row : report.get("rows")) {
+            rows.add(row.get("name").asText());
+            assertThat(names(row)).containsExactly("name", "rateGBs", "ratio", "depth", "trees", "generationMs");
+            assertThat(row.get("ratio").asDouble())
+                    .isCloseTo(row.get("rateGBs").asDouble() * 7 / 600, within(1e-9))
+                    .isBetween(0.01, 1.0);
+            assertThat(row.get("generationMs").asDouble()).isPositive();
+        }
+        assertThat(rows).containsExactly("kernighan-lin", "exact", "packing", "rings", "star");
+        assertThat(report.get("rows").get(2).get("ratio").asDouble()).isEqualTo(1);
+        assertThat(report.get("rows").get(3).get("depth").asInt()).isEqualTo(7);
+        assertThat(report.get("rows").get(4).get("trees").asInt()).isEqualTo(1);
+    }
+
+    /** The star of a switch: all but one send to one device, at 1/(n-1) of its link. */
+    @Test
+    void tableForPeople() {
+        CommandRun run = CommandRun.of("compare --machine dgx-a100 --devices 0-3");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out().lines().toList())
+                .startsWith("# dgx-a100: allreduce between 4 devices [0,1,2,3]")
+                .anyMatch(line -> line.startsWith("# bound: ") && line.endsWith("200 GB/s"))
+                .anyMatch(line -> line.matches("# allreduce +rate +ratio +depth +trees +time"))
+                .anyMatch(line -> line.matches("  packing +200\\.000 +1\\.000 +1 +4 +\\d+\\.\\d\\d"))
+                .anyMatch(line -> line.matches("  star +100\\.000 +0\\.500 +1 +1 +\\d+\\.\\d\\d"));
+    }
+
+    @Test
+    void relaysGetARowOfTheirOwn() {
+        CommandRun run = CommandRun.of(
+                "compare --machine p3.16xlarge --devices 0,1,2,4 --relays others --format markdown");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out().lines().toList())
+                .startsWith("p3.16xlarge: allreduce between 4 devices [0,1,2,4], relays [3,5,6,7]")
+                .contains("| allreduce | rate (GB/s) | ratio to bound | depth | trees | time (ms) |", "|---|---:|---:|---:|---:|---:|")
+                .anyMatch(line -> line.endsWith("100 GB/s; without relays 50 GB/s"))
+                .anyMatch(line -> line.startsWith("| packing | 50.000 | 0.500 |"))
+                .anyMatch(line -> line.startsWith("| packing+relays | 100.000 | 1.000 |"));
+    }
+
+    /** The figures that are known of this machine: 181 sets, 77 with a ring, which reaches 64% of the bound there. */
+    @Test
+    void allSubsetsOfP3() throws Exception {
+        CommandRun run = CommandRun.of("trees --machine p3.16xlarge --all-subsets --format json");
+        assertThat(run.status()).as(run.err()).isZero();
+        JsonNode report = run.json();
+        JsonNode total = report.get("total");
+        assertThat(total.get("subsets").asInt()).isEqualTo(181);
+        assertThat(total.get("nvlinkRings").asInt()).isEqualTo(77);
+        assertThat(total.get("packing").get("min").asDouble()).isEqualTo(1);
+        assertThat(total.get("ringsOverNvlink").get("mean").asDouble()).isCloseTo(0.644, within(0.001));
+        assertThat(report.get("subsets")).hasSize(181);
+        int[] counts = {32, 56, 56, 28, 8, 1};
+        int sum = 0;
+        for (JsonNode size : report.get("sizes")) {
+            assertThat(size.get("subsets").asInt()).isEqualTo(counts[size.get("size").asInt() - 3]);
+            sum += size.get("subsets").asInt();
+        }
+        assertThat(sum).isEqualTo(181);
+        for (JsonNode set : report.get("subsets")) {
+            for (String way : List.of("packing", "kernighanLin", "rings", "star")) {
+                assertThat(set.get(way).asDouble()).as(way + " of " + set).isBetween(0.01, 1.0);
+            }
+        }
+    }
+
+    @Test
+    void oneSizeIsListedSetBySet() {
+        CommandRun run = CommandRun.of("trees --machine p3.16xlarge --devices 0-4 --all-subsets=3 --relays others");
+        assertThat(run.status()).as(run.err()).isZero();
+        List<String> lines = run.out().lines().toList();
+        assertThat(lines.getFirst()).isEqualTo("# p3.16xlarge: 10 connected subsets of 5 devices, ratios to the bound");
+        assertThat(lines.stream().filter(line -> line.startsWith("  "))).hasSize(10);
+        assertThat(lines).anyMatch(line -> line.matches("  0,1,2 +50\\.000 .* 1\\.\\d\\d|  0,1,2 +50\\.000 .* 2\\.\\d\\d"));
+        assertThat(CommandRun.of("trees --machine pcie-4 --all-subsets --format markdown").out().lines().toList())
+                .startsWith("pcie-4: 5 connected subsets of 4 devices, ratios to the bound as mean (min)")
+                .anyMatch(line -> line.startsWith("| all | 5 | 0 | "));
+    }
+
+    private static List<String> names(JsonNode object) {
+        List<String> names = new ArrayList<>();
+        object.fieldNames().forEachRemaining(names::add);
+        return names;
+    }
+}

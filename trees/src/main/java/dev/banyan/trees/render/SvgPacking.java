@@ -1,0 +1,321 @@
+package dev.banyan.trees.render;
+
+import dev.banyan.trees.Tree;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.PackedTree;
+import dev.banyan.trees.packing.TreePacking;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/**
+ * Draws a packing as SVG: the machine with its links coloured by how much of their capacity is used at the
+ * packing's rate, and below it every tree, its root marked and its share written beside it.
+ */
+public final class SvgPacking {
+    private static final double WIDTH = 960;
+    private static final double MARGIN = 24;
+    private static final double MACHINE_RADIUS = 190;
+    private static final double MACHINE_HEIGHT = 2 * MACHINE_RADIUS + 70;
+    private static final double HEADER = 70;
+    private static final double CELL_WIDTH = 152;
+    private static final double CELL_HEIGHT = 178;
+    private static final double TREE_RADIUS = 56;
+    private static final int COLUMNS = 6;
+
+    private static final String INK = "#1f2933";
+    private static final String SOFT = "#52606d";
+    private static final String FAINT = "#e4e7eb";
+    /** Colours of Okabe and Ito, which people with any colour vision can tell apart. */
+    private static final List<String> TREE_COLOURS =
+            List.of("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#5b4b8a");
+
+    private final TreePacking packing;
+    private final Network network;
+    private final LinkLoads loads;
+    private final SvgWriter svg;
+    private final long widest;
+
+    private SvgPacking(TreePacking packing, LinkLoads loads, String carried) {
+        this.packing = packing;
+        this.loads = loads;
+        network = packing.network();
+        widest = IntStream.range(0, network.arcs()).mapToLong(network::capacity).max().orElse(1);
+        int rows = (packing.trees().size() + COLUMNS - 1) / COLUMNS;
+        String title = network.name() + ": " + carried + " over " + trees(packing.trees().size());
+        svg = new SvgWriter(
+                WIDTH,
+                HEADER + MACHINE_HEIGHT + rows * CELL_HEIGHT + MARGIN,
+                title,
+                "Links between " + network.ranks() + " devices, coloured by the share of their capacity that is used, and"
+                        + " the trees that use them. " + rate());
+        svg.element("text", title, "x", "24", "y", "38", "font-size", "22", "font-weight", "600", "fill", INK);
+        svg.element("text", rate(), "x", "24", "y", "62", "font-size", "14", "fill", SOFT);
+    }
+
+    /**
+     * A drawing of a packing; a whole SVG document. The same packing gives the same text every time.
+     *
+     * @param loads how much of the data crosses each arc of the packing's network
+     * @param carried what the packing carries, e.g. {@code all_reduce}
+     */
+    public static String of(TreePacking packing, LinkLoads loads, String carried) {
+        SvgPacking drawing = new SvgPacking(packing, loads, carried);
+        drawing.machine();
+        drawing.legend();
+        for (int i = 0; i < packing.trees().size(); i++) {
+            drawing.tree(i);
+        }
+        return drawing.svg.finish();
+    }
+
+    private String rate() {
+        return String.format(
+                Locale.ROOT,
+                "%s of at most %s GB/s (ratio %.3f), depth %d",
+                decimals(packing.rateGbs()),
+                decimals(packing.bound().gbs()),
+                packing.ratio().doubleValue(),
+                packing.depth());
+    }
+
+    private static String trees(int count) {
+        return count == 1 ? "1 tree" : count + " trees";
+    }
+
+    private static String decimals(BigFraction value) {
+        return String.format(Locale.ROOT, "%.2f", value.doubleValue()).replaceFirst("\\.?0+$", "");
+    }
+
+    private void machine() {
+        Point centre = new Point(WIDTH / 2, HEADER + MACHINE_HEIGHT / 2);
+        NetworkLayout layout = new NetworkLayout(network, centre, MACHINE_RADIUS, 80);
+        svg.open("g", "stroke-linecap", "round");
+        // Full links are drawn last, on top.
+        IntStream.range(0, network.arcs())
+                .filter(arc -> network.from(arc) < network.to(arc) || network.reverse(arc) < 0)
+                .boxed()
+                .sorted((a, b) -> Double.compare(used(a), used(b)))
+                .forEach(arc -> link(arc, layout));
+        svg.close();
+        for (int node = network.ranks(); node < network.nodes(); node++) {
+            forwarder(node, layout.at(node));
+        }
+        double radius = Math.min(17, 2.6 * MACHINE_RADIUS / network.ranks());
+        for (int rank = 0; rank < network.ranks(); rank++) {
+            device(rank, layout.at(rank), radius, "#ffffff", INK, network.node(rank).name());
+        }
+    }
+
+    /** An arc and the one the other way: one line where they are alike, else a line each. */
+    private void link(int arc, NetworkLayout layout) {
+        Point from = layout.at(network.from(arc));
+        Point to = layout.at(network.to(arc));
+        int back = network.reverse(arc);
+        boolean alike = back >= 0
+                && network.capacity(arc) == network.capacity(back)
+                && loads.load(arc).equals(loads.load(back));
+        double width = width(arc);
+        if (alike) {
+            stroke(from, to, arc, width, describe(arc, "<->"));
+            return;
+        }
+        double length = Math.max(1, from.distance(to));
+        double apart = (width + (back < 0 ? 0 : width(back))) / 4 + 1;
+        double dx = (to.y() - from.y()) / length * apart;
+        double dy = (from.x() - to.x()) / length * apart;
+        stroke(from.plus(dx, dy), to.plus(dx, dy), arc, width / 2 + 0.5, describe(arc, "->"));
+        if (back >= 0) {
+            stroke(from.plus(-dx, -dy), to.plus(-dx, -dy), back, width(back) / 2 + 0.5, describe(back, "->"));
+        }
+    }
+
+    private double width(int arc) {
+        return 2 + 5.0 * network.capacity(arc) / widest;
+    }
+
+    private void stroke(Point from, Point to, int arc, double width, String tooltip) {
+        svg.open("g", "stroke", colour(used(arc)), "stroke-width", SvgWriter.number(width));
+        svg.element("title", tooltip);
+        svg.line(from, to);
+        svg.close();
+    }
+
+    private String describe(int arc, String arrow) {
+        return String.format(
+                Locale.ROOT,
+                "%s %s %s: %.0f%% of %s GB/s",
+                network.node(network.from(arc)).name(),
+                arrow,
+                network.node(network.to(arc)).name(),
+                100 * used(arc),
+                SvgWriter.number(network.gbs(arc)));
+    }
+
+    /** Share of an arc's capacity that is used at the packing's rate, 0..1. */
+    private double used(int arc) {
+        BigFraction units = loads.load(arc).multiply(packing.rateGbs()).divide(network.unitGbs());
+        return Math.min(1, units.divide(network.capacity(arc)).doubleValue());
+    }
+
+    /** From pale blue (free) over amber to red (full). */
+    private static String colour(double used) {
+        return used < 0.5 ? mix(0xb9c7d6, 0xf0b240, 2 * used) : mix(0xf0b240, 0xc02f3a, 2 * used - 1);
+    }
+
+    private static String mix(int from, int to, double part) {
+        int mixed = 0;
+        for (int shift = 16; shift >= 0; shift -= 8) {
+            double a = from >> shift & 0xff;
+            double b = to >> shift & 0xff;
+            mixed = mixed << 8 | (int) Math.round(a + (b - a) * part);
+        }
+        return String.format(Locale.ROOT, "#%06x", mixed);
+    }
+
+    private void device(int rank, Point at, double radius, String fill, String ink, String tooltip) {
+        svg.open("g");
+        svg.element("title", tooltip);
+        svg.empty(
+                "circle",
+                "cx", SvgWriter.number(at.x()),
+                "cy", SvgWriter.number(at.y()),
+                "r", SvgWriter.number(radius),
+                "fill", fill,
+                "stroke", INK,
+                "stroke-width", SvgWriter.number(Math.max(0.8, radius / 11)));
+        label(Integer.toString(rank), at, radius, ink, "600");
+        svg.close();
+    }
+
+    private void label(String text, Point at, double size, String ink, String weight) {
+        svg.element(
+                "text", text,
+                "x", SvgWriter.number(at.x()),
+                "y", SvgWriter.number(at.y() + 0.35 * size),
+                "text-anchor", "middle",
+                "font-size", SvgWriter.number(size),
+                "font-weight", weight,
+                "fill", ink);
+    }
+
+    private void forwarder(int node, Point at) {
+        Network.Node what = network.node(node);
+        double width = 6.2 * what.name().length() + 14;
+        boolean relay = what.kind() == Network.Kind.RELAY;
+        svg.empty(
+                "rect",
+                "x", SvgWriter.number(at.x() - width / 2),
+                "y", SvgWriter.number(at.y() - 11),
+                "width", SvgWriter.number(width),
+                "height", "22",
+                "rx", relay ? "11" : "4",
+                "fill", "#f5f7fa",
+                "stroke", SOFT,
+                "stroke-width", "1.2",
+                "stroke-dasharray", relay ? "3 2" : "none");
+        label(what.name(), at, 11, INK, "400");
+    }
+
+    private void legend() {
+        double x = MARGIN;
+        double y = HEADER + MACHINE_HEIGHT - 62;
+        svg.open("defs");
+        svg.open("linearGradient", "id", "load");
+        for (int percent = 0; percent <= 100; percent += 50) {
+            svg.empty("stop", "offset", percent + "%", "stop-color", colour(percent / 100.0));
+        }
+        svg.close();
+        svg.close();
+        text("capacity used", x, y - 8, SOFT);
+        svg.empty(
+                "rect",
+                "x", SvgWriter.number(x),
+                "y", SvgWriter.number(y),
+                "width", "150",
+                "height", "10",
+                "rx", "2",
+                "fill", "url(#load)");
+        text("0%", x, y + 25, SOFT);
+        text("100%", x + 122, y + 25, SOFT);
+        text("wider links are drawn wider", x, y + 45, SOFT);
+    }
+
+    private void text(String text, double x, double y, String ink) {
+        svg.element(
+                "text", text, "x", SvgWriter.number(x), "y", SvgWriter.number(y), "font-size", "12", "fill", ink);
+    }
+
+    private void tree(int index) {
+        PackedTree packed = packing.trees().get(index);
+        int column = index % COLUMNS;
+        int row = index / COLUMNS;
+        double left = MARGIN + column * CELL_WIDTH;
+        double top = HEADER + MACHINE_HEIGHT + row * CELL_HEIGHT;
+        Point centre = new Point(left + CELL_WIDTH / 2, top + 22 + TREE_RADIUS);
+        NetworkLayout layout = new NetworkLayout(network, centre, TREE_RADIUS, 0);
+        String colour = TREE_COLOURS.get(index % TREE_COLOURS.size());
+        svg.open("g", "stroke-linecap", "round");
+        for (int arc = 0; arc < network.arcs(); arc++) {
+            if (network.from(arc) < network.to(arc)) {
+                svg.line(layout.at(network.from(arc)), layout.at(network.to(arc)), "stroke", FAINT);
+            }
+        }
+        edges(packed.down(), layout, colour, "none");
+        if (!packed.up().equals(packed.down())) {
+            edges(packed.up(), layout, colour, "2 4");
+        }
+        double radius = Math.min(8, 2.4 * TREE_RADIUS / network.ranks());
+        for (int rank = 0; rank < network.ranks(); rank++) {
+            boolean root = rank == packed.root();
+            device(
+                    rank,
+                    layout.at(rank),
+                    root ? 1.3 * radius : radius,
+                    root ? colour : "#ffffff",
+                    root ? "#ffffff" : INK,
+                    network.node(rank).name());
+        }
+        svg.element(
+                "text",
+                "root " + packed.root() + ", share " + fraction(packed.share()),
+                "x", SvgWriter.number(centre.x()),
+                "y", SvgWriter.number(centre.y() + TREE_RADIUS + 28),
+                "text-anchor", "middle",
+                "font-size", "12",
+                "fill", INK);
+        svg.element(
+                "text",
+                decimals(packed.share().multiply(packing.rateGbs())) + " GB/s, depth " + packed.depth(),
+                "x", SvgWriter.number(centre.x()),
+                "y", SvgWriter.number(centre.y() + TREE_RADIUS + 44),
+                "text-anchor", "middle",
+                "font-size", "11",
+                "fill", SOFT);
+        svg.close();
+    }
+
+    /** The share as it is, where that is short to write. */
+    private static String fraction(BigFraction share) {
+        String exact = share.toString().replace(" ", "");
+        return exact.length() <= 7
+                ? exact
+                : String.format(Locale.ROOT, "%.2f%%", 100 * share.doubleValue());
+    }
+
+    /** Thick at the root, thinner with every level. */
+    private void edges(Tree tree, NetworkLayout layout, String colour, String dashes) {
+        int[] depth = new int[tree.size()];
+        for (int[] edge : tree.edges()) {
+            depth[edge[1]] = depth[edge[0]] + 1;
+            svg.line(
+                    layout.at(edge[0]),
+                    layout.at(edge[1]),
+                    "stroke", colour,
+                    "stroke-width", SvgWriter.number(1.2 + 2.6 / depth[edge[1]]),
+                    "stroke-dasharray", dashes);
+        }
+    }
+}

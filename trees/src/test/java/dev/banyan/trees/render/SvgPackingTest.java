@@ -1,0 +1,138 @@
+package dev.banyan.trees.render;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.topology.Device;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.Forest;
+import dev.banyan.trees.Networks;
+import dev.banyan.trees.Tree;
+import dev.banyan.trees.balanced.KernighanLin;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.bound.Certificate;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.PackedTree;
+import dev.banyan.trees.packing.RatedForest;
+import dev.banyan.trees.packing.TreePacking;
+import java.io.StringReader;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.apache.commons.numbers.fraction.BigFraction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.w3c.dom.Document;
+import org.w3c.dom.Element;
+import org.w3c.dom.NodeList;
+import org.xml.sax.InputSource;
+
+class SvgPackingTest {
+    @ParameterizedTest
+    @ValueSource(strings = {"p3.16xlarge", "dgx-2", "pcie-8", "p2.16xlarge", "mi250x8"})
+    void everyPlaceIsInThePicture(String preset) throws Exception {
+        Machine machine = Networks.preset(preset);
+        TreePacking packing = kernighanLin(machine);
+        String text = draw(packing);
+        assertThat(draw(kernighanLin(machine))).isEqualTo(text);
+        Document svg = parse(text);
+        String[] box = svg.getDocumentElement().getAttribute("viewBox").split(" ", -1);
+        double width = Double.parseDouble(box[2]);
+        double height = Double.parseDouble(box[3]);
+        for (String axis : List.of("x", "x1", "x2", "cx", "y", "y1", "y2", "cy")) {
+            double most = axis.startsWith("x") || axis.equals("cx") ? width : height;
+            assertThat(numbers(svg, axis)).as(axis).isNotEmpty().allMatch(at -> at >= 0 && at <= most);
+        }
+        int n = machine.size();
+        assertThat(svg.getElementsByTagName("circle").getLength()).isEqualTo(n * (packing.trees().size() + 1));
+        assertThat(texts(svg, "title").getFirst()).isEqualTo(preset + ": all_reduce over " + n + " trees");
+        assertThat(texts(svg, "text")).contains("capacity used", "0%", "100%");
+        assertThat(texts(svg, "text").stream().filter(label -> label.startsWith("root "))).hasSize(n);
+    }
+
+    @Test
+    void colourAndTooltipTellTheLoad() throws Exception {
+        Machine path = Networks.direct(3, new int[] {0, 1, 40}, new int[] {1, 2, 20});
+        TreePacking packing = packing(path, Tree.ofParents(1, -1, 1));
+        Document svg = parse(draw(packing));
+        assertThat(texts(svg, "title")).contains("GPU0 <-> GPU1: 50% of 40 GB/s", "GPU1 <-> GPU2: 100% of 20 GB/s");
+        List<String> strokes = attributes(svg, "stroke");
+        assertThat(strokes).contains("#f0b240", "#c02f3a");
+    }
+
+    /** Names come out of files: markup, quotes, and characters that XML can't hold. */
+    @Test
+    void namesAreEscaped() throws Exception {
+        String name = "G<&>\"'\u001b\ud83d\ude00";
+        Machine machine = new Machine(
+                "box <script>",
+                List.of(Device.named(name), Device.named("\ud800")),
+                List.of(),
+                List.of(Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 1)),
+                List.of(),
+                List.of());
+        Document svg = parse(draw(packing(machine, Tree.ofParents(-1, 0))));
+        assertThat(texts(svg, "title"))
+                .contains("box <script>: all_reduce over 1 tree", "G<&>\"'?\ud83d\ude00", "?");
+    }
+
+    /** A broadcast loads one way only: two lines, the other one free. */
+    @Test
+    void unevenLoadsAreDrawnEachWay() throws Exception {
+        Machine pair = Networks.direct(2, new int[] {0, 1, 25});
+        Network network = Network.of(pair);
+        PackedTree tree = PackedTree.of(BigFraction.ONE, Tree.ofParents(-1, 0));
+        Bound bound = new Bound(BigFraction.of(25), new Certificate.Cut(List.of(0), false));
+        TreePacking packing = new TreePacking(network, List.of(tree), BigFraction.of(25), bound, List.of());
+        LinkLoads loads = new LinkLoads(network);
+        loads.addDown(BigFraction.ONE, tree.down());
+        Document svg = parse(SvgPacking.of(packing, loads, "broadcast"));
+        assertThat(texts(svg, "title")).contains("GPU0 -> GPU1: 100% of 25 GB/s", "GPU1 -> GPU0: 0% of 25 GB/s");
+    }
+
+    private static TreePacking kernighanLin(Machine machine) {
+        LinkMatrix links = LinkMatrix.of(machine);
+        Forest forest = new KernighanLin().generate(links, IntStream.range(0, links.size()).toArray());
+        Network network = Network.of(machine);
+        Bound bound = new Bound(BigFraction.of(1000), new Certificate.Cut(List.of(0), false));
+        return RatedForest.of(forest, network, bound).orElseThrow();
+    }
+
+    private static TreePacking packing(Machine machine, Tree tree) {
+        Bound bound = new Bound(BigFraction.of(1000), new Certificate.Cut(List.of(0), false));
+        return RatedForest.of(Forest.equalShares(List.of(tree)), Network.of(machine), bound).orElseThrow();
+    }
+
+    private static String draw(TreePacking packing) {
+        return SvgPacking.of(packing, LinkLoads.ofAllReduce(packing), "all_reduce");
+    }
+
+    private static Document parse(String text) throws Exception {
+        return DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new InputSource(new StringReader(text)));
+    }
+
+    private static List<Element> elements(Document svg, String name) {
+        NodeList nodes = svg.getElementsByTagName(name);
+        List<Element> elements = new ArrayList<>();
+        for (int i = 0; i < nodes.getLength(); i++) {
+            elements.add((Element) nodes.item(i));
+        }
+        return elements;
+    }
+
+    private static List<String> texts(Document svg, String name) {
+        return elements(svg, name).stream().map(Element::getTextContent).toList();
+    }
+
+    private static List<String> attributes(Document svg, String name) {
+        return elements(svg, "*").stream().map(element -> element.getAttribute(name)).filter(value -> !value.isEmpty()).toList();
+    }
+
+    private static List<Double> numbers(Document svg, String name) {
+        return attributes(svg, name).stream().map(Double::valueOf).toList();
+    }
+}
