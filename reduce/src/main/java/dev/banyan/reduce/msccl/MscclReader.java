@@ -9,13 +9,14 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads an MSCCL algorithm as a schedule, in the form that msccl-tools, {@link MscclWriter} and others write it,
  * and proves it: that sends and receives match, that nothing hangs with the buffers that the protocol has, that
- * no two steps race, and that the result is right. Fused steps (rcs, rrs, rrcs) are taken apart.
+ * no two steps race, and that the result is right. Fused steps (rcs, rrs, rrcs) are taken apart. Where ranks get
+ * the same sum but for an exchange of two operands, as by recursive doubling, one of them is exchanged.
  *
  * <p>The schedule has elements of one byte, each of which stands for an MSCCL chunk. A file that runs both in
  * place and out of place is proven both ways and given out of place. The root of a broadcast or a reduce,
@@ -93,12 +94,12 @@ public final class MscclReader {
         Cells cells = new Cells(algo.collective(), algo.blockChunks(), inPlace);
         RaceCheck.check(program, cells, order);
         int[] scratch = algo.gpus().stream().mapToInt(Gpu::scratchChunks).toArray();
-        ScheduleBuilder builder = new ScheduleBuilder(program, cells, order, scratch);
-        List<Chunk> chunks = builder.build();
-        @Nullable ScheduleException problem = null;
-        boolean hasRoot = algo.collective().hasRoot();
-        for (int root = hasRoot ? 0 : -1; root < (hasRoot ? algo.ranks() : 0); root++) {
-            try {
+        List<ScheduleException> problems = new ArrayList<>();
+        for (boolean sorted : new boolean[] {false, true}) {
+            ScheduleBuilder builder = new ScheduleBuilder(program, cells, order, scratch, sorted);
+            List<Chunk> chunks = builder.build();
+            boolean hasRoot = algo.collective().hasRoot();
+            for (int root = hasRoot ? 0 : -1; root < (hasRoot ? algo.ranks() : 0); root++) {
                 Schedule schedule = new Schedule(
                         algo.name(),
                         algo.collective(),
@@ -109,15 +110,17 @@ public final class MscclReader {
                         inPlace,
                         builder.scratchChunks(),
                         chunks);
-                ScheduleVerifier.verify(schedule);
-                return schedule;
-            } catch (ScheduleException e) {
-                problem = problem == null ? e : problem;
+                try {
+                    ScheduleVerifier.verify(schedule);
+                    return schedule;
+                } catch (ScheduleException e) {
+                    problems.add(e);
+                }
             }
         }
-        throw whole("is not a right " + algo.collective().label() + (hasRoot ? " with any root" : "") + " "
-                + (inPlace ? "in place" : "out of place") + " (a byte below is an MSCCL chunk): "
-                + (problem == null ? "" : problem.violations().getFirst()));
+        throw whole("is not a right " + algo.collective().label() + (algo.collective().hasRoot() ? " with any root" : "")
+                + (inPlace ? " in place" : " out of place") + " (a byte below is an MSCCL chunk): "
+                + problems.getFirst().violations().getFirst());
     }
 
     private MscclException whole(String problem) {

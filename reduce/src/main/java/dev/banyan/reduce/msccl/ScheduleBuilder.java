@@ -19,11 +19,18 @@ final class ScheduleBuilder {
     private static final class Access {
         final List<Integer> readers = new ArrayList<>(2);
         int writer = Program.NONE;
+        /** Lowest rank that contributes to what is there. */
+        int lowest;
+
+        Access(int rank) {
+            lowest = rank;
+        }
     }
 
     private final Program program;
     private final Cells cells;
     private final int[] order;
+    private final boolean sorted;
     private final boolean[] staged;
     /** Where a step's first chunk to send is, if not in its operands. */
     private final Map<Integer, Long> buffers = new HashMap<>();
@@ -35,11 +42,14 @@ final class ScheduleBuilder {
     /**
      * @param order an order of execution
      * @param scratchChunks MSCCL chunks of scratch memory that each rank has by itself
+     * @param sorted whether the operand with the lowest contributing rank shall come first, whichever the file
+     *     puts first; operations commute, but a schedule's order is fixed
      */
-    ScheduleBuilder(Program program, Cells cells, int[] order, int[] scratchChunks) {
+    ScheduleBuilder(Program program, Cells cells, int[] order, int[] scratchChunks, boolean sorted) {
         this.program = program;
         this.cells = cells;
         this.order = order;
+        this.sorted = sorted;
         scratch = new long[scratchChunks.length];
         for (int rank = 0; rank < scratch.length; rank++) {
             scratch[rank] = scratchChunks[rank];
@@ -98,11 +108,11 @@ final class ScheduleBuilder {
         for (int k = 0; k < operation.count(); k++) {
             switch (opcode) {
                 case COPY -> emit(List.of(source(node, k)), target(node, k));
-                case REDUCE -> emit(List.of(target(node, k), source(node, k)), target(node, k));
+                case REDUCE -> reduce(target(node, k), source(node, k), target(node, k));
                 case RECEIVE, RECEIVE_COPY_SEND -> emit(List.of(received(step, k)), target(node, k));
                 case RECEIVE_REDUCE_COPY, RECEIVE_REDUCE_COPY_SEND ->
-                    emit(List.of(source(node, k), received(step, k)), target(node, k));
-                case RECEIVE_REDUCE_SEND -> emit(List.of(source(node, k), received(step, k)), sent(step, k));
+                    reduce(source(node, k), received(step, k), target(node, k));
+                case RECEIVE_REDUCE_SEND -> reduce(source(node, k), received(step, k), sent(step, k));
                 case SEND, NOP -> {
                     // What is sent is read by the receiver's step.
                 }
@@ -153,6 +163,19 @@ final class ScheduleBuilder {
                 : sent(sender, k);
     }
 
+    private void reduce(Location first, Location second, Location target) {
+        if (!sorted || access(first).lowest <= access(second).lowest) {
+            emit(List.of(first, second), target);
+        } else if (!first.equals(target)) {
+            emit(List.of(second, first), target);
+        } else {
+            // A target may only be the first operand.
+            Location copy = new Location(target.rank(), Space.SCRATCH, allocate(target.rank(), 1));
+            emit(List.of(first), copy);
+            emit(List.of(second, copy), target);
+        }
+    }
+
     private void emit(List<Location> sources, Location target) {
         int index = steps.size();
         TreeSet<Integer> after = new TreeSet<>();
@@ -161,7 +184,9 @@ final class ScheduleBuilder {
             after.add(access.writer);
             access.readers.add(index);
         }
+        int lowest = sources.stream().mapToInt(source -> access(source).lowest).min().orElseThrow();
         Access access = access(target);
+        access.lowest = lowest;
         after.add(access.writer);
         after.addAll(access.readers);
         after.remove(index);
@@ -172,6 +197,6 @@ final class ScheduleBuilder {
     }
 
     private Access access(Location location) {
-        return accesses.computeIfAbsent(location, _ -> new Access());
+        return accesses.computeIfAbsent(location, _ -> new Access(location.rank()));
     }
 }

@@ -1,7 +1,5 @@
 package dev.banyan.reduce.schedule;
 
-import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.LinkLoads;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -99,27 +97,5 @@ public final class ScheduleTraffic {
     /** Number of steps that read from another rank in the longest chain of steps that wait for each other. */
     public int hops() {
         return hops;
-    }
-
-    /**
-     * How full it makes the wires: its rate is that of {@link LinkLoads#rateGbs}, if perfectly pipelined.
-     *
-     * @param network of as many ranks, in the same order
-     * @throws IllegalArgumentException if the network has other ranks, or no path between two that it uses
-     */
-    public LinkLoads loadsOn(Network network) {
-        if (network.ranks() != ranks()) {
-            throw new IllegalArgumentException("a schedule of " + ranks() + " ranks on a network of "
-                    + network.ranks() + "; choose as many devices as the schedule has ranks");
-        }
-        LinkLoads loads = new LinkLoads(network);
-        for (int from = 0; from < ranks(); from++) {
-            for (int to = 0; to < ranks(); to++) {
-                if (bytes[from][to] > 0) {
-                    loads.addTransfer(shareBetween(from, to), from, to);
-                }
-            }
-        }
-        return loads;
     }
 }

@@ -9,8 +9,7 @@ import java.util.List;
  * <ul>
  *   <li>every element of every output is made of exactly the right contributions: for a reduction, each
  *       rank's element of the same index once; else, the one element;
- *   <li>all ranks get an element by the same expression, but for an exchange of the first two operands of a
- *       reduction, hence the same bits;
+ *   <li>all ranks get an element by the same expression, hence the same bits;
  *   <li>no step reads what is not yet written: memory that nothing wrote, or that a step writes which it does
  *       not wait for;
  *   <li>no two steps that no dependency orders touch the same bytes with one of them writing, be it within a

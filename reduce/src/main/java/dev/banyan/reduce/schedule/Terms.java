@@ -2,7 +2,6 @@ package dev.banyan.reduce.schedule;
 
 import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,8 +9,7 @@ import java.util.stream.Collectors;
 
 /**
  * Symbolic sums of ranks' contributions. Equal terms have equal numbers: term r, for r below the number of
- * ranks, is rank r's contribution alone; the others are sums of terms in a fixed order, of which the first two
- * may be exchanged: every operation commutes bit by bit (but for what a NaN carries), though none associates.
+ * ranks, is rank r's contribution alone; the others are sums of terms in a fixed order.
  */
 final class Terms {
     private final List<BitSet> ranks = new ArrayList<>();
@@ -29,21 +27,12 @@ final class Terms {
 
     /** The sum of terms, in this order; no rank may be in two of them. */
     int sum(List<Integer> terms) {
-        Integer known = numbers.get(canonical(terms));
+        Integer known = numbers.get(terms);
         return known == null ? add(List.copyOf(terms)) : known;
     }
 
-    private static List<Integer> canonical(List<Integer> terms) {
-        if (terms.size() < 2 || terms.get(0) <= terms.get(1)) {
-            return terms;
-        }
-        List<Integer> exchanged = new ArrayList<>(terms);
-        Collections.swap(exchanged, 0, 1);
-        return exchanged;
-    }
-
     private int add(List<Integer> terms) {
-        numbers.put(List.copyOf(canonical(terms)), ranks.size());
+        numbers.put(terms, ranks.size());
         BitSet all = new BitSet();
         terms.forEach(term -> all.or(ranks.get(term)));
         ranks.add(all);
@@ -53,7 +42,7 @@ final class Terms {
 
     /** A rank that is in two of the terms, or -1. */
     int repeatedRank(List<Integer> terms) {
-        if (numbers.containsKey(canonical(terms))) {
+        if (numbers.containsKey(terms)) {
             return -1;
         }
         BitSet seen = new BitSet();

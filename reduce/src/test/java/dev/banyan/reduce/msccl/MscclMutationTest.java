@@ -31,6 +31,8 @@ class MscclMutationTest {
             "allgather_ring_3.xml",
             "allreduce_recursive_doubling_4.xml");
 
+    private static final List<Collective> COLLECTIVES = List.of(Collective.values());
+
     @Test
     @Timeout(300)
     void acceptedMutantsRun() throws TransformerException {
@@ -78,8 +80,7 @@ class MscclMutationTest {
         int n = 2 + random.nextInt(3);
         List<CollectiveAlgorithm> algorithms = Samples.algorithms(n, random);
         CollectiveAlgorithm algorithm = algorithms.get(random.nextInt(algorithms.size()));
-        List<Collective> collectives = List.of(Collective.values());
-        Collective collective = collectives.get(random.nextInt(collectives.size()));
+        Collective collective = COLLECTIVES.get(random.nextInt(COLLECTIVES.size()));
         int root = collective.hasRoot() ? random.nextInt(n) : -1;
         MscclOptions options =
                 new MscclOptions("m", MscclProtocol.SIMPLE, 1 + random.nextInt(3), 128, 0, 1 << 30);

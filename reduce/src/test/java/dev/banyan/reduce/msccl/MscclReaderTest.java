@@ -102,6 +102,8 @@ class MscclReaderTest {
         assertThat(ScheduleTraffic.of(doubling).hops()).isGreaterThanOrEqualTo(2);
         assertThat(ScheduleTraffic.of(doubling).bytesBetween(0, 1)).isEqualTo(1);
         assertThat(ScheduleTraffic.of(doubling).bytesBetween(0, 2)).isEqualTo(1);
+        assertThat(ScheduleVerifier.verify(doubling).summations())
+                .containsExactly(new Summation(0, 1, "(0 + 1) + (2 + 3)"));
     }
 
     @Test

@@ -117,10 +117,7 @@ final class Interpreter {
             for (int k = 1; k < step.sources().size(); k++) {
                 long[] next = element(step.sources().get(k), e);
                 first[0] += next[0];
-                // The first two may change places.
-                first[1] = k == 1
-                        ? Math.multiplyHigh(first[1], next[1]) + 31 * (first[1] ^ next[1])
-                        : Long.rotateLeft(first[1] * 0x9e3779b97f4a7c15L, 17) ^ next[1];
+                first[1] = Long.rotateLeft(first[1] * 0x9e3779b97f4a7c15L, 17) ^ next[1];
             }
             if (step.reduces()) {
                 first[1] = (first[1] + step.sources().size()) * 0xc2b2ae3d27d4eb4fL;

@@ -1,14 +1,11 @@
 package dev.banyan.reduce.schedule;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.RingAlgorithm;
 import dev.banyan.reduce.algorithm.Samples;
 import dev.banyan.reduce.type.Collective;
-import dev.banyan.topology.Presets;
-import dev.banyan.trees.network.Network;
 import java.util.Random;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.junit.jupiter.api.Test;
@@ -49,17 +46,5 @@ class ScheduleTrafficTest {
         ScheduleTraffic traffic = ScheduleTraffic.of(ring);
         assertThat(traffic.transfers()).isEqualTo(24);
         assertThat(traffic.hops()).isEqualTo(6);
-    }
-
-    @Test
-    void ringOnARingOfLinksIsAsFastAsItsSlowestLink() {
-        // Along links of 25 GB/s each way, of which each carries 2 * 7/8 of the data.
-        Schedule ring = new RingAlgorithm(0, 1, 2, 3, 7, 6, 5, 4)
-                .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 8 << 10, 4, true, Long.MAX_VALUE));
-        Network network = Network.of(Presets.find("p3.16xlarge").orElseThrow());
-        assertThat(ScheduleTraffic.of(ring).loadsOn(network).rateGbs()).isEqualTo(BigFraction.of(100, 7));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> ScheduleTraffic.of(ring).loadsOn(Network.of(Presets.find("dgx-2").orElseThrow())))
-                .withMessageContaining("8 ranks on a network of 16");
     }
 }
