@@ -1,6 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.output.TerminalText;
 import java.io.PrintWriter;
@@ -23,7 +24,12 @@ import picocli.CommandLine.UnmatchedArgumentException;
         name = "banyan",
         description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to its links.",
         subcommands = {
-            TopoCommand.class, ProbeCommand.class, TreesCommand.class, CompareCommand.class, BenchCommand.class
+            TopoCommand.class,
+            ProbeCommand.class,
+            TreesCommand.class,
+            CompareCommand.class,
+            BoundCommand.class,
+            BenchCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
@@ -51,7 +57,7 @@ final class BanyanCommand implements Runnable {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare or bench");
+        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound or bench");
     }
 
     private int wrongUsage(ParameterException error, String[] args) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class CommandLineTest {
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "topo --help", "trees --help", "compare --help", "bench --help", "-h"})
+    @ValueSource(strings = {"--help", "topo --help", "trees --help", "compare --help", "bound --help", "bench --help", "-h"})
     void helpSaysHowToUseIt(String arguments) {
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.status()).isZero();
@@ -41,7 +41,7 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            ''                                            | which command? topo, probe, trees, compare or bench
+            ''                                            | which command? topo, probe, trees, compare, bound or bench
             tpoo                                          | tpoo
             topo --nonsense                               | --nonsense
             topo extra                                    | 'extra' belongs to no option

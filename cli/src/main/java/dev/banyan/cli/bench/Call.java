@@ -79,16 +79,6 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
         return bytes;
     }
 
-    /** What nccl-tests multiply algbw by to get busbw. */
-    double busFactor() {
-        double n = ranks;
-        return switch (collective) {
-            case ALL_REDUCE -> 2 * (n - 1) / n;
-            case REDUCE_SCATTER, ALL_GATHER -> (n - 1) / n;
-            case REDUCE, BROADCAST -> 1;
-        };
-    }
-
     /** Name of the operation as nccl-tests write it. */
     String opLabel() {
         return collective.reduces() ? op.name().toLowerCase(Locale.ROOT) : "none";

@@ -17,7 +17,7 @@ record Measurement(double timeUs, double algbwGBs, double busbwGBs, @Nullable Lo
     static Measurement of(Call call, long count, long[] nanos, @Nullable Long wrong) {
         double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
         double algbw = call.size(count) / average / 1e3;
-        return new Measurement(average, algbw, algbw * call.busFactor(), wrong, median(nanos) / 1e3, nanos.length);
+        return new Measurement(average, algbw, algbw * call.collective().busFactor(call.ranks()), wrong, median(nanos) / 1e3, nanos.length);
     }
 
     /** Median; of an even number the upper one. */

@@ -49,6 +49,16 @@ public enum Collective {
         return this == REDUCE || this == BROADCAST;
     }
 
+    /** What nccl-tests multiply algbw by to get busbw. */
+    public double busFactor(int ranks) {
+        double n = ranks;
+        return switch (this) {
+            case ALL_REDUCE -> 2 * (n - 1) / n;
+            case REDUCE_SCATTER, ALL_GATHER -> (n - 1) / n;
+            case REDUCE, BROADCAST -> 1;
+        };
+    }
+
     /** Elements of a rank's input, where it has one. */
     public long inputElements(long count, int ranks) {
         return this == REDUCE_SCATTER ? Math.multiplyExact(count, ranks) : count;

@@ -1,0 +1,63 @@
+package dev.banyan.cli.compare;
+
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.RelayOption;
+import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.TableFormat;
+import java.io.PrintWriter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan bound}: what bandwidth to expect at most. */
+@Command(
+        name = "bound",
+        description = {
+            "Tell what bandwidth no collective on a machine can exceed, and why, without building trees.",
+            "algbw and busbw are those of nccl-tests, latencies apart."
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  banyan bound --machine p3.16xlarge",
+            "  banyan bound --machine topo.txt --devices 0,1,2,4 --relays others --format json"
+        })
+public final class BoundCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
+
+    @Mixin
+    private final RelayOption relays = new RelayOption();
+
+    @Option(names = "--root", paramLabel = "RANK", description = "Root of the broadcast and the reduce (default: 0).")
+    private int root;
+
+    @Option(names = "--format", description = "table, json or markdown (default: table).")
+    private TableFormat format = TableFormat.table;
+
+    @Override
+    public void run() {
+        ChosenMachine chosen = machine.choose(2);
+        int ranks = chosen.machine().size();
+        if (root < 0 || root >= ranks) {
+            throw new ParameterException(spec.commandLine(), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
+        }
+        BoundReport report = BoundReport.of(chosen, relays.required(chosen), root);
+        PrintWriter out = spec.commandLine().getOut();
+        if (format == TableFormat.json) {
+            Json.print(out, report);
+            return;
+        }
+        Remarks.print(spec, format == TableFormat.table ? chosen.remark() : null, report.warnings());
+        report.print(out, format);
+        out.flush();
+    }
+}
