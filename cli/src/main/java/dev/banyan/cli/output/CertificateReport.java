@@ -100,11 +100,18 @@ public record CertificateReport(
         long ranks = inside.stream().filter(node -> node < network.ranks()).count();
         boolean blocks = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
         String what = blocks ? ranks + " of " + network.ranks() + " blocks" : "all data";
-        String where = cut.nodes().stream()
-                .map(node -> node < network.ranks() ? node.toString() : network.node(node).name())
-                .collect(Collectors.joining(" ", "{", "}"));
+        String where = 2 * inside.size() <= network.nodes()
+                ? named(network, inside::contains)
+                : "all but " + named(network, node -> !inside.contains(node));
         return what + " must " + (cut.entering() ? "enter " : "leave ") + where + " over links of " + Numbers.gbs(gbs) + " in all"
                 + (blocks ? ": " + limit : "");
+    }
+
+    private static String named(Network network, IntPredicate counts) {
+        return IntStream.range(0, network.nodes())
+                .filter(counts)
+                .mapToObj(node -> node < network.ranks() ? Integer.toString(node) : network.node(node).name())
+                .collect(Collectors.joining(" ", "{", "}"));
     }
 
     private static double carried(Network network, IntPredicate counts) {
