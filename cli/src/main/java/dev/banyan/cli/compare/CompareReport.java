@@ -11,7 +11,7 @@ import dev.banyan.cli.output.TextTable;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.AllReducePacking;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Arrays;

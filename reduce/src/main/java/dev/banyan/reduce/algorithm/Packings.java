@@ -2,10 +2,10 @@ package dev.banyan.reduce.algorithm;
 
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.AllReducePacking;
-import dev.banyan.trees.packing.GatherPacking;
-import dev.banyan.trees.packing.RootedPacking;
 import dev.banyan.trees.packing.TreePacking;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
+import dev.banyan.trees.packing.branching.GatherPacking;
+import dev.banyan.trees.packing.branching.RootedPacking;
 
 /**
  * Where packed trees come from. Implementations are safe for use from any thread and give equal packings for

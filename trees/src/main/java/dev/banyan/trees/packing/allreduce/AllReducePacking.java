@@ -1,0 +1,47 @@
+package dev.banyan.trees.packing.allreduce;
+
+import dev.banyan.trees.bound.AllReduceBound;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.TreePacking;
+import dev.banyan.trees.packing.program.HubPacking;
+
+/**
+ * Trees for an allreduce: each carries a share of the data up to its root and the sum back down.
+ *
+ * <p>Which trees:
+ *
+ * <ul>
+ *   <li>direct links, equally wide both ways: spanning trees that reach tau, by {@link SpanningTreePacking};
+ *   <li>one switch between all ranks: trees of one hop, by {@link StarPacking};
+ *   <li>anything else (several hubs, hubs beside direct links, relays, uneven links): a linear program, by {@link HubPacking}.
+ * </ul>
+ *
+ * <p>{@link AllReduceBound} has the argument why nothing can be faster than the first two.
+ */
+public final class AllReducePacking {
+    private AllReducePacking() {}
+
+    /** The optimal packing. */
+    public static TreePacking of(Network network) {
+        return of(network, Integer.MAX_VALUE);
+    }
+
+    /**
+     * The best packing found of at most so many trees.
+     *
+     * @param maxTrees at least 1
+     * @throws IllegalArgumentException if {@code maxTrees} is less than 1
+     */
+    public static TreePacking of(Network network, int maxTrees) {
+        if (maxTrees < 1) {
+            throw new IllegalArgumentException("at most " + maxTrees + " trees are asked for; allow at least 1");
+        }
+        if (AllReduceBound.isOneSwitch(network)) {
+            return StarPacking.of(network, maxTrees);
+        }
+        if (network.direct() && network.symmetric()) {
+            return SpanningTreePacking.of(network, maxTrees);
+        }
+        return HubPacking.of(network, maxTrees);
+    }
+}

@@ -1,0 +1,167 @@
+package dev.banyan.trees.packing.allreduce;
+
+import dev.banyan.trees.network.DuplexLinks;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntUnaryOperator;
+
+/**
+ * Partitions of the ranks that may limit which trees can be taken off the links, and by how much. With trees
+ * of weight {@code left} still to take, the links between k parts must keep (k - 1) {@code left}; what they
+ * have beyond that is the partition's slack. A tree takes at least k - 1 of these links, and uses up slack
+ * with each further one.
+ */
+final class KnownCuts {
+    private final DuplexLinks links;
+    private final List<Cut> cuts = new ArrayList<>();
+
+    private static final class Cut {
+        final long[] crossing;
+        final int joints;
+        long slack;
+        boolean avoided;
+
+        Cut(long[] crossing, int joints) {
+            this.crossing = crossing;
+            this.joints = joints;
+        }
+
+        int excess(long[] tree) {
+            int count = -joints;
+            for (int word = 0; word < tree.length; word++) {
+                count += Long.bitCount(crossing[word] & tree[word]);
+            }
+            return count;
+        }
+    }
+
+    KnownCuts(DuplexLinks links) {
+        this.links = links;
+    }
+
+    int size() {
+        return cuts.size();
+    }
+
+    /** A set of links as a bit mask. */
+    long[] mask(int[] tree) {
+        long[] mask = new long[(links.links() + Long.SIZE - 1) / Long.SIZE];
+        for (int link : tree) {
+            mask[link / Long.SIZE] |= 1L << link;
+        }
+        return mask;
+    }
+
+    /**
+     * Adds a partition.
+     *
+     * @param part by rank: one rank of its part, the same for all of them
+     */
+    void add(IntUnaryOperator part, long[] residual, long left) {
+        int joints = -1;
+        for (int rank = 0; rank < links.nodes(); rank++) {
+            joints += part.applyAsInt(rank) == rank ? 1 : 0;
+        }
+        long[] crossing = mask(new int[0]);
+        for (int link = 0; link < links.links(); link++) {
+            if (part.applyAsInt(links.rankAt(2 * link)) != part.applyAsInt(links.rankAt(2 * link + 1))) {
+                crossing[link / Long.SIZE] |= 1L << link;
+            }
+        }
+        Cut cut = new Cut(crossing, joints);
+        cuts.add(cut);
+        restart(cut, residual, left);
+    }
+
+    /** Takes all slacks anew. */
+    void restart(long[] residual, long left) {
+        for (Cut cut : cuts) {
+            restart(cut, residual, left);
+        }
+    }
+
+    private static void restart(Cut cut, long[] residual, long left) {
+        cut.avoided = false;
+        cut.slack = -left * cut.joints;
+        for (int word = 0; word < cut.crossing.length; word++) {
+            for (long bits = cut.crossing[word]; bits != 0; bits &= bits - 1) {
+                cut.slack += residual[word * Long.SIZE + Long.numberOfTrailingZeros(bits)];
+            }
+        }
+    }
+
+    /**
+     * The partition that lets the least of a tree be taken, as a fraction, or -1 where none lets less than a
+     * limit.
+     */
+    int tightest(long[] tree, long limit) {
+        long whole = limit;
+        long rest = 0;
+        int of = 1;
+        int tightest = -1;
+        for (int i = 0; i < cuts.size(); i++) {
+            Cut cut = cuts.get(i);
+            int excess = cut.excess(tree);
+            if (excess > 0) {
+                long quotient = cut.slack / excess;
+                long remainder = cut.slack % excess;
+                if (quotient < whole || (quotient == whole && remainder * of < rest * excess)) {
+                    whole = quotient;
+                    rest = remainder;
+                    of = excess;
+                    tightest = i;
+                }
+            }
+        }
+        return tightest;
+    }
+
+    long slack(int cut) {
+        return cuts.get(cut).slack;
+    }
+
+    int excess(int cut, long[] tree) {
+        return cuts.get(cut).excess(tree);
+    }
+
+    /** Has the next tree take no more links of a partition than it must, if possible. */
+    void avoid(int cut) {
+        cuts.get(cut).avoided = true;
+    }
+
+    /** Updates the slacks after so much of a tree was taken. */
+    void take(long[] tree, long weight) {
+        for (Cut cut : cuts) {
+            cut.slack -= weight * cut.excess(tree);
+            cut.avoided = false;
+        }
+    }
+
+    /** Multiplies all weights and capacities. */
+    void scale(long factor) {
+        for (Cut cut : cuts) {
+            cut.slack *= factor;
+            cut.avoided = false;
+        }
+    }
+
+    /**
+     * Prices the links by the partitions between whose parts they are.
+     *
+     * @param hard becomes, by link, the number of those without slack, and then of those to avoid
+     * @param soft becomes, by link, their sum of {@code factor / (slack + 1)}, on average over all partitions
+     */
+    void price(int[] hard, double[] soft, double factor) {
+        for (Cut cut : cuts) {
+            int count = cut.slack == 0 ? 1 << 12 : cut.avoided ? 1 : 0;
+            double price = factor / (cut.slack + 1.0) / cuts.size();
+            for (int word = 0; word < cut.crossing.length; word++) {
+                for (long bits = cut.crossing[word]; bits != 0; bits &= bits - 1) {
+                    int link = word * Long.SIZE + Long.numberOfTrailingZeros(bits);
+                    hard[link] += count;
+                    soft[link] += price;
+                }
+            }
+        }
+    }
+}

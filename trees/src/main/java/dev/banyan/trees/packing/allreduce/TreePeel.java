@@ -1,0 +1,289 @@
+package dev.banyan.trees.packing.allreduce;
+
+import dev.banyan.trees.bound.WeakestPartition;
+import dev.banyan.trees.network.DuplexLinks;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes spanning trees off the links of a graph, one after the other and as much of each as possible, until a
+ * given weight is reached. What is left can always carry the rest: that is so if and only if no partition P
+ * of the ranks has less than (|P| - 1) times the weight left between its parts (Nash-Williams, Tutte), which
+ * {@link WeakestPartition} checks after every tree. If it finds one, less of the tree is taken, or another
+ * tree tried, and the partition is remembered.
+ *
+ * <p>A tree may be taken at all only if it crosses every partition without slack as seldom as it can; the
+ * minimum spanning trees under the number of such partitions that a link crosses are just those. Among them a
+ * taste decides: wide links, partitions with little slack, depth, chance. Weights are whole numbers, scaled
+ * up in the rare case that less than 1 of any tree tried can be taken. A tree that is taken as far as
+ * possible empties a link or leaves one more partition without slack, independent of the others; so it ends
+ * after O(links + ranks) of them, and in practice after far fewer.
+ *
+ * <p>The approach is that of F. Barahona, "Packing spanning trees", Math. Oper. Res. 20(1), 1995,
+ * doi:10.1287/moor.20.1.104.
+ *
+ * <p>Not safe for use from several threads at once.
+ */
+final class TreePeel {
+    /** Trees grown to choose one from. */
+    private static final int CANDIDATES = 8;
+    /** Trees tried before weights are scaled. */
+    private static final int TRIES = 6;
+    /** Greatest sum in units: room for all that {@link WeakestPartition} does with it. */
+    private static final double MOST = 0x1p60;
+
+    private final DuplexLinks links;
+    private final int ranks;
+    private final long[] capacity;
+    private final long total;
+    private final WeakestPartition weakest;
+    private final KnownCuts cuts;
+    private final long[] residual;
+    private final long[] after;
+    private long left;
+    private long scale;
+
+    private final int[] hard;
+    private final double[] soft;
+    private final boolean[] grown;
+    private final int[] via;
+    private final int[] levels;
+    private final int[] tree;
+    private int height;
+    private long work;
+
+    /**
+     * Which trees to prefer: how much a link's price rises for each e-fold that it is narrower, for
+     * partitions with little slack, for each level of depth, and by chance.
+     */
+    record Taste(double width, double slack, double depth, double chance) {}
+
+    /**
+     * @param capacity by link
+     * @param total weight of all trees together, which the links can carry
+     */
+    TreePeel(DuplexLinks links, long[] capacity, long total) {
+        this.links = links;
+        this.capacity = capacity.clone();
+        this.total = total;
+        ranks = links.nodes();
+        weakest = new WeakestPartition(links);
+        cuts = new KnownCuts(links);
+        residual = capacity.clone();
+        after = new long[capacity.length];
+        hard = new int[capacity.length];
+        soft = new double[capacity.length];
+        grown = new boolean[ranks];
+        via = new int[ranks];
+        levels = new int[ranks];
+        tree = new int[ranks - 1];
+        for (int rank = 0; rank < ranks && ranks > 2; rank++) {
+            int alone = rank;
+            int another = rank == 0 ? 1 : 0;
+            cuts.add(r -> r == alone ? alone : another, residual, total);
+        }
+    }
+
+    /** Steps of computation so far, roughly. */
+    long work() {
+        return work;
+    }
+
+    /**
+     * Takes the trees.
+     *
+     * @param taste which
+     * @param seed of chance
+     * @return the forest, its weights as shares of the total; they sum to less than 1 only if numbers grew
+     *     too large to go on
+     */
+    LinkForest peel(Taste taste, long seed) {
+        return Objects.requireNonNull(peel(taste, seed, Integer.MAX_VALUE));
+    }
+
+    /**
+     * As {@link #peel(Taste, long)}, but gives up once {@link LinkForest#cost} will be too much.
+     *
+     * @return the forest, or null
+     */
+    @Nullable LinkForest peel(Taste taste, long seed, int maxCost) {
+        Random random = new Random(seed);
+        System.arraycopy(capacity, 0, residual, 0, capacity.length);
+        left = total;
+        scale = 1;
+        cuts.restart(residual, left);
+        Map<LinkTree, BigFraction> taken = new LinkedHashMap<>();
+        int depth = 0;
+        int tries = 0;
+        for (int steps = 0; left > 0; steps++) {
+            price(taste, random);
+            int[] best = choose(taste, random);
+            long[] mask = cuts.mask(best);
+            boolean exact = tries == TRIES || steps > links.links() + ranks;
+            long weight = exact ? exactly(best, mask) : most(best, mask);
+            while (weight > 0 && !leavesEnough(best, weight)) {
+                cuts.add(weakest::part, residual, left);
+                weight = exact ? exactly(best, mask) : most(best, mask);
+            }
+            if (weight > 0) {
+                tries = 0;
+                take(best, mask, weight);
+                LinkTree shaped = new LinkTree(links, best);
+                taken.merge(shaped, BigFraction.of(weight, total).divide(scale), BigFraction::add);
+                depth = Math.max(depth, shaped.depth());
+                if (LinkForest.cost(taken.size(), depth, ranks) > maxCost) {
+                    return null;
+                }
+            } else {
+                int cut = cuts.tightest(mask, 1);
+                if (cuts.slack(cut) > 0) {
+                    if (exact) {
+                        break;
+                    }
+                    cuts.avoid(cut);
+                    tries++;
+                }
+            }
+        }
+        return new LinkForest(taken.keySet().stream().toList(), taken.values().stream().toList());
+    }
+
+    private void price(Taste taste, Random random) {
+        Arrays.fill(hard, 0);
+        Arrays.fill(soft, 0);
+        cuts.price(hard, soft, taste.slack * left);
+        for (int link = 0; link < soft.length; link++) {
+            soft[link] += taste.chance * random.nextDouble() - taste.width * Math.log(residual[link] + 1.0);
+        }
+        work += (long) cuts.size() * soft.length / 4 + 4L * soft.length;
+    }
+
+    /** Of some trees the one of which most can be taken, as far as known; of these the one grown least high. */
+    private int[] choose(Taste taste, Random random) {
+        int[] best = tree.clone();
+        long most = -1;
+        int least = 0;
+        for (int i = 0; i < Math.min(ranks, CANDIDATES); i++) {
+            grow(ranks <= CANDIDATES ? i : random.nextInt(ranks), taste.depth);
+            long weight = most(tree, cuts.mask(tree));
+            if (weight > most || (weight == most && height < least)) {
+                System.arraycopy(tree, 0, best, 0, best.length);
+                most = weight;
+                least = height;
+            }
+        }
+        return best;
+    }
+
+    /**
+     * Prim's algorithm; height matters only among links of the same hard price, so the tree is minimal for
+     * that.
+     */
+    private void grow(int root, double depthPrice) {
+        Arrays.fill(grown, false);
+        Arrays.fill(via, -1);
+        grown[root] = true;
+        levels[root] = 0;
+        height = 0;
+        int rank = root;
+        for (int size = 0; size < tree.length; size++) {
+            for (int i = links.firstEnd(rank); i < links.firstEnd(rank + 1); i++) {
+                int end = links.end(i);
+                int other = links.rankAt(end ^ 1);
+                if (!grown[other]
+                        && residual[end >> 1] > 0
+                        && (via[other] < 0 || cheaper(end, via[other], depthPrice))) {
+                    via[other] = end;
+                }
+            }
+            int next = -1;
+            for (int other = 0; other < ranks; other++) {
+                if (!grown[other] && via[other] >= 0 && (next < 0 || cheaper(via[other], via[next], depthPrice))) {
+                    next = other;
+                }
+            }
+            grown[next] = true;
+            levels[next] = levels[links.rankAt(via[next])] + 1;
+            height = Math.max(height, levels[next]);
+            tree[size] = via[next] >> 1;
+            rank = next;
+        }
+        work += (long) ranks * ranks + 2L * residual.length;
+    }
+
+    private boolean cheaper(int end, int than, double depthPrice) {
+        int difference = hard[end >> 1] - hard[than >> 1];
+        return difference < 0
+                || (difference == 0
+                        && soft[end >> 1] + depthPrice * levels[links.rankAt(end)]
+                                < soft[than >> 1] + depthPrice * levels[links.rankAt(than)]);
+    }
+
+    /** How much of a tree can be taken, as far as known, rounded down. */
+    private long most(int[] tree, long[] mask) {
+        long narrowest = narrowest(tree);
+        int cut = cuts.tightest(mask, narrowest);
+        work += (long) cuts.size() * mask.length;
+        return cut < 0 ? narrowest : cuts.slack(cut) / cuts.excess(cut, mask);
+    }
+
+    /** The same, but scales first so that nothing is rounded off, if numbers don't grow too large by that. */
+    private long exactly(int[] tree, long[] mask) {
+        int cut = cuts.tightest(mask, narrowest(tree));
+        if (cut >= 0) {
+            long slack = cuts.slack(cut);
+            int excess = cuts.excess(cut, mask);
+            if (slack % excess != 0 && scale(excess)) {
+                return slack;
+            }
+        }
+        return most(tree, mask);
+    }
+
+    private long narrowest(int[] tree) {
+        long narrowest = left;
+        for (int link : tree) {
+            narrowest = Math.min(narrowest, residual[link]);
+        }
+        return narrowest;
+    }
+
+    private boolean leavesEnough(int[] tree, long weight) {
+        System.arraycopy(residual, 0, after, 0, residual.length);
+        for (int link : tree) {
+            after[link] -= weight;
+        }
+        work += (long) ranks * ranks + 8L * residual.length;
+        return weakest.find(after, left - weight) == 0;
+    }
+
+    private void take(int[] tree, long[] mask, long weight) {
+        for (int link : tree) {
+            residual[link] -= weight;
+        }
+        left -= weight;
+        cuts.take(mask, weight);
+    }
+
+    private boolean scale(int factor) {
+        double sum = (double) left * ranks;
+        for (long amount : residual) {
+            sum += amount;
+        }
+        if (sum * factor > MOST) {
+            return false;
+        }
+        for (int link = 0; link < residual.length; link++) {
+            residual[link] *= factor;
+        }
+        left *= factor;
+        scale *= factor;
+        cuts.scale(factor);
+        return true;
+    }
+}

@@ -1,0 +1,138 @@
+package dev.banyan.trees.packing.program;
+
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.TreePacking;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * The optimal allreduce packing on any network: through hubs and relays, over NVLink and PCIe at once, over
+ * host memory, and over links that are wider one way than the other.
+ *
+ * <p>Maximises the sum of the amounts x(T) over all trees T whose logical links take one path each through
+ * forwarders, so that no wire is overloaded. The dual program prices wires: minimise what all capacity costs
+ * so that no tree costs less than 1. For given prices the cheapest tree is easy to find: cheapest paths
+ * between all ranks, then a minimum spanning tree of these (an arborescence to a rank and another from it
+ * where links are uneven). So trees are made only as they are needed ({@link ColumnGeneration}), and the
+ * last prices are the certificate.
+ *
+ * <p>On symmetric networks this is the same optimum as that of the program with logical bandwidths y(u,v),
+ * routed within all capacities, of which at least tau (|P| - 1) cross every partition P of the ranks: by
+ * Nash-Williams and Tutte trees of total amount tau can be packed in y exactly then. And no other schedule
+ * does better: the minimum spanning tree's price is the integral, over price thresholds, of the number of
+ * parts that cheaper links leave, less one; and between k parts an element's contributions need 2(k - 1)
+ * transfers to be complete in all of them (the gossip theorem for one-way calls, F. Harary, A. J. Schwenk,
+ * "The communication problem on graphs and digraphs", J. Franklin Institute 297, 1974).
+ * Where links are uneven the bound is that of all schedules which
+ * complete every element at some rank and spread it from there.
+ *
+ * <p>Floating point only finds which trees are in the optimum. Their shares, the rate and the bound are then
+ * computed exactly, so that a ratio of exactly 1 is proven. Where that fails (more trees than can be solved
+ * for exactly, or prices too long), or the effort runs out on a huge network, shares and prices are rounded;
+ * rate and bound are exact still, and the ratio is below 1.
+ *
+ * <p>Of the optimal packings found one with shallow trees and then with few is taken: a heuristic.
+ *
+ * <p>A step takes O(m^2) for m wires, and the cheapest tree O(n (f^2 + arcs) + n^2) for n ranks and f
+ * forwarders (n arborescences of O(n^3) where links are uneven); there are a few steps per wire, as a rule.
+ *
+ * <p>Sources: column generation: L. R. Ford, D. R. Fulkerson, "A suggested computation for maximal
+ * multi-commodity network flows", Management Science 5, 1958, doi:10.1287/mnsc.5.1.97; spanning trees and
+ * partitions: C. St. J. A. Nash-Williams, "Edge-disjoint spanning trees of finite graphs", J. London Math.
+ * Soc. 36, 1961, doi:10.1112/jlms/s1-36.1.445, and W. T. Tutte, "On the problem of decomposing a graph into
+ * n connected factors", same volume, doi:10.1112/jlms/s1-36.1.221.
+ */
+public final class HubPacking {
+    /** Some ten seconds or more; machines of 64 devices take a few hundredths of it. */
+    private static final long EFFORT = 20_000_000_000L;
+    /** As a share of the whole effort, for the choice of shallow and few trees. */
+    private static final int CHOICE = 50;
+    /** As a share of the whole effort, for fewer trees than the optimum takes. */
+    private static final int EXCHANGES = 50;
+
+    private final Wires wires;
+    private final PricedPaths paths;
+    private final TreePricing anyTree;
+    private final ColumnGeneration generation;
+    private final long effort;
+
+    private HubPacking(Network network, long effort) {
+        this.effort = effort;
+        wires = new Wires(network);
+        paths = new PricedPaths(wires);
+        generation = new ColumnGeneration(paths);
+        anyTree = network.symmetric() ? new CheapestTree(network.ranks()) : new CheapestTreePair(network.ranks());
+    }
+
+    /**
+     * The optimal packing, or the best found of at most so many trees.
+     *
+     * @param maxTrees at least 1; more trees are never slower
+     */
+    public static TreePacking of(Network network, int maxTrees) {
+        return of(network, maxTrees, EFFORT);
+    }
+
+    /**
+     * The best packing found with so much effort.
+     *
+     * @param effort elementary operations, roughly; at least 1
+     */
+    static TreePacking of(Network network, int maxTrees, long effort) {
+        return new HubPacking(network, effort).pack(maxTrees);
+    }
+
+    private TreePacking pack(int maxTrees) {
+        FloatPacking found = generation.run(anyTree, new Effort(effort));
+        PriceBound bound = bound(found);
+        WeightedTrees trees = WeightedTrees.of(found.basis(), wires);
+        List<TreeShape> alternatives = alternatives(bound);
+        TreeSelection selection = TreeSelection.of(found);
+        if (found.optimal()) {
+            selection = new FewColumns(generation, wires.areLinks(), new Effort(effort / CHOICE))
+                    .withoutLoss(found, alternatives, bound);
+            WeightedTrees chosen = WeightedTrees.of(selection.packing().basis(), wires);
+            trees = chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees;
+        }
+        if (trees.count() > maxTrees) {
+            trees = new FewColumns(generation, wires.areLinks(), new Effort(effort / EXCHANGES))
+                    .everFewer(selection, alternatives).stream()
+                            .map(fewer -> WeightedTrees.of(fewer.packing().basis(), wires))
+                            .filter(fewer -> fewer.count() <= maxTrees)
+                            .max(Comparator.comparing(WeightedTrees::rateUnits))
+                            .orElseThrow();
+        }
+        return trees.packing(bound.bound());
+    }
+
+    /** The trees found that may be part of an optimal packing. */
+    private List<TreeShape> alternatives(PriceBound bound) {
+        bound.findPaths(paths);
+        return generation.found().stream()
+                .filter(tree -> bound.isCheapest(tree, paths))
+                .toList();
+    }
+
+    private PriceBound bound(FloatPacking packing) {
+        long[] prices = packing.optimal() ? ExactBasis.prices(packing.basis(), wires, paths.greatestPrice()) : null;
+        if (prices == null) {
+            double scale = paths.scale();
+            prices = new long[wires.count()];
+            for (int wire = 0; wire < prices.length; wire++) {
+                prices[wire] = Math.round(Math.clamp(packing.price(wire), 0, 2) * scale);
+            }
+        }
+        PriceBound bound = new PriceBound(prices, paths, anyTree);
+        return bound.bounds() ? bound : new PriceBound(pricesByWidth(), paths, anyTree);
+    }
+
+    /** Prices under which no tree is free. */
+    private long[] pricesByWidth() {
+        double narrowest = (double) wires.narrowest();
+        double scale = paths.scale();
+        long[] prices = new long[wires.count()];
+        Arrays.setAll(prices, wire -> Math.max(1, Math.round(narrowest / wires.capacity(wire) * scale)));
+        return prices;
+    }
+}

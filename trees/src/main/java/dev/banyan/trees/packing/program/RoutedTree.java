@@ -1,0 +1,103 @@
+package dev.banyan.trees.packing.program;
+
+import java.util.Arrays;
+
+/**
+ * A tree with one path for each of its transfers: a column of the linear program. Immutable.
+ */
+final class RoutedTree {
+    private final TreeShape shape;
+    private final int[] from;
+    private final int[] to;
+    private final int[][] paths;
+    private final int[] wires;
+    private final int[] uses;
+
+    /** Takes the cheapest path for every transfer. */
+    RoutedTree(TreeShape shape, PricedPaths priced) {
+        this.shape = shape;
+        Wires all = priced.wires();
+        int transfers = (shape.ranks() - 1) * (all.areLinks() ? 1 : 2);
+        from = new int[transfers];
+        to = new int[transfers];
+        paths = new int[transfers][];
+        int[] used = new int[all.count()];
+        int count = 0;
+        for (int rank = 0; rank < shape.ranks(); rank++) {
+            int up = shape.up(rank);
+            if (up >= 0 && all.areLinks()) {
+                route(count++, Math.min(rank, up), Math.max(rank, up), priced, used);
+            } else if (up >= 0) {
+                route(count++, rank, up, priced, used);
+                route(count++, shape.down(rank), rank, priced, used);
+            }
+        }
+        wires = new int[(int) Arrays.stream(used).filter(n -> n > 0).count()];
+        uses = new int[wires.length];
+        int next = 0;
+        for (int wire = 0; wire < used.length; wire++) {
+            if (used[wire] > 0) {
+                wires[next] = wire;
+                uses[next++] = used[wire];
+            }
+        }
+    }
+
+    private void route(int transfer, int a, int b, PricedPaths priced, int[] used) {
+        from[transfer] = a;
+        to[transfer] = b;
+        paths[transfer] = priced.path(a, b);
+        for (int arc : paths[transfer]) {
+            used[priced.wires().ofArc(arc)]++;
+        }
+    }
+
+    TreeShape shape() {
+        return shape;
+    }
+
+    /**
+     * Number of transfers that {@link #path} knows. Where wires are links these are one way only, from the
+     * lesser rank to the greater; the same go back the same way.
+     */
+    int transfers() {
+        return from.length;
+    }
+
+    int from(int transfer) {
+        return from[transfer];
+    }
+
+    int to(int transfer) {
+        return to[transfer];
+    }
+
+    /** Arcs of a transfer's path, in order; not to be changed. */
+    int[] path(int transfer) {
+        return paths[transfer];
+    }
+
+    /** How many different wires it loads. */
+    int wiresUsed() {
+        return wires.length;
+    }
+
+    /** A wire that it loads, ascending. */
+    int wire(int index) {
+        return wires[index];
+    }
+
+    /** How many of its transfers cross that wire. */
+    int uses(int index) {
+        return uses[index];
+    }
+
+    /** Sum of the prices of all wires that it loads. */
+    double cost(double[] prices) {
+        double sum = 0;
+        for (int i = 0; i < wires.length; i++) {
+            sum += uses[i] * prices[wires[i]];
+        }
+        return sum;
+    }
+}

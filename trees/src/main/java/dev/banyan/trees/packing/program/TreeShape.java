@@ -1,0 +1,191 @@
+package dev.banyan.trees.packing.program;
+
+import dev.banyan.trees.Tree;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A tree of ranks for an allreduce, without paths. Undirected shapes stand for the tree hung up at its
+ * centre, and are equal if their edges are; pairs of arborescences have a root that matters. Immutable.
+ */
+final class TreeShape {
+    private final int[] up;
+    private final int[] down;
+    private final int depth;
+
+    private TreeShape(int[] up, int[] down, int depth) {
+        this.up = up;
+        this.down = down;
+        this.depth = depth;
+    }
+
+    /** An undirected tree. */
+    static TreeShape undirected(int[] parents) {
+        int[] atCentre = hungUpAtCentre(parents);
+        return new TreeShape(atCentre, atCentre, depth(atCentre));
+    }
+
+    /** Two arborescences with the same root: a parent of each rank for the way up, and for the way down. */
+    static TreeShape pair(int[] up, int[] down) {
+        return new TreeShape(up.clone(), down.clone(), Math.max(depth(up), depth(down)));
+    }
+
+    /** The rank from which the farthest rank is nearest: half-way along a longest path; the lesser of two. */
+    private static int[] hungUpAtCentre(int[] parents) {
+        int end = deepest(depths(parents));
+        int[] fromEnd = hungUpAt(parents, end);
+        int[] depths = depths(fromEnd);
+        int node = deepest(depths);
+        int length = depths[node];
+        for (int climbed = 0; climbed < length / 2; climbed++) {
+            node = fromEnd[node];
+        }
+        return hungUpAt(parents, length % 2 == 0 ? node : Math.min(node, fromEnd[node]));
+    }
+
+    private static int deepest(int[] depths) {
+        int deepest = 0;
+        for (int rank = 1; rank < depths.length; rank++) {
+            deepest = depths[rank] > depths[deepest] ? rank : deepest;
+        }
+        return deepest;
+    }
+
+    private static int[] hungUpAt(int[] parents, int root) {
+        int[] turned = parents.clone();
+        int above = -1;
+        for (int rank = root; rank >= 0; ) {
+            int next = parents[rank];
+            turned[rank] = above;
+            above = rank;
+            rank = next;
+        }
+        return turned;
+    }
+
+    private static int depth(int[] parents) {
+        int[] depths = depths(parents);
+        return depths[deepest(depths)];
+    }
+
+    private static int[] depths(int[] parents) {
+        int[] depths = new int[parents.length];
+        for (int rank = 0; rank < parents.length; rank++) {
+            int climbed = 0;
+            int above = rank;
+            while (parents[above] >= 0 && depths[above] == 0) {
+                climbed++;
+                above = parents[above];
+            }
+            int depth = depths[above] + climbed;
+            for (int below = rank; below != above; below = parents[below]) {
+                depths[below] = depth--;
+            }
+        }
+        return depths;
+    }
+
+    int ranks() {
+        return up.length;
+    }
+
+    /** Parent of a rank on the way up, -1 for the root. */
+    int up(int rank) {
+        return up[rank];
+    }
+
+    /** Parent of a rank on the way down, -1 for the root. */
+    int down(int rank) {
+        return down[rank];
+    }
+
+    int depth() {
+        return depth;
+    }
+
+    /** All undirected trees that differ from this undirected one in one edge, whether or not there are paths for it. */
+    List<TreeShape> neighbours() {
+        List<TreeShape> neighbours = new ArrayList<>();
+        for (int cut = 0; cut < up.length; cut++) {
+            if (up[cut] < 0) {
+                continue;
+            }
+            for (int below = 0; below < up.length; below++) {
+                for (int above = 0; above < up.length && isBelow(below, cut); above++) {
+                    if (!isBelow(above, cut) && (below != cut || above != up[cut])) {
+                        neighbours.add(undirected(relinked(cut, below, above)));
+                    }
+                }
+            }
+        }
+        return neighbours;
+    }
+
+    private boolean isBelow(int rank, int ancestor) {
+        int node = rank;
+        while (node >= 0 && node != ancestor) {
+            node = up[node];
+        }
+        return node == ancestor;
+    }
+
+    /** Parents once the link above a rank is cut and another joins the part below it, at a rank of it. */
+    private int[] relinked(int cut, int below, int above) {
+        int[] parents = up.clone();
+        parents[cut] = -1;
+        int[] turned = hungUpAt(parents, below);
+        turned[below] = above;
+        return turned;
+    }
+
+    /**
+     * What the tree costs, with the cheapest path for each link; for an undirected one, one way.
+     *
+     * @return or {@link PricedPaths#NONE} if a link has no path
+     */
+    long cost(PricedPaths paths) {
+        long sum = 0;
+        boolean both = !paths.wires().areLinks();
+        for (int rank = 0; rank < up.length; rank++) {
+            if (up[rank] >= 0) {
+                long upwards = paths.cost(rank, up[rank]);
+                long downwards = both ? paths.cost(down[rank], rank) : 0;
+                if (upwards == PricedPaths.NONE || downwards == PricedPaths.NONE) {
+                    return PricedPaths.NONE;
+                }
+                sum += upwards + downwards;
+            }
+        }
+        return sum;
+    }
+
+    Tree upTree() {
+        return Tree.ofParents(up);
+    }
+
+    Tree downTree() {
+        return Tree.ofParents(down);
+    }
+
+    boolean sameBothWays() {
+        return Arrays.equals(up, down);
+    }
+
+    /** A total order: shallow ones first. */
+    int compareTo(TreeShape other) {
+        int order = Integer.compare(depth, other.depth);
+        order = order != 0 ? order : Arrays.compare(up, other.up);
+        return order != 0 ? order : Arrays.compare(down, other.down);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof TreeShape shape && Arrays.equals(up, shape.up) && Arrays.equals(down, shape.down);
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * Arrays.hashCode(up) + Arrays.hashCode(down);
+    }
+}

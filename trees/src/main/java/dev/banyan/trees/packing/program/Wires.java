@@ -1,0 +1,61 @@
+package dev.banyan.trees.packing.program;
+
+import dev.banyan.trees.network.Network;
+import java.util.Arrays;
+
+/**
+ * What limits an allreduce: one row of a linear program per wire. On a network that is equally wide both
+ * ways a wire is a link, for a tree that carries the reduction up and the broadcast down loads both its
+ * arcs alike; else each arc is a wire. Immutable.
+ */
+final class Wires {
+    private final Network network;
+    private final int[] wire;
+    private final long[] capacity;
+
+    Wires(Network network) {
+        this.network = network;
+        wire = new int[network.arcs()];
+        int count = 0;
+        for (int arc = 0; arc < network.arcs(); arc++) {
+            boolean second = network.symmetric() && network.reverse(arc) < arc;
+            wire[arc] = second ? wire[network.reverse(arc)] : count++;
+        }
+        capacity = new long[count];
+        for (int arc = 0; arc < network.arcs(); arc++) {
+            capacity[wire[arc]] = network.capacity(arc);
+        }
+    }
+
+    Network network() {
+        return network;
+    }
+
+    /** Whether each wire is a link, not an arc. */
+    boolean areLinks() {
+        return network.symmetric();
+    }
+
+    int count() {
+        return capacity.length;
+    }
+
+    int ofArc(int arc) {
+        return wire[arc];
+    }
+
+    /** Capacity in units of the network, each way. */
+    long capacity(int row) {
+        return capacity[row];
+    }
+
+    /** The greatest of the capacities. */
+    long widest() {
+        return Arrays.stream(capacity).max().orElseThrow();
+    }
+
+    /** The least of the capacities. */
+    long narrowest() {
+        return Arrays.stream(capacity).min().orElseThrow();
+    }
+}
