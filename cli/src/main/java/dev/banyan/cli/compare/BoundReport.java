@@ -13,7 +13,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.GatherBound;
 import dev.banyan.trees.bound.RootBound;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.AllReducePacking;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
