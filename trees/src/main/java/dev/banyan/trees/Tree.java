@@ -288,15 +288,7 @@ public final class Tree {
 
     /** The same links hung up at another device, in as few levels as they allow. */
     public Tree rerooted(int newRoot) {
-        int[] turned = parents.clone();
-        int above = -1;
-        for (int v = newRoot; v != -1; ) {
-            int next = parents[v];
-            turned[v] = above;
-            above = v;
-            v = next;
-        }
-        return ofParents(turned);
+        return ofParents(Rerooting.at(newRoot, parents));
     }
 
     /** Sum of the weights of its links. */

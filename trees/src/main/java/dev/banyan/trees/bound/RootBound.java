@@ -13,8 +13,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * <p>One flow per rank, each stopped at the best cut so far. On direct networks, and with forwarders into
  * which as much leads as out of them, trees reach the bound: J. Edmonds, "Edge-disjoint branchings", in
  * Combinatorial Algorithms, Algorithmics Press 1973, and J. Bang-Jensen, A. Frank, B. Jackson, "Preserving
- * and increasing local edge-connectivity in mixed graphs", SIAM J. Discrete Math. 8, 1995,
- * doi:10.1137/S0036142993226983.
+ * and increasing local edge-connectivity in mixed graphs", SIAM J. Discrete Math. 8(2), 1995.
  *
  * <p>Its certificate is a set of nodes with the root and without some rank: for a broadcast, the arcs out of
  * it together are as wide as the bound; for a reduction, the arcs into it.

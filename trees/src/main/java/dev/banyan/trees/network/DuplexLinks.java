@@ -15,7 +15,6 @@ public final class DuplexLinks {
     private final int nodes;
     private final int[] rankAt;
     private final long[] capacity;
-    private final int[] arc;
     private final int[] firstEnd;
     private final int[] ends;
 
@@ -24,7 +23,6 @@ public final class DuplexLinks {
         int links = network.arcs() / 2;
         rankAt = new int[2 * links];
         capacity = new long[links];
-        arc = new int[links];
         firstEnd = new int[nodes + 1];
         ends = new int[2 * links];
         int link = 0;
@@ -32,8 +30,7 @@ public final class DuplexLinks {
             if (network.from(forwards) < network.to(forwards)) {
                 rankAt[2 * link] = network.from(forwards);
                 rankAt[2 * link + 1] = network.to(forwards);
-                capacity[link] = network.capacity(forwards);
-                arc[link++] = forwards;
+                capacity[link++] = network.capacity(forwards);
             }
         }
         for (int rank : rankAt) {
@@ -57,7 +54,7 @@ public final class DuplexLinks {
         if (!network.direct() || !network.symmetric()) {
             throw new IllegalArgumentException("the network of " + network.name() + " has "
                     + (network.direct() ? "links wider one way than the other" : "forwarders")
-                    + "; trees alone don't describe what it can carry, HubPacking does");
+                    + "; spanning trees alone don't describe what it can carry, take AllReducePacking");
         }
         return new DuplexLinks(network);
     }
@@ -80,11 +77,6 @@ public final class DuplexLinks {
     /** Capacity of a link one way, in units of the network. */
     public long capacity(int link) {
         return capacity[link];
-    }
-
-    /** The arc of the network from the link's lower rank to its higher. */
-    public int arc(int link) {
-        return arc[link];
     }
 
     /** Index into {@link #end} of the first end at a rank; they go on to before {@code firstEnd(rank + 1)}. */

@@ -58,27 +58,18 @@ public final class MaxFlow {
      * Adds an arc.
      *
      * @param capacity at least 0; the capacities that leave a source must sum to less than 2^63
-     * @return its index: the number of arcs and edges before it
+     * @return its index: the number of arcs before it
      */
     public int addArc(int from, int to, long capacity) {
-        return add(from, to, capacity, 0);
-    }
-
-    /** Adds an edge: its capacity either way. */
-    public int addEdge(int a, int b, long capacity) {
-        return add(a, b, capacity, capacity);
-    }
-
-    private int add(int from, int to, long forwards, long backwards) {
         if (2 * arcs == head.length) {
             head = Arrays.copyOf(head, 2 * head.length);
             next = Arrays.copyOf(next, head.length);
-            capacity = Arrays.copyOf(capacity, head.length);
+            this.capacity = Arrays.copyOf(this.capacity, head.length);
             residual = Arrays.copyOf(residual, head.length);
         }
         int half = 2 * arcs;
-        link(half, from, to, forwards);
-        link(half + 1, to, from, backwards);
+        link(half, from, to, capacity);
+        link(half + 1, to, from, 0);
         return arcs++;
     }
 
@@ -92,12 +83,6 @@ public final class MaxFlow {
     /** Changes the capacity of an arc. */
     public void setCapacity(int arc, long amount) {
         set(2 * arc, amount);
-    }
-
-    /** Changes the capacity of an edge, both ways. */
-    public void setEdgeCapacity(int edge, long amount) {
-        set(2 * edge, amount);
-        set(2 * edge + 1, amount);
     }
 
     private void set(int half, long amount) {
@@ -183,7 +168,7 @@ public final class MaxFlow {
         return amount;
     }
 
-    /** Flow of the last run over an arc (of an edge: negative if against its direction). */
+    /** Flow of the last run over an arc. */
     public long flow(int arc) {
         return capacity[2 * arc] - residual[2 * arc];
     }

@@ -197,6 +197,41 @@ final class NetworkBuilder {
 
     private Network network(List<Wire> wires, boolean nvlinkOnly, List<String> warnings) {
         int[] index = new int[part.length];
+        List<Network.Node> nodes = nodes(wires, index);
+        double resolution = resolution(wires.stream().mapToDouble(Wire::gbs).max().orElse(0));
+        Map<Long, Network.Arc> merged = new TreeMap<>();
+        for (Wire wire : wires) {
+            int from = index[wire.from()];
+            int to = index[wire.to()];
+            merged.merge(
+                    (long) from * nodes.size() + to,
+                    new Network.Arc(
+                            from, to, Math.round(wire.gbs() / resolution), wire.latencyUs(), wire.kind()),
+                    NetworkBuilder::together);
+        }
+        long unit = merged.values().stream()
+                .map(arc -> BigInteger.valueOf(arc.capacity()))
+                .reduce(BigInteger.ZERO, BigInteger::gcd)
+                .longValueExact();
+        List<Network.Arc> arcs = merged.values().stream()
+                .map(arc -> new Network.Arc(arc.from(), arc.to(), arc.capacity() / unit, arc.latencyUs(), arc.kind()))
+                .toList();
+        return new Network(
+                machine.name(),
+                group.length,
+                nodes.toArray(Network.Node[]::new),
+                arcs,
+                exact(resolution).multiply(unit),
+                nvlinkOnly,
+                warnings);
+    }
+
+    /**
+     * The ranks, then the forwarders that have a wire.
+     *
+     * @param index becomes, by machine node, the index of its node here, -1 for none
+     */
+    private List<Network.Node> nodes(List<Wire> wires, int[] index) {
         Arrays.fill(index, -1);
         List<Network.Node> nodes = new ArrayList<>();
         for (int device : group) {
@@ -220,38 +255,16 @@ final class NetworkBuilder {
                                         part[node] == RELAY ? Network.Kind.RELAY : Network.Kind.HUB));
             }
         }
-        double resolution = resolution(wires.stream().mapToDouble(Wire::gbs).max().orElse(0));
-        Map<Long, Network.Arc> merged = new TreeMap<>();
-        for (Wire wire : wires) {
-            int from = index[wire.from()];
-            int to = index[wire.to()];
-            merged.merge(
-                    (long) from * nodes.size() + to,
-                    new Network.Arc(
-                            from, to, Math.round(wire.gbs() / resolution), wire.latencyUs(), wire.kind()),
-                    NetworkBuilder::together);
-        }
-        long unit = merged.values().stream()
-                .map(arc -> BigInteger.valueOf(arc.capacity()))
-                .reduce(BigInteger.ZERO, BigInteger::gcd)
-                .longValueExact();
-        List<Network.Arc> arcs = merged.values().stream()
-                .map(arc -> new Network.Arc(arc.from(), arc.to(), arc.capacity() / unit, arc.latencyUs(), arc.kind()))
-                .toList();
-        BigDecimal exact = BigDecimal.valueOf(resolution);
-        BigFraction unitGbs = BigFraction.of(exact.unscaledValue())
-                .multiply(exact.scale() >= 0
-                        ? BigFraction.of(BigInteger.ONE, BigInteger.TEN.pow(exact.scale()))
-                        : BigFraction.of(BigInteger.TEN.pow(-exact.scale())))
-                .multiply(unit);
-        return new Network(
-                machine.name(),
-                group.length,
-                nodes.toArray(Network.Node[]::new),
-                arcs,
-                unitGbs,
-                nvlinkOnly,
-                warnings);
+        return nodes;
+    }
+
+    /** The decimal fraction that a number is written as. */
+    private static BigFraction exact(double number) {
+        BigDecimal decimal = BigDecimal.valueOf(number);
+        return BigFraction.of(decimal.unscaledValue())
+                .multiply(decimal.scale() >= 0
+                        ? BigFraction.of(BigInteger.ONE, BigInteger.TEN.pow(decimal.scale()))
+                        : BigFraction.of(BigInteger.TEN.pow(-decimal.scale())));
     }
 
     private static Network.Arc together(Network.Arc a, Network.Arc b) {

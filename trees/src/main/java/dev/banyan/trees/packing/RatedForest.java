@@ -10,10 +10,12 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
-/** Forests that were built without regard to bandwidths, as packings: how fast they are on a network. */
+/**
+ * Forests that were built without regard to bandwidths, as packings: how fast they are on a network. Safe for use
+ * from any thread.
+ */
 public final class RatedForest {
     private RatedForest() {}
 
@@ -29,13 +31,10 @@ public final class RatedForest {
             throw new IllegalArgumentException("the forest spans " + forest.size() + " devices, the network of "
                     + network.name() + " has " + network.ranks() + " ranks");
         }
-        Detours detours = new Detours(network);
         LinkLoads loads = new LinkLoads(network);
-        for (PackedTree tree : trees(forest)) {
-            for (int[] edge : tree.down().edges()) {
-                if (detours.path(edge[0], edge[1]) == null || detours.path(edge[1], edge[0]) == null) {
-                    return Optional.empty();
-                }
+        for (PackedTree tree : PackedTree.of(forest)) {
+            if (!loads.hasPathsUp(tree.up()) || !loads.hasPathsDown(tree.down())) {
+                return Optional.empty();
             }
             loads.addUp(tree.share(), tree.up());
             loads.addDown(tree.share(), tree.down());
@@ -50,15 +49,7 @@ public final class RatedForest {
      */
     public static Optional<TreePacking> of(Forest forest, Network network, Bound bound) {
         return rateGbs(forest, network)
-                .map(rate -> new TreePacking(network, trees(forest), rate, bound, detours(forest, network)));
-    }
-
-    private static List<PackedTree> trees(Forest forest) {
-        List<BigFraction> shares = forest.shares().stream().map(BigFraction::from).toList();
-        BigFraction sum = shares.stream().reduce(BigFraction.ZERO, BigFraction::add);
-        return IntStream.range(0, shares.size())
-                .mapToObj(i -> PackedTree.of(shares.get(i).divide(sum), forest.trees().get(i)))
-                .toList();
+                .map(rate -> new TreePacking(network, PackedTree.of(forest), rate, bound, detours(forest, network)));
     }
 
     private static List<LogicalLink> detours(Forest forest, Network network) {
@@ -77,7 +68,7 @@ public final class RatedForest {
     private static void add(int from, int to, Detours detours, int n, SortedMap<Integer, LogicalLink> links) {
         List<Integer> path = Objects.requireNonNull(detours.path(from, to), "a path that was there before");
         if (path.size() > 2) {
-            links.put(from * n + to, new LogicalLink(from, to, List.of(new LogicalLink.Path(path, BigFraction.ONE))));
+            links.put(from * n + to, LogicalLink.of(path));
         }
     }
 }

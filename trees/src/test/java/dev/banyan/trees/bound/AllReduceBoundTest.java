@@ -190,7 +190,7 @@ class AllReduceBoundTest {
         assertThatThrownBy(() -> AllReduceBound.of(Network.of(uneven)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("wider one way")
-                .hasMessageContaining("HubPacking");
+                .hasMessageContaining("AllReducePacking");
         Network hybrid = Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 6});
         assertThatThrownBy(() -> AllReduceBound.of(hybrid))
                 .isInstanceOf(IllegalArgumentException.class)

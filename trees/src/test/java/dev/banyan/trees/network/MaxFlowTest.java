@@ -13,7 +13,7 @@ import org.jgrapht.graph.SimpleDirectedWeightedGraph;
 import org.junit.jupiter.api.Test;
 
 class MaxFlowTest {
-    private record Arc(int from, int to, long capacity, boolean edge) {}
+    private record Arc(int from, int to, long capacity) {}
 
     @Test
     void equalsAnotherAlgorithmAndItsCut() {
@@ -24,10 +24,7 @@ class MaxFlowTest {
             MaxFlow flow = new MaxFlow(nodes, random.nextInt(4));
             for (int arc = 0; arc < arcs.size(); arc++) {
                 Arc added = arcs.get(arc);
-                int index = added.edge()
-                        ? flow.addEdge(added.from(), added.to(), added.capacity())
-                        : flow.addArc(added.from(), added.to(), added.capacity());
-                assertThat(index).isEqualTo(arc);
+                assertThat(flow.addArc(added.from(), added.to(), added.capacity())).isEqualTo(arc);
             }
             for (int run = 0; run < 3; run++) {
                 int source = random.nextInt(nodes);
@@ -35,13 +32,9 @@ class MaxFlowTest {
                 check(nodes, arcs, flow, source, sink);
                 int changed = random.nextInt(arcs.size());
                 Arc arc = arcs.get(changed);
-                Arc next = new Arc(arc.from(), arc.to(), random.nextInt(9), arc.edge());
+                Arc next = new Arc(arc.from(), arc.to(), random.nextInt(9));
                 arcs.set(changed, next);
-                if (next.edge()) {
-                    flow.setEdgeCapacity(changed, next.capacity());
-                } else {
-                    flow.setCapacity(changed, next.capacity());
-                }
+                flow.setCapacity(changed, next.capacity());
             }
         }
     }
@@ -52,7 +45,7 @@ class MaxFlowTest {
         for (int from = 0; from < nodes; from++) {
             for (int to = 0; to < nodes; to++) {
                 if (from != to && (arcs.isEmpty() || random.nextDouble() < density)) {
-                    arcs.add(new Arc(from, to, random.nextInt(9), random.nextInt(3) == 0));
+                    arcs.add(new Arc(from, to, random.nextInt(9)));
                 }
             }
         }
@@ -69,7 +62,6 @@ class MaxFlowTest {
         long cut = 0;
         for (Arc arc : arcs) {
             cut += side[arc.from()] && !side[arc.to()] ? arc.capacity() : 0;
-            cut += arc.edge() && side[arc.to()] && !side[arc.from()] ? arc.capacity() : 0;
         }
         assertThat(cut).isEqualTo(greatest);
         for (long limit = 0; limit <= greatest + 1; limit++) {
@@ -85,7 +77,7 @@ class MaxFlowTest {
         long[] excess = new long[nodes];
         for (int i = 0; i < arcs.size(); i++) {
             Arc arc = arcs.get(i);
-            assertThat(flow.flow(i)).isBetween(arc.edge() ? -arc.capacity() : 0, arc.capacity());
+            assertThat(flow.flow(i)).isBetween(0L, arc.capacity());
             excess[arc.from()] -= flow.flow(i);
             excess[arc.to()] += flow.flow(i);
         }
@@ -103,9 +95,6 @@ class MaxFlowTest {
         }
         for (Arc arc : arcs) {
             widen(graph, arc.from(), arc.to(), arc.capacity());
-            if (arc.edge()) {
-                widen(graph, arc.to(), arc.from(), arc.capacity());
-            }
         }
         return new PushRelabelMFImpl<>(graph).calculateMaximumFlow(source, sink);
     }
@@ -155,7 +144,7 @@ class MaxFlowTest {
         MaxFlow flow = new MaxFlow(2, 1);
         assertThatThrownBy(() -> flow.addArc(0, 1, -1)).hasMessageContaining("-1");
         flow.addArc(0, 1, 1);
-        assertThatThrownBy(() -> flow.setEdgeCapacity(0, -2)).hasMessageContaining("-2");
+        assertThatThrownBy(() -> flow.setCapacity(0, -2)).hasMessageContaining("-2");
         assertThatThrownBy(() -> flow.run(1, 1)).hasMessageContaining("node 1");
     }
 }

@@ -13,10 +13,13 @@ import dev.banyan.trees.packing.program.HubPacking;
  * <ul>
  *   <li>direct links, equally wide both ways: spanning trees that reach tau, by {@link SpanningTreePacking};
  *   <li>one switch between all ranks: trees of one hop, by {@link StarPacking};
- *   <li>anything else (several hubs, hubs beside direct links, relays, uneven links): a linear program, by {@link HubPacking}.
+ *   <li>anything else (several hubs, hubs beside direct links, relays, uneven links): a linear program, by
+ *       {@link HubPacking}.
  * </ul>
  *
- * <p>{@link AllReduceBound} has the argument why nothing can be faster than the first two.
+ * <p>{@link AllReduceBound} has the argument why nothing can be faster than the first two. Each states its cost;
+ * all of them stop after a fixed amount of work, which is counted, not timed. Same network, same trees. Safe for
+ * use from any thread.
  */
 public final class AllReducePacking {
     private AllReducePacking() {}

@@ -20,7 +20,7 @@ import org.ojalgo.optimisation.Variable;
  * forests are {@linkplain TreePeel peeled} for each percent of it, within a fixed amount of work. The k trees of the
  * greatest weight of each are kept, and a linear program gives these the shares with the best rate.
  *
- * <p>Which forests are made does not depend on k, so more trees are never worse.
+ * <p>Which forests are made does not depend on k, so more trees are never worse. Used by one thread.
  */
 final class FewTrees {
     private static final int PERCENT = 100;
@@ -155,6 +155,9 @@ final class FewTrees {
             }
         }
         Optimisation.Result result = model.maximise();
+        if (!result.getState().isOptimal()) {
+            throw new IllegalStateException("no shares for trees: the linear program ended as " + result.getState());
+        }
         double sum = IntStream.range(0, trees.size()).mapToDouble(result::doubleValue).sum();
         List<LinkTree> used = new ArrayList<>();
         List<BigFraction> shares = new ArrayList<>();

@@ -1,5 +1,6 @@
 package dev.banyan.trees.packing.allreduce;
 
+import dev.banyan.trees.Rerooting;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.DuplexLinks;
 import java.util.Arrays;
@@ -27,30 +28,15 @@ final class LinkTree {
             next[i] = first[rank];
             first[rank] = i;
         }
-        // The centre is in the middle of a longest path, which ends at a rank furthest from any other.
-        int start = search(graph, 0, first, next, ends, new int[graph.nodes()]);
-        parents = new int[graph.nodes()];
-        int end = search(graph, start, first, next, ends, parents);
-        int length = 0;
-        for (int rank = end; rank != start; rank = parents[rank]) {
-            length++;
-        }
-        depth = (length + 1) / 2;
-        int centre = end;
-        for (int i = 0; i < length / 2; i++) {
-            centre = parents[centre];
-        }
-        if (length % 2 == 1) {
-            centre = Math.min(centre, parents[centre]);
-        }
-        search(graph, centre, first, next, ends, parents);
+        parents = Rerooting.atCentre(search(graph, first, next, ends));
+        depth = Rerooting.depth(parents);
     }
 
-    /** Sets the parent of each rank; returns the last rank found, one of the furthest. */
-    private static int search(DuplexLinks graph, int from, int[] first, int[] next, int[] ends, int[] parents) {
-        int[] queue = new int[parents.length];
-        parents[from] = -1;
-        queue[0] = from;
+    /** The parent of each rank, seen from rank 0. */
+    private static int[] search(DuplexLinks graph, int[] first, int[] next, int[] ends) {
+        int[] parents = new int[graph.nodes()];
+        int[] queue = new int[graph.nodes()];
+        parents[0] = -1;
         int tail = 1;
         for (int head = 0; head < tail; head++) {
             int rank = queue[head];
@@ -62,7 +48,7 @@ final class LinkTree {
                 }
             }
         }
-        return queue[tail - 1];
+        return parents;
     }
 
     /** Number of links, one less than ranks. */

@@ -19,6 +19,9 @@ import org.apache.commons.numbers.fraction.BigFraction;
  *
  * <p>That is done several times, for different tastes in trees, within a fixed amount of work; the best
  * forest is kept: all of tau first, then few and shallow trees. Each tree is hung up at its centre.
+ *
+ * <p>A forest takes O(links + n) trees, and each of these a {@link dev.banyan.trees.bound.WeakestPartition}, n
+ * flows; in practice there are about n trees. Safe for use from any thread.
  */
 final class SpanningTreePacking {
     /** Forests made, one for each taste in turn. */

@@ -159,8 +159,7 @@ final class StarPacking {
             if (used[pair]) {
                 int from = pair / ranks;
                 int to = pair % ranks;
-                links.add(new LogicalLink(
-                        from, to, List.of(new LogicalLink.Path(List.of(from, ranks, to), BigFraction.ONE))));
+                links.add(LogicalLink.of(List.of(from, ranks, to)));
             }
         }
         return links;

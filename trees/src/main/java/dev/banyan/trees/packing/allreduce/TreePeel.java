@@ -42,7 +42,7 @@ final class TreePeel {
     private final long[] capacity;
     private final long total;
     private final WeakestPartition weakest;
-    private final KnownCuts cuts;
+    private final KnownPartitions partitions;
     private final long[] residual;
     private final long[] after;
     private long left;
@@ -73,7 +73,7 @@ final class TreePeel {
         this.total = total;
         ranks = links.nodes();
         weakest = new WeakestPartition(links);
-        cuts = new KnownCuts(links);
+        partitions = new KnownPartitions(links);
         residual = capacity.clone();
         after = new long[capacity.length];
         hard = new int[capacity.length];
@@ -85,7 +85,7 @@ final class TreePeel {
         for (int rank = 0; rank < ranks && ranks > 2; rank++) {
             int alone = rank;
             int another = rank == 0 ? 1 : 0;
-            cuts.add(r -> r == alone ? alone : another, residual, total);
+            partitions.add(r -> r == alone ? alone : another, residual, total);
         }
     }
 
@@ -116,18 +116,18 @@ final class TreePeel {
         System.arraycopy(capacity, 0, residual, 0, capacity.length);
         left = total;
         scale = 1;
-        cuts.restart(residual, left);
+        partitions.restart(residual, left);
         Map<LinkTree, BigFraction> taken = new LinkedHashMap<>();
         int depth = 0;
         int tries = 0;
         for (int steps = 0; left > 0; steps++) {
             price(taste, random);
             int[] best = choose(taste, random);
-            long[] mask = cuts.mask(best);
+            long[] mask = partitions.mask(best);
             boolean exact = tries == TRIES || steps > links.links() + ranks;
             long weight = exact ? exactly(best, mask) : most(best, mask);
             while (weight > 0 && !leavesEnough(best, weight)) {
-                cuts.add(weakest::part, residual, left);
+                partitions.add(weakest::part, residual, left);
                 weight = exact ? exactly(best, mask) : most(best, mask);
             }
             if (weight > 0) {
@@ -140,12 +140,12 @@ final class TreePeel {
                     return null;
                 }
             } else {
-                int cut = cuts.tightest(mask, 1);
-                if (cuts.slack(cut) > 0) {
+                int tightest = partitions.tightest(mask, 1);
+                if (partitions.slack(tightest) > 0) {
                     if (exact) {
                         break;
                     }
-                    cuts.avoid(cut);
+                    partitions.avoid(tightest);
                     tries++;
                 }
             }
@@ -156,11 +156,11 @@ final class TreePeel {
     private void price(Taste taste, Random random) {
         Arrays.fill(hard, 0);
         Arrays.fill(soft, 0);
-        cuts.price(hard, soft, taste.slack * left);
+        partitions.price(hard, soft, taste.slack * left);
         for (int link = 0; link < soft.length; link++) {
             soft[link] += taste.chance * random.nextDouble() - taste.width * Math.log(residual[link] + 1.0);
         }
-        work += (long) cuts.size() * soft.length / 4 + 4L * soft.length;
+        work += (long) partitions.size() * soft.length / 4 + 4L * soft.length;
     }
 
     /** Of some trees the one of which most can be taken, as far as known; of these the one grown least high. */
@@ -170,7 +170,7 @@ final class TreePeel {
         int least = 0;
         for (int i = 0; i < Math.min(ranks, CANDIDATES); i++) {
             grow(ranks <= CANDIDATES ? i : random.nextInt(ranks), taste.depth);
-            long weight = most(tree, cuts.mask(tree));
+            long weight = most(tree, partitions.mask(tree));
             if (weight > most || (weight == most && height < least)) {
                 System.arraycopy(tree, 0, best, 0, best.length);
                 most = weight;
@@ -227,17 +227,17 @@ final class TreePeel {
     /** How much of a tree can be taken, as far as known, rounded down. */
     private long most(int[] tree, long[] mask) {
         long narrowest = narrowest(tree);
-        int cut = cuts.tightest(mask, narrowest);
-        work += (long) cuts.size() * mask.length;
-        return cut < 0 ? narrowest : cuts.slack(cut) / cuts.excess(cut, mask);
+        int tightest = partitions.tightest(mask, narrowest);
+        work += (long) partitions.size() * mask.length;
+        return tightest < 0 ? narrowest : partitions.slack(tightest) / partitions.excess(tightest, mask);
     }
 
     /** The same, but scales first so that nothing is rounded off, if numbers don't grow too large by that. */
     private long exactly(int[] tree, long[] mask) {
-        int cut = cuts.tightest(mask, narrowest(tree));
-        if (cut >= 0) {
-            long slack = cuts.slack(cut);
-            int excess = cuts.excess(cut, mask);
+        int tightest = partitions.tightest(mask, narrowest(tree));
+        if (tightest >= 0) {
+            long slack = partitions.slack(tightest);
+            int excess = partitions.excess(tightest, mask);
             if (slack % excess != 0 && scale(excess)) {
                 return slack;
             }
@@ -267,7 +267,7 @@ final class TreePeel {
             residual[link] -= weight;
         }
         left -= weight;
-        cuts.take(mask, weight);
+        partitions.take(mask, weight);
     }
 
     private boolean scale(int factor) {
@@ -283,7 +283,7 @@ final class TreePeel {
         }
         left *= factor;
         scale *= factor;
-        cuts.scale(factor);
+        partitions.scale(factor);
         return true;
     }
 }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Sources: J. Bang-Jensen, A. Frank, B. Jackson, "Preserving and increasing local edge-connectivity in
  * mixed graphs", SIAM J. Discrete Math. 8(2), 1995; B. Jackson, "Some remarks on arc-connectivity, vertex
- * splitting, and orientation in graphs and digraphs", J. Graph Theory 12, 1988, doi:10.1002/jgt.3190120313;
+ * splitting, and orientation in graphs and digraphs", J. Graph Theory 12, 1988;
  * first used for collectives by L. Zhao et al., "ForestColl: throughput-optimal collective communications on
  * heterogeneous network fabrics", 2024, arXiv:2402.06787.
  *

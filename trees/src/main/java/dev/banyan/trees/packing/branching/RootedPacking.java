@@ -10,9 +10,9 @@ import java.util.List;
  *
  * <p>Forwarders are replaced by arcs between ranks ({@code EdgeSplitting}: Bang-Jensen, Frank, Jackson 1995),
  * then out-trees are packed (Edmonds 1973), in several ways within a bounded amount of work; those with the
- * least product of the number of trees and the square of their depth are taken. The rate is exactly the bound if as much leads into every forwarder
- * as out of it, as in all machines with full-duplex links. Where it does not, the bound may be out of reach,
- * and the rate is that of the trees found.
+ * least product of the number of trees and the square of their depth are taken. The rate is exactly the bound
+ * if as much leads into every forwarder as out of it, as in all machines with full-duplex links. Where it does
+ * not, the bound may be out of reach, and the rate is that of the trees found.
  *
  * <p>With fewer trees than that takes, the best found is returned with its true rate; one tree is the widest
  * there is on networks without forwarders. More trees allowed never make it slower.

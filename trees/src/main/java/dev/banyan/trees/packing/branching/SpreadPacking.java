@@ -18,8 +18,9 @@ import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
  * The best trees for a spread of blocks: of those found at the greatest rate, the ones with the least
- * product of the number of trees and the square of their depth. With fewer trees than the bound takes: the best of the widest trees of packings at the bound,
- * of packings in coarser units, and of single trees. More trees allowed never make it slower.
+ * product of the number of trees and the square of their depth. With fewer trees than the bound takes: the
+ * best of the widest trees of packings at the bound, of packings in coarser units, and of single trees. More
+ * trees allowed never make it slower.
  */
 final class SpreadPacking {
     /** Coarser units are tried for so many trees per root at most. */
@@ -143,12 +144,7 @@ final class SpreadPacking {
                         parents[rank] = reached.get(i);
                         reached.add(rank);
                         if (path.size() > 2) {
-                            links.put(
-                                    path.getFirst() * network.ranks() + rank,
-                                    new LogicalLink(
-                                            path.getFirst(),
-                                            rank,
-                                            List.of(new LogicalLink.Path(path, BigFraction.ONE))));
+                            links.put(path.getFirst() * network.ranks() + rank, LogicalLink.of(path));
                         }
                     }
                 }

@@ -13,10 +13,6 @@ final class CommonFractions {
         this.denominator = denominator;
     }
 
-    int size() {
-        return numerators.length;
-    }
-
     BigInteger numerator(int index) {
         return numerators[index];
     }

@@ -36,6 +36,8 @@ import java.util.List;
  *
  * <p>A step takes O(m^2) for m wires, and the cheapest tree O(n (f^2 + arcs) + n^2) for n ranks and f
  * forwarders (n arborescences of O(n^3) where links are uneven); there are a few steps per wire, as a rule.
+ * Effort is limited by a count of operations, not by time: same network, same trees. Safe for use from any
+ * thread.
  *
  * <p>Sources: column generation: L. R. Ford, D. R. Fulkerson, "A suggested computation for maximal
  * multi-commodity network flows", Management Science 5, 1958, doi:10.1287/mnsc.5.1.97; spanning trees and

@@ -1,5 +1,6 @@
 package dev.banyan.trees.packing.program;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ShallowTree implements TreePricing {
     private final int limit;
-    private final GivenTrees known;
+    private final List<TreeShape> known;
 
     /**
      * @param limit greatest depth, at least 1
@@ -17,27 +18,23 @@ final class ShallowTree implements TreePricing {
      */
     ShallowTree(int limit, List<TreeShape> known) {
         this.limit = limit;
-        this.known = new GivenTrees(
-                known.stream().filter(tree -> tree.depth() <= limit).toList());
+        this.known = known.stream().filter(tree -> tree.depth() <= limit).toList();
     }
 
     @Override
     public @Nullable TreeShape cheapest(PricedPaths paths) {
-        TreeShape cheapest = known.cheapest(paths);
-        long least = cheapest == null ? PricedPaths.NONE : cheapest.cost(paths);
+        List<TreeShape> trees = new ArrayList<>(known);
         for (int root = 0; root < paths.wires().network().ranks(); root++) {
             TreeShape tree = CheapestTree.from(root, limit, paths);
-            long cost = tree == null ? PricedPaths.NONE : tree.cost(paths);
-            if (cost < least) {
-                least = cost;
-                cheapest = tree;
+            if (tree != null) {
+                trees.add(tree);
             }
         }
-        return cheapest;
+        return new GivenTrees(trees).cheapest(paths);
     }
 
     @Override
     public long operations(int ranks) {
-        return (long) ranks * ranks * ranks + known.operations(ranks);
+        return (long) ranks * ranks * ranks + (long) ranks * known.size();
     }
 }

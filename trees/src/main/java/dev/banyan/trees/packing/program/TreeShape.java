@@ -1,5 +1,6 @@
 package dev.banyan.trees.packing.program;
 
+import dev.banyan.trees.Rerooting;
 import dev.banyan.trees.Tree;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,68 +23,13 @@ final class TreeShape {
 
     /** An undirected tree. */
     static TreeShape undirected(int[] parents) {
-        int[] atCentre = hungUpAtCentre(parents);
-        return new TreeShape(atCentre, atCentre, depth(atCentre));
+        int[] atCentre = Rerooting.atCentre(parents);
+        return new TreeShape(atCentre, atCentre, Rerooting.depth(atCentre));
     }
 
     /** Two arborescences with the same root: a parent of each rank for the way up, and for the way down. */
     static TreeShape pair(int[] up, int[] down) {
-        return new TreeShape(up.clone(), down.clone(), Math.max(depth(up), depth(down)));
-    }
-
-    /** The rank from which the farthest rank is nearest: half-way along a longest path; the lesser of two. */
-    private static int[] hungUpAtCentre(int[] parents) {
-        int end = deepest(depths(parents));
-        int[] fromEnd = hungUpAt(parents, end);
-        int[] depths = depths(fromEnd);
-        int node = deepest(depths);
-        int length = depths[node];
-        for (int climbed = 0; climbed < length / 2; climbed++) {
-            node = fromEnd[node];
-        }
-        return hungUpAt(parents, length % 2 == 0 ? node : Math.min(node, fromEnd[node]));
-    }
-
-    private static int deepest(int[] depths) {
-        int deepest = 0;
-        for (int rank = 1; rank < depths.length; rank++) {
-            deepest = depths[rank] > depths[deepest] ? rank : deepest;
-        }
-        return deepest;
-    }
-
-    private static int[] hungUpAt(int[] parents, int root) {
-        int[] turned = parents.clone();
-        int above = -1;
-        for (int rank = root; rank >= 0; ) {
-            int next = parents[rank];
-            turned[rank] = above;
-            above = rank;
-            rank = next;
-        }
-        return turned;
-    }
-
-    private static int depth(int[] parents) {
-        int[] depths = depths(parents);
-        return depths[deepest(depths)];
-    }
-
-    private static int[] depths(int[] parents) {
-        int[] depths = new int[parents.length];
-        for (int rank = 0; rank < parents.length; rank++) {
-            int climbed = 0;
-            int above = rank;
-            while (parents[above] >= 0 && depths[above] == 0) {
-                climbed++;
-                above = parents[above];
-            }
-            int depth = depths[above] + climbed;
-            for (int below = rank; below != above; below = parents[below]) {
-                depths[below] = depth--;
-            }
-        }
-        return depths;
+        return new TreeShape(up.clone(), down.clone(), Math.max(Rerooting.depth(up), Rerooting.depth(down)));
     }
 
     int ranks() {
@@ -134,7 +80,7 @@ final class TreeShape {
     private int[] relinked(int cut, int below, int above) {
         int[] parents = up.clone();
         parents[cut] = -1;
-        int[] turned = hungUpAt(parents, below);
+        int[] turned = Rerooting.at(below, parents);
         turned[below] = above;
         return turned;
     }

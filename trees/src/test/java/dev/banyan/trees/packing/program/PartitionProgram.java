@@ -1,12 +1,11 @@
 package dev.banyan.trees.packing.program;
 
+import dev.banyan.trees.Partitions;
 import dev.banyan.trees.network.Network;
 import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 import org.ojalgo.optimisation.Expression;
 import org.ojalgo.optimisation.ExpressionsBasedModel;
 import org.ojalgo.optimisation.Optimisation;
@@ -41,7 +40,7 @@ final class PartitionProgram {
                 program.addFlow(v, u, y);
             }
         }
-        program.addPartitions(new int[network.ranks()], 1, 1);
+        Partitions.forEach(network.ranks(), program::addPartition);
         Optimisation.Result result = program.model.maximise();
         if (!result.getState().isOptimal()) {
             throw new IllegalStateException("no optimum: " + result);
@@ -69,44 +68,14 @@ final class PartitionProgram {
         }
     }
 
-    private void addPartitions(int[] part, int rank, int parts) {
-        if (rank < part.length) {
-            for (int of = 0; of <= parts; of++) {
-                part[rank] = of;
-                addPartitions(part, rank + 1, Math.max(parts, of + 1));
-            }
-            return;
-        }
-        Expression crossing = model.addExpression("P" + Arrays.toString(part)).lower(0).set(tau, 1 - parts);
+    private void addPartition(int[] part) {
+        Expression crossing = model.addExpression("P" + Arrays.toString(part))
+                .lower(0)
+                .set(tau, 1 - Partitions.count(part));
         logical.forEach((pair, y) -> {
             if (part[pair / part.length] != part[pair % part.length]) {
                 crossing.set(y, 1);
             }
         });
-    }
-
-    /** For networks without forwarders: the least, over all partitions, of what crosses over parts less one. */
-    static double directOptimum(Network network) {
-        return leastRatio(network, new int[network.ranks()], 1);
-    }
-
-    private static double leastRatio(Network network, int[] part, int rank) {
-        double least = Double.POSITIVE_INFINITY;
-        if (rank < part.length) {
-            int parts = Arrays.stream(part, 0, rank).max().orElse(0) + 1;
-            for (int of = 0; of <= parts; of++) {
-                part[rank] = of;
-                least = Math.min(least, leastRatio(network, part, rank + 1));
-            }
-            return least;
-        }
-        Set<Integer> parts = new HashSet<>();
-        Arrays.stream(part).forEach(parts::add);
-        double crossing = 0;
-        for (int arc = 0; arc < network.arcs(); arc++) {
-            boolean crosses = part[network.from(arc)] != part[network.to(arc)];
-            crossing += network.from(arc) < network.to(arc) && crosses ? network.capacity(arc) : 0;
-        }
-        return parts.size() == 1 ? least : crossing / (parts.size() - 1);
     }
 }

@@ -11,17 +11,17 @@ import java.util.function.IntUnaryOperator;
  * have beyond that is the partition's slack. A tree takes at least k - 1 of these links, and uses up slack
  * with each further one.
  */
-final class KnownCuts {
+final class KnownPartitions {
     private final DuplexLinks links;
-    private final List<Cut> cuts = new ArrayList<>();
+    private final List<Partition> partitions = new ArrayList<>();
 
-    private static final class Cut {
+    private static final class Partition {
         final long[] crossing;
         final int joints;
         long slack;
         boolean avoided;
 
-        Cut(long[] crossing, int joints) {
+        Partition(long[] crossing, int joints) {
             this.crossing = crossing;
             this.joints = joints;
         }
@@ -35,12 +35,12 @@ final class KnownCuts {
         }
     }
 
-    KnownCuts(DuplexLinks links) {
+    KnownPartitions(DuplexLinks links) {
         this.links = links;
     }
 
     int size() {
-        return cuts.size();
+        return partitions.size();
     }
 
     /** A set of links as a bit mask. */
@@ -68,24 +68,24 @@ final class KnownCuts {
                 crossing[link / Long.SIZE] |= 1L << link;
             }
         }
-        Cut cut = new Cut(crossing, joints);
-        cuts.add(cut);
-        restart(cut, residual, left);
+        Partition partition = new Partition(crossing, joints);
+        partitions.add(partition);
+        restart(partition, residual, left);
     }
 
     /** Takes all slacks anew. */
     void restart(long[] residual, long left) {
-        for (Cut cut : cuts) {
-            restart(cut, residual, left);
+        for (Partition partition : partitions) {
+            restart(partition, residual, left);
         }
     }
 
-    private static void restart(Cut cut, long[] residual, long left) {
-        cut.avoided = false;
-        cut.slack = -left * cut.joints;
-        for (int word = 0; word < cut.crossing.length; word++) {
-            for (long bits = cut.crossing[word]; bits != 0; bits &= bits - 1) {
-                cut.slack += residual[word * Long.SIZE + Long.numberOfTrailingZeros(bits)];
+    private static void restart(Partition partition, long[] residual, long left) {
+        partition.avoided = false;
+        partition.slack = -left * partition.joints;
+        for (int word = 0; word < partition.crossing.length; word++) {
+            for (long bits = partition.crossing[word]; bits != 0; bits &= bits - 1) {
+                partition.slack += residual[word * Long.SIZE + Long.numberOfTrailingZeros(bits)];
             }
         }
     }
@@ -99,12 +99,12 @@ final class KnownCuts {
         long rest = 0;
         int of = 1;
         int tightest = -1;
-        for (int i = 0; i < cuts.size(); i++) {
-            Cut cut = cuts.get(i);
-            int excess = cut.excess(tree);
+        for (int i = 0; i < partitions.size(); i++) {
+            Partition partition = partitions.get(i);
+            int excess = partition.excess(tree);
             if (excess > 0) {
-                long quotient = cut.slack / excess;
-                long remainder = cut.slack % excess;
+                long quotient = partition.slack / excess;
+                long remainder = partition.slack % excess;
                 if (quotient < whole || (quotient == whole && remainder * of < rest * excess)) {
                     whole = quotient;
                     rest = remainder;
@@ -116,32 +116,32 @@ final class KnownCuts {
         return tightest;
     }
 
-    long slack(int cut) {
-        return cuts.get(cut).slack;
+    long slack(int partition) {
+        return partitions.get(partition).slack;
     }
 
-    int excess(int cut, long[] tree) {
-        return cuts.get(cut).excess(tree);
+    int excess(int partition, long[] tree) {
+        return partitions.get(partition).excess(tree);
     }
 
     /** Has the next tree take no more links of a partition than it must, if possible. */
-    void avoid(int cut) {
-        cuts.get(cut).avoided = true;
+    void avoid(int partition) {
+        partitions.get(partition).avoided = true;
     }
 
     /** Updates the slacks after so much of a tree was taken. */
     void take(long[] tree, long weight) {
-        for (Cut cut : cuts) {
-            cut.slack -= weight * cut.excess(tree);
-            cut.avoided = false;
+        for (Partition partition : partitions) {
+            partition.slack -= weight * partition.excess(tree);
+            partition.avoided = false;
         }
     }
 
     /** Multiplies all weights and capacities. */
     void scale(long factor) {
-        for (Cut cut : cuts) {
-            cut.slack *= factor;
-            cut.avoided = false;
+        for (Partition partition : partitions) {
+            partition.slack *= factor;
+            partition.avoided = false;
         }
     }
 
@@ -152,11 +152,11 @@ final class KnownCuts {
      * @param soft becomes, by link, their sum of {@code factor / (slack + 1)}, on average over all partitions
      */
     void price(int[] hard, double[] soft, double factor) {
-        for (Cut cut : cuts) {
-            int count = cut.slack == 0 ? 1 << 12 : cut.avoided ? 1 : 0;
-            double price = factor / (cut.slack + 1.0) / cuts.size();
-            for (int word = 0; word < cut.crossing.length; word++) {
-                for (long bits = cut.crossing[word]; bits != 0; bits &= bits - 1) {
+        for (Partition partition : partitions) {
+            int count = partition.slack == 0 ? 1 << 12 : partition.avoided ? 1 : 0;
+            double price = factor / (partition.slack + 1.0) / partitions.size();
+            for (int word = 0; word < partition.crossing.length; word++) {
+                for (long bits = partition.crossing[word]; bits != 0; bits &= bits - 1) {
                     int link = word * Long.SIZE + Long.numberOfTrailingZeros(bits);
                     hard[link] += count;
                     soft[link] += price;
