@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
@@ -109,9 +110,16 @@ record Plan(
         return collective.reduces();
     }
 
+    /** Whether the trees take ways through devices that have no rank. */
+    boolean takesRelays() {
+        Network network = packing.network();
+        return IntStream.range(network.ranks(), network.nodes())
+                .anyMatch(node -> network.node(node).kind() == Network.Kind.RELAY);
+    }
+
     /** How much of the data crosses each arc. */
     LinkLoads loads() {
-        LinkLoads loads = new LinkLoads(packing.network(), packing.links());
+        LinkLoads loads = unloaded();
         for (PackedTree tree : packing.trees()) {
             if (goesUp()) {
                 loads.addUp(tree.share(), tree.up());
@@ -121,6 +129,11 @@ record Plan(
             }
         }
         return loads;
+    }
+
+    /** No load yet; transfers go the ways that the plan has for them. */
+    LinkLoads unloaded() {
+        return new LinkLoads(packing.network(), packing.links());
     }
 
     /** The trees without paths: those that data go down, where data go down. */

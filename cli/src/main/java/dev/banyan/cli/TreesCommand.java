@@ -38,6 +38,8 @@ import picocli.CommandLine.Spec;
             "",
             "Devices are shown as ranks: positions in --devices. Rates are algbw at which the",
             "busiest link is full, latencies apart; the bound is what no schedule can exceed.",
+            "msccl is an algorithm file for the MSCCL runtimes: the schedule of --collective",
+            "over the trees, shown by 'banyan compare --schedule' beside others.",
             "",
             "Examples:",
             "  banyan trees --machine p3.16xlarge --algorithm packing",
@@ -45,6 +47,7 @@ import picocli.CommandLine.Spec;
             "  banyan trees --machine dgx-2 -a packing --collective broadcast --root 3",
             "  banyan trees --machine p3.16xlarge -a packing --devices 0,1,2,4 --relays 3,5",
             "  banyan trees --machine topo.txt -a packing --format svg > trees.svg",
+            "  banyan trees --machine p3.16xlarge -a packing --format msccl > trees.xml",
             "  banyan trees --machine p3.16xlarge --all-subsets"
         })
 final class TreesCommand implements Runnable {
@@ -54,6 +57,7 @@ final class TreesCommand implements Runnable {
         json,
         dot,
         svg,
+        msccl,
         markdown
     }
 
@@ -74,8 +78,8 @@ final class TreesCommand implements Runnable {
     @Option(
             names = "--root",
             paramLabel = "RANK",
-            description = "One tree with this root (default: one tree per rank); of a packing: root of the broadcast or"
-                    + " reduce (default: 0).")
+            description = "One tree with this root (default: one tree per rank), which is also the root of the"
+                    + " broadcast or reduce; of a packing: that alone (default: 0).")
     private @Nullable Integer root;
 
     @Option(
@@ -89,8 +93,8 @@ final class TreesCommand implements Runnable {
             names = "--collective",
             paramLabel = "NAME",
             converter = CollectiveConverter.class,
-            description = "What a packing carries: all_reduce, reduce, broadcast, reduce_scatter or all_gather (default:"
-                    + " all_reduce).")
+            description = "What a packing, or a schedule for MSCCL, carries: all_reduce, reduce, broadcast,"
+                    + " reduce_scatter or all_gather (default: all_reduce).")
     private @Nullable Collective collective;
 
     @Option(
@@ -113,8 +117,16 @@ final class TreesCommand implements Runnable {
     private @Nullable Integer allSubsets;
 
     @Option(
+            names = "--chunks",
+            paramLabel = "N",
+            description = "Equal chunks that --format msccl cuts the data into (of reduce_scatter and all_gather, each"
+                    + " block); shares are rounded to them (default: as few as the shares need, at most "
+                    + MscclExport.MOST_CHUNKS + ").")
+    private @Nullable Integer chunks;
+
+    @Option(
             names = "--format",
-            description = "table, json, dot or svg; of --all-subsets table, json or markdown (default: table).")
+            description = "table, json, dot, svg or msccl; of --all-subsets table, json or markdown (default: table).")
     private Format format = Format.table;
 
     @Override
@@ -148,10 +160,14 @@ final class TreesCommand implements Runnable {
                 "--all-subsets is about an allreduce by each algorithm as it is; leave --root, --penalty, --collective"
                         + " and --max-trees out");
         require(
-                survey ? format != Format.dot && format != Format.svg : format != Format.markdown,
                 survey
-                        ? "--format " + format + " draws one set of trees; with --all-subsets take table, json or markdown"
+                        ? format == Format.table || format == Format.json || format == Format.markdown
+                        : format != Format.markdown,
+                survey
+                        ? "--format " + format + " is for one set of trees; with --all-subsets take table, json or markdown"
                         : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
+        require(chunks == null || format == Format.msccl, "--chunks goes with --format msccl");
+        require(chunks == null || chunks >= 1, "--chunks is " + chunks + "; it must be at least 1");
         if (algorithm == TreeAlgorithm.PACKING) {
             require(penalty == null, "--penalty has no meaning for packing, which goes by bandwidths; leave it out");
             require(
@@ -160,8 +176,10 @@ final class TreesCommand implements Runnable {
             require(maxTrees == null || maxTrees >= 1, "--max-trees is " + maxTrees + "; it must be at least 1");
         } else if (!survey) {
             require(
-                    collective == null && maxTrees == null && !relays.given(),
-                    "--collective, --max-trees and --relays go with --algorithm packing");
+                    maxTrees == null && !relays.given(), "--max-trees and --relays go with --algorithm packing");
+            require(
+                    collective == null || format == Format.msccl,
+                    "--collective goes with --algorithm packing, or with --format msccl");
         }
     }
 
@@ -181,14 +199,23 @@ final class TreesCommand implements Runnable {
     }
 
     private Plan packing(ChosenMachine chosen) {
-        Collective carried = Objects.requireNonNullElse(collective, Collective.ALL_REDUCE);
+        Collective carried = carried();
         int[] forwarding = relays.required(chosen);
         return Plan.packing(
                 chosen,
                 carried,
-                carried.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1,
+                rootOfCarried(),
                 Objects.requireNonNullElse(maxTrees, Integer.MAX_VALUE),
                 forwarding);
+    }
+
+    private Collective carried() {
+        return Objects.requireNonNullElse(collective, Collective.ALL_REDUCE);
+    }
+
+    /** The root of the collective, or -1 where it has none. */
+    private int rootOfCarried() {
+        return carried().hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
     }
 
     private void print(ChosenMachine chosen, Plan plan, List<String> warnings) {
@@ -196,8 +223,22 @@ final class TreesCommand implements Runnable {
         PrintWriter out = spec.commandLine().getOut();
         switch (format) {
             case json -> Json.print(out, report);
-            case dot -> out.print(DotForest.of(plan.forest(), chosen.links()));
-            case svg -> out.print(SvgPacking.of(plan.packing(), plan.loads(), plan.collective().label()));
+            case dot -> {
+                Remarks.printAside(spec, chosen.remark(), warnings);
+                out.print(DotForest.of(plan.forest(), chosen.links()));
+            }
+            case svg -> {
+                Remarks.printAside(spec, chosen.remark(), warnings);
+                out.print(SvgPacking.of(plan.packing(), plan.loads(), plan.collective().label()));
+            }
+            case msccl -> {
+                require(!plan.takesRelays(), "--format msccl: this packing goes through relays, which have no rank in"
+                        + " such a file; leave --relays out");
+                MscclExport export = MscclExport.of(chosen, plan, carried(), rootOfCarried(), chunks);
+                warnings.addAll(export.warnings());
+                Remarks.printAside(spec, chosen.remark(), warnings);
+                out.print(export.xml());
+            }
             case table, markdown -> {
                 Remarks.print(spec, chosen.remark(), warnings);
                 report.printTable(out, plan);

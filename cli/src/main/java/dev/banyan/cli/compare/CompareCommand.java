@@ -8,10 +8,13 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Remarks;
 import dev.banyan.cli.output.TableFormat;
 import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** {@code banyan compare}: how fast an allreduce can be, and how close each way to carry it comes. */
@@ -27,10 +30,14 @@ import picocli.CommandLine.Spec;
             "packed into the wires. rings: the best set of rings, each used both ways; over",
             "all links where NVLink has no ring. star: all to one device and back.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
+            "A schedule's depth is all hops that wait for each other, up and down. It is",
+            "rated as if each pair's data took the shortest way between the two, and set",
+            "against the bound of its own collective.",
             "",
             "Examples:",
             "  banyan compare --machine p3.16xlarge",
             "  banyan compare --machine p3.16xlarge --devices 0,1,2,4 --relays others",
+            "  banyan compare --machine p3.16xlarge --schedule a.xml --schedule b.xml",
             "  banyan compare --machine topo.txt --format markdown"
         })
 public final class CompareCommand implements Runnable {
@@ -43,6 +50,13 @@ public final class CompareCommand implements Runnable {
     @Mixin
     private final RelayOption relays = new RelayOption();
 
+    @Option(
+            names = "--schedule",
+            paramLabel = "FILE",
+            description = "A schedule to compare: an MSCCL algorithm (XML) for as many ranks as there are devices. May be"
+                    + " given again.")
+    private List<Path> schedules = List.of();
+
     @Option(names = "--format", description = "table, json or markdown (default: table).")
     private TableFormat format = TableFormat.table;
 
@@ -50,10 +64,12 @@ public final class CompareCommand implements Runnable {
     public void run() {
         ChosenMachine chosen = machine.choose(2);
         int[] forwarding = relays.required(chosen);
+        List<ImportedSchedule> imported =
+                schedules.stream().map(file -> imported(file, chosen)).toList();
         CompareReport report;
         try (Progress progress =
                 Progress.start("compare", CompareReport.STEPS, spec.commandLine().getErr())) {
-            report = CompareReport.of(chosen, forwarding, progress);
+            report = CompareReport.of(chosen, forwarding, imported, progress);
         }
         PrintWriter out = spec.commandLine().getOut();
         if (format == TableFormat.json) {
@@ -63,5 +79,20 @@ public final class CompareCommand implements Runnable {
         Remarks.print(spec, format == TableFormat.table ? chosen.remark() : null, report.warnings());
         report.print(out, format);
         out.flush();
+    }
+
+    private ImportedSchedule imported(Path file, ChosenMachine chosen) {
+        ImportedSchedule imported = ImportedSchedule.read(file);
+        int ranks = imported.schedule().ranks();
+        int devices = chosen.machine().size();
+        if (ranks != devices) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--schedule " + file + " is for " + ranks + " ranks, and " + devices + " devices are compared"
+                            + (ranks < 2 || ranks > chosen.whole().size()
+                                    ? "; name a machine with as many by --machine"
+                                    : "; name " + ranks + " by --devices, in the order of its ranks"));
+        }
+        return imported;
     }
 }

@@ -17,6 +17,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
@@ -52,10 +55,12 @@ record CompareReport(
      * One way to carry it; without figures where it refuses the machine.
      *
      * @param ratio rate over bound
-     * @param depth greatest number of hops between devices from a root to the last
-     * @param trees number of trees or rings
-     * @param generationMs least time to build it, warm, in ms
+     * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
+     *     chain of steps that wait for each other
+     * @param trees number of trees or rings, where it is known
+     * @param generationMs least time to build it, warm, in ms, where it was built
      * @param refusal why there are no figures
+     * @param schedule where it was imported from, if it was
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     record RowReport(
@@ -65,11 +70,12 @@ record CompareReport(
             @Nullable Integer depth,
             @Nullable Integer trees,
             @Nullable Double generationMs,
-            @Nullable String refusal) {
+            @Nullable String refusal,
+            ImportedSchedule.@Nullable Origin schedule) {
         static RowReport of(Trial trial, BigFraction bound) {
             Figures figures = trial.figures();
             return figures == null
-                    ? new RowReport(trial.name(), null, null, null, null, null, trial.refusal())
+                    ? new RowReport(trial.name(), null, null, null, null, null, trial.refusal(), null)
                     : new RowReport(
                             trial.name(),
                             figures.rateGbs().doubleValue(),
@@ -77,11 +83,13 @@ record CompareReport(
                             figures.depth(),
                             figures.trees(),
                             trial.generationMs(),
+                            null,
                             null);
         }
     }
 
-    static CompareReport of(ChosenMachine chosen, int[] relays, Progress progress) {
+    static CompareReport of(
+            ChosenMachine chosen, int[] relays, List<ImportedSchedule> imported, Progress progress) {
         Network network = chosen.network(relays);
         Bound bound = AllReducePacking.of(network).bound();
         Bound alone = relays.length == 0 ? null : AllReducePacking.of(chosen.network()).bound();
@@ -97,6 +105,11 @@ record CompareReport(
             }
         }
         progress.step();
+        List<RowReport> rows = new ArrayList<>();
+        trials.forEach(trial -> rows.add(RowReport.of(trial, bound.gbs())));
+        for (ImportedSchedule schedule : imported) {
+            rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
+        }
         return new CompareReport(
                 chosen.machine().name(),
                 chosen.group(),
@@ -105,8 +118,18 @@ record CompareReport(
                 Numbers.exact(bound.gbs()),
                 CertificateReport.of(bound, network, Collective.ALL_REDUCE),
                 alone == null ? null : alone.gbs().doubleValue(),
-                trials.stream().map(trial -> RowReport.of(trial, bound.gbs())).toList(),
+                List.copyOf(rows),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream()).toList());
+    }
+
+    /** The name, with a number after it where a row before has it. */
+    private static String free(String name, List<RowReport> rows) {
+        Set<String> taken = rows.stream().map(RowReport::name).collect(Collectors.toSet());
+        return IntStream.iterate(1, number -> number + 1)
+                .mapToObj(number -> number == 1 ? name : name + " (" + number + ")")
+                .filter(candidate -> !taken.contains(candidate))
+                .findFirst()
+                .orElseThrow();
     }
 
     void print(PrintWriter out, TableFormat format) {
@@ -116,23 +139,50 @@ record CompareReport(
                 table.remark(row.name(), "- " + row.refusal());
             } else {
                 table.row(
-                        row.name(),
+                        TerminalText.of(row.name()),
                         decimals(3, row.rateGBs()),
                         decimals(3, row.ratio()),
                         String.valueOf(row.depth()),
-                        String.valueOf(row.trees()),
-                        decimals(2, row.generationMs()));
+                        row.trees() == null ? "-" : String.valueOf(row.trees()),
+                        row.generationMs() == null ? "-" : decimals(2, row.generationMs()));
             }
         }
+        List<String> origins = origins();
         if (format == TableFormat.markdown) {
             header().forEach(line -> out.println(line.replaceFirst("^# ", "")));
             out.println();
             table.markdown().forEach(out::println);
+            if (!origins.isEmpty()) {
+                out.println();
+                origins.forEach(line -> out.println("- " + line));
+            }
         } else {
             header().forEach(out::println);
             out.println("#");
             table.lines().forEach(out::println);
+            if (!origins.isEmpty()) {
+                out.println("#");
+                origins.forEach(line -> out.println("# " + line));
+            }
         }
+    }
+
+    /** A line per imported schedule: what it is, and what else its figures depend on. */
+    private List<String> origins() {
+        List<String> lines = new ArrayList<>();
+        for (RowReport row : rows) {
+            ImportedSchedule.Origin origin = row.schedule();
+            if (origin != null) {
+                lines.add(TerminalText.of(row.name() + ": " + origin.task() + ", from " + origin.file()
+                        + (origin.collective().equals(Collective.ALL_REDUCE.label())
+                                ? ""
+                                : "; its bound: " + origin.certificate().sentence())
+                        + (origin.allLinks()
+                                ? "; goes between devices that the wires of the bound do not join, so rated on all links"
+                                : "")));
+            }
+        }
+        return lines;
     }
 
     private List<String> header() {

@@ -18,7 +18,15 @@ public final class Remarks {
         if (remark != null) {
             spec.commandLine().getOut().println("# " + TerminalText.of(remark));
         }
+        printAside(spec, null, warnings);
+    }
+
+    /** The same, but all of it to stderr: for answers that have no comments. */
+    public static void printAside(CommandSpec spec, @Nullable String remark, List<String> warnings) {
         PrintWriter err = spec.commandLine().getErr();
+        if (remark != null) {
+            err.println("note: " + TerminalText.of(remark));
+        }
         warnings.forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }
 }

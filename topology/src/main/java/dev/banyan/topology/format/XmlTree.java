@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.stream.IntStream;
+import javax.xml.stream.Location;
 import javax.xml.stream.XMLInputFactory;
 import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
@@ -30,10 +31,11 @@ final class XmlTree {
 
     private XmlTree(String source, String text) {
         this.source = source;
-        this.text = text;
-        body = text.stripLeading();
-        offset = text.length() - body.length();
-        lineStarts = lineStarts(text);
+        // As XML says: so the parser and this class count the same lines.
+        this.text = text.replace("\r\n", "\n").replace('\r', '\n');
+        body = this.text.stripLeading();
+        offset = this.text.length() - body.length();
+        lineStarts = lineStarts(this.text);
     }
 
     /**
@@ -75,7 +77,7 @@ final class XmlTree {
     }
 
     private MachineFormatException malformed(XMLStreamException e) {
-        int stopped = e.getLocation() == null ? 0 : Math.max(e.getLocation().getCharacterOffset(), 0) + offset;
+        int stopped = e.getLocation() == null ? offset : position(e.getLocation());
         XmlElement inside = open.peek();
         if (inside != null && text.substring(Math.min(stopped, text.length())).isBlank()) {
             int end = text.stripTrailing().length();
@@ -121,7 +123,7 @@ final class XmlTree {
         while (reader.hasNext()) {
             switch (reader.next()) {
                 case XMLStreamConstants.START_ELEMENT -> {
-                    int start = startOfTag(reader.getLocation().getCharacterOffset());
+                    int start = startOfTag(position(reader.getLocation()));
                     XmlElement element = new XmlElement(reader.getLocalName(), lineOf(start), columnOf(start));
                     for (int i = 0; i < reader.getAttributeCount(); i++) {
                         element.attributes.put(reader.getAttributeLocalName(i), reader.getAttributeValue(i));
@@ -141,7 +143,7 @@ final class XmlTree {
                 }
                 case XMLStreamConstants.END_ELEMENT -> open.pop();
                 case XMLStreamConstants.DTD, XMLStreamConstants.ENTITY_REFERENCE ->
-                    throw at(Math.max(reader.getLocation().getCharacterOffset() - 1, 0) + offset,
+                    throw at(Math.max(position(reader.getLocation()) - 1, 0),
                             "uses a DTD or an entity, which is refused; remove it");
                 default -> {
                     // Comments, white space, processing instructions.
@@ -156,8 +158,18 @@ final class XmlTree {
 
     /** The parser says where a tag ends; no attribute can hold the character that begins one. */
     private int startOfTag(int end) {
-        int start = text.lastIndexOf('<', Math.min(end - 1 + offset, text.length() - 1));
-        return Math.max(start, 0);
+        return Math.max(text.lastIndexOf('<', end - 1), 0);
+    }
+
+    /**
+     * Where the parser is, in the text. By its line and column: its character offset runs ahead once a tag has crossed
+     * the end of one of its buffers.
+     */
+    private int position(Location parser) {
+        int first = lineOf(offset) - 1;
+        int line = Math.clamp(first + parser.getLineNumber() - 1, 0, lineStarts.length - 1);
+        int start = line == first ? offset : lineStarts[line];
+        return Math.clamp(start + parser.getColumnNumber() - 1, offset, text.length());
     }
 
     /** Line of a position in the text, from 1. */

@@ -1,0 +1,102 @@
+package dev.banyan.cli;
+
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.reduce.algorithm.ForestAlgorithm;
+import dev.banyan.reduce.algorithm.PackedAlgorithm;
+import dev.banyan.reduce.algorithm.TreeAlgorithm;
+import dev.banyan.reduce.msccl.MscclOptions;
+import dev.banyan.reduce.msccl.MscclRequests;
+import dev.banyan.reduce.msccl.MscclWriter;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.schedule.ScheduleTraffic;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.PackedTree;
+import java.util.List;
+import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The schedule of a collective over a plan's trees, as an MSCCL algorithm.
+ *
+ * @param xml the file's contents
+ * @param warnings one sentence each
+ */
+record MscclExport(String xml, List<String> warnings) {
+    /** Most equal chunks that are taken unless the user names a number. */
+    static final int MOST_CHUNKS = MscclRequests.USUAL_LIMIT;
+
+    private static final int LONGEST_NAME = 63;
+
+    /**
+     * Writes it.
+     *
+     * @param collective what the trees carry; of a packing, what it was packed for
+     * @param root the collective's root, or -1
+     * @param chunks number of equal chunks, or null for the least that the shares need
+     * @throws IllegalArgumentException if the format has no room for it: the message says what to change
+     */
+    static MscclExport of(
+            ChosenMachine chosen, Plan plan, Collective collective, int root, @Nullable Integer chunks) {
+        TreeAlgorithm algorithm = plan.packed()
+                ? new PackedAlgorithm(chosen.machine().size(), (carried, at) -> plan.packing())
+                : new ForestAlgorithm(plan.algorithm(), plan.forest());
+        List<PackedTree> trees = algorithm.trees(collective, root);
+        int cut = chunks == null ? leastChunks(plan, collective, trees) : chunks;
+        Schedule schedule = algorithm.schedule(MscclRequests.of(collective, root, cut, false));
+        String xml = MscclWriter.write(
+                schedule, MscclOptions.named(name(chosen.machine().name(), plan.algorithm())));
+        String planned = Numbers.gbs(rate(plan, collective, trees));
+        String reached = Numbers.gbs(rate(plan, schedule));
+        return new MscclExport(
+                xml,
+                planned.equals(reached)
+                        ? List.of()
+                        : List.of("shares are rounded to " + cut + (cut == 1 ? " chunk" : " equal chunks") + ": " + reached + " instead of "
+                                + planned));
+    }
+
+    private static int leastChunks(Plan plan, Collective collective, List<PackedTree> trees) {
+        if (!plan.packed()) {
+            return MscclRequests.equalChunks(plan.forest(), MOST_CHUNKS);
+        }
+        boolean blocks = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
+        int cuts = blocks ? trees.getFirst().up().size() : 1;
+        return MscclRequests.equalChunks(
+                trees.stream().map(tree -> tree.share().multiply(cuts)).toList(), MOST_CHUNKS);
+    }
+
+    private static BigFraction rate(Plan plan, Collective collective, List<PackedTree> trees) {
+        LinkLoads loads = plan.unloaded();
+        for (PackedTree tree : trees) {
+            if (collective.reduces()) {
+                loads.addUp(tree.share(), tree.up());
+            }
+            if (collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER) {
+                loads.addDown(tree.share(), tree.down());
+            }
+        }
+        return loads.rateGbs();
+    }
+
+    private static BigFraction rate(Plan plan, Schedule schedule) {
+        ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
+        LinkLoads loads = plan.unloaded();
+        for (int from = 0; from < traffic.ranks(); from++) {
+            for (int to = 0; to < traffic.ranks(); to++) {
+                if (traffic.bytesBetween(from, to) > 0) {
+                    loads.addTransfer(traffic.shareBetween(from, to), from, to);
+                }
+            }
+        }
+        return loads.rateGbs();
+    }
+
+    /** What runtimes call it: letters, digits and _ . + - alone. */
+    private static String name(String machine, String algorithm) {
+        String suffix = "-" + algorithm;
+        String allowed = machine.replaceAll("[^A-Za-z0-9_.+-]", "_");
+        return allowed.substring(0, Math.min(allowed.length(), LONGEST_NAME - suffix.length())) + suffix;
+    }
+}

@@ -1,0 +1,127 @@
+package dev.banyan.cli.compare;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.CertificateReport;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.reduce.algorithm.ScheduleLoads;
+import dev.banyan.reduce.msccl.MscclReader;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.schedule.ScheduleTraffic;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.bound.GatherBound;
+import dev.banyan.trees.bound.RootBound;
+import dev.banyan.trees.network.Detours;
+import dev.banyan.trees.network.Network;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A schedule that somebody else made, out of an MSCCL file.
+ *
+ * @param file the file's name
+ * @param schedule what it says, proven
+ */
+record ImportedSchedule(String file, Schedule schedule) {
+    /**
+     * Where a row's figures come from, in the order of the JSON.
+     *
+     * @param file the file's name
+     * @param collective what the schedule does
+     * @param root the root of that, where it has one
+     * @param boundGBs what no schedule of that collective can exceed
+     * @param bound the same, exact
+     * @param certificate why
+     * @param allLinks whether it goes between devices that the wires of the bound do not join, so that it is rated
+     *     on all links of the machine, which may be more than the bound counts
+     */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    record Origin(
+            String file,
+            String collective,
+            @Nullable Integer root,
+            double boundGBs,
+            String bound,
+            CertificateReport certificate,
+            boolean allLinks) {
+        /** The collective, e.g. {@code broadcast from rank 0}. */
+        String task() {
+            return root == null
+                    ? collective
+                    : collective + (collective.equals(Collective.REDUCE.label()) ? " to" : " from") + " rank " + root;
+        }
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @throws UncheckedIOException if there is no such file or it can't be read
+     * @throws dev.banyan.reduce.msccl.MscclException if it is not a right MSCCL algorithm
+     */
+    static ImportedSchedule read(Path file) {
+        try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
+            return new ImportedSchedule(file.toString(), MscclReader.read(file.toString(), in));
+        } catch (NoSuchFileException e) {
+            throw new UncheckedIOException("--schedule: no file is called '" + file + "'", e);
+        } catch (IOException e) {
+            throw new UncheckedIOException("--schedule: cannot read '" + file + "': " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Its row.
+     *
+     * @param name what to call it
+     * @param network the wires that count for the bound
+     * @param allReduce the bound of an allreduce
+     */
+    CompareReport.RowReport row(String name, ChosenMachine chosen, Network network, Bound allReduce) {
+        ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
+        boolean joined = joins(chosen.network(), traffic);
+        var rate = ScheduleLoads.of(traffic, joined ? chosen.network() : chosen.allLinks()).rateGbs();
+        Bound bound = bound(network, allReduce);
+        return new CompareReport.RowReport(
+                name,
+                rate.doubleValue(),
+                rate.divide(bound.gbs()).doubleValue(),
+                traffic.hops(),
+                null,
+                null,
+                null,
+                new Origin(
+                        file,
+                        schedule.collective().label(),
+                        schedule.collective().hasRoot() ? schedule.root() : null,
+                        bound.gbs().doubleValue(),
+                        Numbers.exact(bound.gbs()),
+                        CertificateReport.of(bound, network, schedule.collective()),
+                        !joined));
+    }
+
+    /** Whether the wires lead wherever data go. */
+    private static boolean joins(Network network, ScheduleTraffic traffic) {
+        Detours detours = new Detours(network);
+        int n = traffic.ranks();
+        return IntStream.range(0, n * n)
+                .filter(pair -> traffic.bytesBetween(pair / n, pair % n) > 0)
+                .allMatch(pair -> detours.path(pair / n, pair % n) != null);
+    }
+
+    private Bound bound(Network network, Bound allReduce) {
+        return switch (schedule.collective()) {
+            case ALL_REDUCE -> allReduce;
+            case BROADCAST -> RootBound.broadcast(network, schedule.root());
+            case REDUCE -> RootBound.reduce(network, schedule.root());
+            case ALL_GATHER -> GatherBound.allGather(network);
+            case REDUCE_SCATTER -> GatherBound.reduceScatter(network);
+        };
+    }
+}
