@@ -46,15 +46,15 @@ record MscclExport(String xml, List<String> warnings) {
         int cut = chunks == null ? leastChunks(plan, collective, trees) : chunks;
         Schedule schedule = algorithm.schedule(MscclRequests.of(collective, root, cut, false));
         String xml = MscclWriter.write(
-                schedule, MscclOptions.named(name(chosen.machine().name(), plan.algorithm())));
+                schedule, MscclOptions.named(name(chosen.machine().name(), plan.algorithm(), schedule)));
         String planned = Numbers.gbs(rate(plan, collective, trees));
         String reached = Numbers.gbs(rate(plan, schedule));
         return new MscclExport(
                 xml,
                 planned.equals(reached)
                         ? List.of()
-                        : List.of("shares are rounded to " + cut + (cut == 1 ? " chunk" : " equal chunks") + ": " + reached + " instead of "
-                                + planned));
+                        : List.of("shares are rounded to " + cut + (cut == 1 ? " chunk" : " equal chunks") + ": "
+                                + reached + " instead of " + planned));
     }
 
     private static int leastChunks(Plan plan, Collective collective, List<PackedTree> trees) {
@@ -93,9 +93,11 @@ record MscclExport(String xml, List<String> warnings) {
         return loads.rateGbs();
     }
 
-    /** What runtimes call it: letters, digits and _ . + - alone. */
-    private static String name(String machine, String algorithm) {
-        String suffix = "-" + algorithm;
+    /** What runtimes call it: letters, digits and _ . + - alone. Else nothing in the file says the root. */
+    private static String name(String machine, String algorithm, Schedule schedule) {
+        String suffix = "-" + algorithm
+                + (schedule.collective() == Collective.ALL_REDUCE ? "" : "-" + schedule.collective().label())
+                + (schedule.collective().hasRoot() ? "-" + schedule.root() : "");
         String allowed = machine.replaceAll("[^A-Za-z0-9_.+-]", "_");
         return allowed.substring(0, Math.min(allowed.length(), LONGEST_NAME - suffix.length())) + suffix;
     }

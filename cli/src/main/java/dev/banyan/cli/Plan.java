@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Trees and what they carry.
  *
+ * @param group the devices, by their numbers in the whole machine, in the order of ranks
  * @param algorithm what built the trees
  * @param collective what they carry
  * @param packed whether they were packed, so that each has a share of its own, not built for a weight
@@ -35,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  * @param warnings one sentence each
  */
 record Plan(
+        List<Integer> group,
         String algorithm,
         Collective collective,
         boolean packed,
@@ -53,6 +56,7 @@ record Plan(
                 .orElseThrow(() -> new IllegalStateException("some devices of " + chosen.machine().name()
                         + " have no path to each other; take --algorithm packing"));
         return new Plan(
+                chosen.group(),
                 algorithm,
                 Collective.ALL_REDUCE,
                 false,
@@ -79,6 +83,7 @@ record Plan(
         Set<String> warnings = new LinkedHashSet<>(chosen.machine().warnings());
         warnings.addAll(better.network().warnings());
         return new Plan(
+                chosen.group(),
                 "packing",
                 collective,
                 true,
@@ -115,6 +120,16 @@ record Plan(
         Network network = packing.network();
         return IntStream.range(network.ranks(), network.nodes())
                 .anyMatch(node -> network.node(node).kind() == Network.Kind.RELAY);
+    }
+
+    /** Which devices the ranks are, where they are not the machine's in its own order; else empty. */
+    String names() {
+        boolean inOrder = IntStream.range(0, group.size()).allMatch(rank -> group.get(rank) == rank);
+        return inOrder
+                ? ""
+                : IntStream.range(0, group.size())
+                        .mapToObj(rank -> rank + " is device " + group.get(rank))
+                        .collect(Collectors.joining(", "));
     }
 
     /** How much of the data crosses each arc. */

@@ -212,6 +212,9 @@ record TreesReport(
                 "# %s: %d devices, %s%s, %d %s in %.2f ms",
                 TerminalText.of(machine), devices, algorithm, carried, trees.size(),
                 trees.size() == 1 ? "tree" : "trees", generationMs));
+        if (!plan.names().isEmpty()) {
+            out.println("# ranks: " + TerminalText.of(plan.names()));
+        }
         if (plan.packed()) {
             printRate(out);
         }
@@ -219,17 +222,19 @@ record TreesReport(
         for (int i = 0; i < trees.size(); i++) {
             TreeReport tree = trees.get(i);
             PackedTree packed = plan.packing().trees().get(i);
-            String share = plan.packed()
-                    ? String.format(
-                            Locale.ROOT, "%s = %.3f, %.3f GB/s", tree.exactShare, tree.share, plan.gbs(packed.share()))
-                    : String.format(Locale.ROOT, "%.3f", tree.share);
             out.println("#");
-            out.println("# root " + tree.root + ", share " + share + ", weight " + Numbers.plain(tree.weight));
-            out.println(LevelText.of(forest.trees().get(i)));
+            if (plan.packed()) {
+                String share = tree.share == 1 ? "1" : String.format(Locale.ROOT, "%s = %.3f", tree.exactShare, tree.share);
+                out.println("# root " + tree.root + ", share " + share + ", " + Numbers.gbs(plan.gbs(packed.share())));
+            } else {
+                // Level arrays are for trees that are binary; weights for those that were built by weight.
+                out.println(String.format(Locale.ROOT, "# root %d, share %.3f, weight %s",
+                        tree.root, tree.share, Numbers.plain(tree.weight)));
+                out.println(LevelText.of(forest.trees().get(i)));
+            }
             out.println(TreeDrawing.of(forest.trees().get(i)).stripTrailing());
             if (plan.goesUp() && plan.goesDown() && tree.upEdges != null) {
                 out.println("# and for the way up:");
-                out.println(LevelText.of(packed.up()));
                 out.println(TreeDrawing.of(packed.up()).stripTrailing());
             }
         }

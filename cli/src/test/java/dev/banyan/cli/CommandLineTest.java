@@ -70,7 +70,13 @@ class CommandLineTest {
             trees --machine dgx-1v --penalty NaN          | --penalty is NaN
             trees --machine dgx-1v --algorithm kernigan   | did you mean kernighan-lin
             trees --machine dgx-1v --algorithm best       | known: kernighan-lin, exhaustive, exact, packing
-            trees --collective all_reduce                 | go with --algorithm packing
+            trees --collective all_reduce                 | --collective goes with --algorithm packing, or with --format msccl
+            trees --chunks 8 -a packing                   | --chunks goes with --format msccl
+            trees --chunks 0 -a packing --format msccl    | --chunks is 0; it must be at least 1
+            trees --chunks few -a packing --format msccl  | few
+            trees --max-trees 3 --format msccl            | go with --algorithm packing
+            trees -a packing --root 1 --format msccl      | --root of a packing needs --collective broadcast or reduce
+            trees -a packing -m dgx-1v --devices 0,1,2,4 --relays 3,5 --format msccl | relays, which have no rank
             trees --max-trees 3 -a exact                  | go with --algorithm packing
             trees --relays 3 --devices 0-2                | go with --algorithm packing
             trees -a packing --collective all_to_all      | known: all_reduce
@@ -89,13 +95,15 @@ class CommandLineTest {
             trees --format pdf                            | pdf
             trees --all-subsets -a packing                | leave --algorithm out
             trees --all-subsets --root 1                  | leave --root, --penalty, --collective and --max-trees out
-            trees --all-subsets --format svg              | --format svg draws one set of trees
-            trees --all-subsets --format dot              | --format dot draws one set of trees
+            trees --all-subsets --format svg              | --format svg is for one set of trees
+            trees --all-subsets --format dot              | --format dot is for one set of trees
             trees --all-subsets=1 -m dgx-1v               | --all-subsets=1: sets have 2..8 devices here
             trees --all-subsets=9 -m dgx-1v               | --all-subsets=9: sets have 2..8 devices here
             trees --all-subsets=2 -m dgx-1v --devices 0,5,6 --relays 0 | --relays: device 0 takes part itself
             trees --all-subsets=2 -m dgx-1v --devices 0,5 | NVLink connects no such set of the devices of p3.16xlarge
+            trees --all-subsets --format msccl            | --format msccl is for one set of trees
             compare --format svg                          | svg
+            compare --schedule no/such/file.xml           | --schedule: no file is called 'no/such/file.xml'
             compare --devices 3 -m dgx-1v                 | at least 2 devices
             compare --relays 1 --devices 0-2 -m dgx-1v    | --relays: device 1 takes part itself
             compare --relays others -m dgx-1v             | --relays others: every device takes part

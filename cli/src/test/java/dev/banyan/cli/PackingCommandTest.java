@@ -154,7 +154,7 @@ class PackingCommandTest {
         String table = CommandRun.of(
                         "trees -a packing --machine p3.16xlarge --devices 0,1,2,4 --relays 3,5-7")
                 .out();
-        assertThat(table).contains("# relays 3,5,6,7: 100 GB/s with them, 50 GB/s without; shown: with", "through GPU3");
+        assertThat(table).contains("# ranks: 0 is device 0, 1 is device 1, 2 is device 2, 3 is device 4", "# relays 3,5,6,7: 100 GB/s with them, 50 GB/s without; shown: with", "through GPU3");
         JsonNode useless = json("--machine p3.16xlarge --devices 0,1,2,3 --relays 7");
         assertThat(useless.get("relays").get("used").asBoolean()).isFalse();
         assertThat(useless.get("forwarders")).isEmpty();
@@ -166,7 +166,7 @@ class PackingCommandTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .startsWith("# dgx-2: 16 devices, packing for all_reduce, 16 trees in ")
-                .contains("# rate: 80 GB/s of at most 80 GB/s, ratio 1.000, depth 1", "# bound: ", "share 1/16 = 0.063, 5.000 GB/s", "through NVSwitch: 240 pairs");
+                .contains("# rate: 80 GB/s of at most 80 GB/s, ratio 1.000, depth 1", "# bound: ", "# root 15, share 1/16 = 0.063, 5 GB/s", "through NVSwitch: 240 pairs");
         assertThat(CommandRun.of("trees --machine p3.8xlarge -a packing").out()).contains("# all over direct links");
     }
 
@@ -203,6 +203,14 @@ class PackingCommandTest {
                 .getDocumentElement();
         assertThat(root.getTagName()).isEqualTo("svg");
         assertThat(CommandRun.of("trees --format svg " + options).out()).isEqualTo(run.out());
+    }
+
+    @Test
+    void svgSaysWhichDeviceARankIsWhereItIsAnother() {
+        String options = "trees -a packing --format svg --machine p3.16xlarge --devices ";
+        assertThat(CommandRun.of(options + "0,1,2,4 --relays 3,5").out()).contains(">3 is GPU4<", ">GPU3<");
+        assertThat(CommandRun.of(options + "2,1,0").out()).contains(">0 is GPU2, 2 is GPU0<");
+        assertThat(CommandRun.of(options + "0-2").out()).doesNotContain(" is GPU");
     }
 
     @Test

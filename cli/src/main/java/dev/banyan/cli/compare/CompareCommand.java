@@ -8,6 +8,7 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Remarks;
 import dev.banyan.cli.output.TableFormat;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -30,9 +31,10 @@ import picocli.CommandLine.Spec;
             "packed into the wires. rings: the best set of rings, each used both ways; over",
             "all links where NVLink has no ring. star: all to one device and back.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
-            "A schedule's depth is all hops that wait for each other, up and down. It is",
-            "rated as if each pair's data took the shortest way between the two, and set",
-            "against the bound of its own collective.",
+            "time: the least that it took to build, warm.",
+            "A schedule's depth is the most transfers that wait for each other, up and down,",
+            "each child of a reduction by itself. Schedules are rated as if the data of each",
+            "pair took the shortest way, and set against the bound of their own collective.",
             "",
             "Examples:",
             "  banyan compare --machine p3.16xlarge",
@@ -82,6 +84,9 @@ public final class CompareCommand implements Runnable {
     }
 
     private ImportedSchedule imported(Path file, ChosenMachine chosen) {
+        if (!Files.exists(file)) {
+            throw new ParameterException(spec.commandLine(), "--schedule: no file is called '" + file + "'");
+        }
         ImportedSchedule imported = ImportedSchedule.read(file);
         int ranks = imported.schedule().ranks();
         int devices = chosen.machine().size();

@@ -19,9 +19,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,14 +63,12 @@ record ImportedSchedule(String file, Schedule schedule) {
     /**
      * Reads a file.
      *
-     * @throws UncheckedIOException if there is no such file or it can't be read
+     * @throws UncheckedIOException if it can't be read
      * @throws dev.banyan.reduce.msccl.MscclException if it is not a right MSCCL algorithm
      */
     static ImportedSchedule read(Path file) {
         try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
             return new ImportedSchedule(file.toString(), MscclReader.read(file.toString(), in));
-        } catch (NoSuchFileException e) {
-            throw new UncheckedIOException("--schedule: no file is called '" + file + "'", e);
         } catch (IOException e) {
             throw new UncheckedIOException("--schedule: cannot read '" + file + "': " + e.getMessage(), e);
         }
@@ -86,7 +84,7 @@ record ImportedSchedule(String file, Schedule schedule) {
     CompareReport.RowReport row(String name, ChosenMachine chosen, Network network, Bound allReduce) {
         ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
         boolean joined = joins(chosen.network(), traffic);
-        var rate = ScheduleLoads.of(traffic, joined ? chosen.network() : chosen.allLinks()).rateGbs();
+        BigFraction rate = ScheduleLoads.of(traffic, joined ? chosen.network() : chosen.allLinks()).rateGbs();
         Bound bound = bound(network, allReduce);
         return new CompareReport.RowReport(
                 name,

@@ -97,14 +97,16 @@ public record SubsetsReport(
     /** Prints the summary by size, or every set of the one size. */
     public void print(PrintWriter out, TableFormat format) {
         TextTable table = listed ? sets() : summary();
-        String title = TerminalText.of(machine) + ": " + subsets.size() + " connected subsets of " + devices.size()
-                + " devices, ratios to the bound" + (listed ? "" : " as mean (min)");
+        String title = TerminalText.of(machine) + ": " + subsets.size()
+                + (subsets.size() == 1 ? " connected subset of " : " connected subsets of ") + devices.size() + " devices, ratios to the bound" + (listed ? "" : " as mean (min)");
         if (format == TableFormat.markdown) {
             out.println(title);
             out.println();
             table.markdown().forEach(out::println);
         } else {
             out.println("# " + title);
+            out.println("# rate, trees, depth" + (listed ? "" : " and time") + " are those of the packing; kernighan-lin, rings"
+                    + " and star as in 'banyan compare'");
             out.println("#");
             table.lines().forEach(out::println);
         }

@@ -94,6 +94,7 @@ class CompareTest {
         assertThat(run.status()).as(run.err()).isZero();
         List<String> lines = run.out().lines().toList();
         assertThat(lines.getFirst()).isEqualTo("# p3.16xlarge: 10 connected subsets of 5 devices, ratios to the bound");
+        assertThat(lines.get(1)).startsWith("# rate, trees, depth are those of the packing");
         assertThat(lines.stream().filter(line -> line.startsWith("  "))).hasSize(10);
         assertThat(lines).anyMatch(line -> line.matches("  0,1,2 +50\\.000 .* 1\\.\\d\\d|  0,1,2 +50\\.000 .* 2\\.\\d\\d"));
         assertThat(CommandRun.of("trees --machine pcie-4 --all-subsets --format markdown").out().lines().toList())

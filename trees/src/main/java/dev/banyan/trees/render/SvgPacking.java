@@ -24,6 +24,8 @@ public final class SvgPacking {
     private static final double CELL_HEIGHT = 178;
     private static final double TREE_RADIUS = 56;
     private static final int COLUMNS = 6;
+    /** Characters of small print that fit into the width. */
+    private static final int LINE = 120;
 
     private static final String INK = "#1f2933";
     private static final String SOFT = "#52606d";
@@ -53,6 +55,19 @@ public final class SvgPacking {
                         + " the trees that use them. " + rate());
         svg.element("text", title, "x", "24", "y", "38", "font-size", "22", "font-weight", "600", "fill", INK);
         svg.element("text", rate(), "x", "24", "y", "62", "font-size", "14", "fill", SOFT);
+        String names = names();
+        if (!names.isEmpty() && names.length() <= LINE) {
+            svg.element("text", names, "x", "24", "y", "82", "font-size", "14", "fill", SOFT);
+        }
+    }
+
+    /** What the ranks are called, unless the number says it all. */
+    private String names() {
+        List<String> names = IntStream.range(0, network.ranks())
+                .filter(rank -> !network.node(rank).name().equals("GPU" + rank))
+                .mapToObj(rank -> rank + " is " + network.node(rank).name())
+                .toList();
+        return String.join(", ", names);
     }
 
     /**
