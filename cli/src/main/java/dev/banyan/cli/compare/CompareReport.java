@@ -54,7 +54,8 @@ record CompareReport(
     /**
      * One way to carry it; without figures where it refuses the machine.
      *
-     * @param ratio rate over bound
+     * @param ratio rate over bound; absent where it goes over links that the bound leaves out, faster than those
+     *     that it is about
      * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
      *     chain of steps that wait for each other
      * @param trees number of trees or rings, where it is known
@@ -79,12 +80,16 @@ record CompareReport(
                     : new RowReport(
                             trial.name(),
                             figures.rateGbs().doubleValue(),
-                            figures.rateGbs().divide(bound).doubleValue(),
+                            ratio(figures.rateGbs(), bound),
                             figures.depth(),
                             figures.trees(),
                             trial.generationMs(),
                             null,
                             null);
+        }
+
+        static @Nullable Double ratio(BigFraction rate, BigFraction bound) {
+            return rate.compareTo(bound) > 0 ? null : (Double) rate.divide(bound).doubleValue();
         }
     }
 
@@ -141,36 +146,40 @@ record CompareReport(
                 table.row(
                         TerminalText.of(row.name()),
                         decimals(3, row.rateGBs()),
-                        decimals(3, row.ratio()),
+                        row.ratio() == null ? "-" : decimals(3, row.ratio()),
                         String.valueOf(row.depth()),
                         row.trees() == null ? "-" : String.valueOf(row.trees()),
                         row.generationMs() == null ? "-" : decimals(2, row.generationMs()));
             }
         }
-        List<String> origins = origins();
+        List<String> notes = notes();
         if (format == TableFormat.markdown) {
             header().forEach(line -> out.println(line.replaceFirst("^# ", "")));
             out.println();
             table.markdown().forEach(out::println);
-            if (!origins.isEmpty()) {
+            if (!notes.isEmpty()) {
                 out.println();
-                origins.forEach(line -> out.println("- " + line));
+                notes.forEach(line -> out.println("- " + line));
             }
         } else {
             header().forEach(out::println);
             out.println("#");
             table.lines().forEach(out::println);
-            if (!origins.isEmpty()) {
+            if (!notes.isEmpty()) {
                 out.println("#");
-                origins.forEach(line -> out.println("# " + line));
+                notes.forEach(line -> out.println("# " + line));
             }
         }
     }
 
-    /** A line per imported schedule: what it is, and what else its figures depend on. */
-    private List<String> origins() {
+    /** What figures depend on beside the links of the bound; what an imported schedule is. */
+    private List<String> notes() {
         List<String> lines = new ArrayList<>();
         for (RowReport row : rows) {
+            if (row.refusal() == null && row.ratio() == null) {
+                lines.add(TerminalText.of(row.name()) + ": faster over links that the bound leaves out (PCIe beside"
+                        + " NVLink, or host memory between devices without a path)");
+            }
             ImportedSchedule.Origin origin = row.schedule();
             if (origin != null) {
                 lines.add(TerminalText.of(row.name() + ": " + origin.task() + ", from " + origin.file()

@@ -31,8 +31,8 @@ enum Contender {
     /** Balanced binary trees by dynamic programming, one per root. */
     EXACT("exact") {
         @Override
-        Optional<String> refusal(int devices) {
-            return devices <= Exact.MAX_DEVICES
+        Optional<String> refusal(ChosenMachine chosen) {
+            return chosen.machine().size() <= Exact.MAX_DEVICES
                     ? Optional.empty()
                     : Optional.of("at most " + Exact.MAX_DEVICES + " devices");
         }
@@ -53,9 +53,15 @@ enum Contender {
     /** The best set of rings. */
     RINGS("rings") {
         @Override
+        Optional<String> refusal(ChosenMachine chosen) {
+            return RingSet.of(chosen.whole(), chosen.devices()).isPresent()
+                    ? Optional.empty()
+                    : Optional.of("no ring joins all devices");
+        }
+
+        @Override
         Supplier<Figures> build(ChosenMachine chosen) {
-            RingSet rings = RingSet.of(chosen.whole(), chosen.devices())
-                    .orElseThrow(() -> new IllegalStateException("no ring joins all devices"));
+            RingSet rings = RingSet.of(chosen.whole(), chosen.devices()).orElseThrow();
             return () -> Figures.of(rings);
         }
     },
@@ -89,8 +95,8 @@ enum Contender {
         return label;
     }
 
-    /** Why it can't be built for so many devices, if it can't. */
-    Optional<String> refusal(int devices) {
+    /** Why it can't be built for these devices, if it can't. */
+    Optional<String> refusal(ChosenMachine chosen) {
         return Optional.empty();
     }
 

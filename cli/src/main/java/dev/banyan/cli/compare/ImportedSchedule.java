@@ -89,7 +89,7 @@ record ImportedSchedule(String file, Schedule schedule) {
         return new CompareReport.RowReport(
                 name,
                 rate.doubleValue(),
-                rate.divide(bound.gbs()).doubleValue(),
+                CompareReport.RowReport.ratio(rate, bound.gbs()),
                 traffic.hops(),
                 null,
                 null,

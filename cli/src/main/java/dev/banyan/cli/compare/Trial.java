@@ -31,7 +31,7 @@ record Trial(String name, @Nullable Figures figures, @Nullable String refusal, d
 
     private static Trial of(Contender contender, ChosenMachine chosen, int mostRuns) {
         return contender
-                .refusal(chosen.machine().size())
+                .refusal(chosen)
                 .map(why -> new Trial(contender.label(), null, why, 0))
                 .orElseGet(() -> of(contender.label(), () -> contender.build(chosen), mostRuns));
     }

@@ -15,8 +15,9 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * the machine, and relays, which are devices that take no part. A forwarder passes data on; it neither
  * copies nor reduces, nor keeps any. One that joins fewer than two other nodes is left out.
  *
- * <p>Where NVLink-class links (with NVSwitches and relays) join all ranks both ways, the network holds
- * these alone; else it holds all links. Where even those don't join all ranks, every rank is also linked to
+ * <p>Where NVLink-class links (with NVSwitches and relays) join all ranks both ways, and those of at least the
+ * bandwidth that every rank has without them do so too, the network holds NVLink-class links alone: no plan
+ * without them is faster. Else it holds all links. Where even those don't join all ranks, every rank is also linked to
  * one more forwarder, the host's memory, at {@link dev.banyan.topology.LinkMatrix#HOST_STAGED_GBS} each way,
  * with a warning; so there is always a plan.
  *

@@ -62,15 +62,34 @@ final class NetworkBuilder {
     }
 
     Network build() {
+        List<Wire> wires = wires(false);
         List<Wire> nvlinks = wires(true);
-        if (joinsAllRanks(nvlinks)) {
+        double others = mostOverOtherLinks();
+        if (joinsAllRanks(nvlinks.stream().filter(wire -> wire.gbs() >= others).toList())) {
             return network(usefulOf(nvlinks), true, List.of());
         }
-        List<Wire> wires = wires(false);
         if (joinsAllRanks(wires)) {
             return network(usefulOf(wires), false, List.of());
         }
         return staged(wires, group, "does not connect all of the devices: each is taken as also");
+    }
+
+    /** In GB/s: without NVLink no collective is faster than the rank with the least bandwidth. */
+    private double mostOverOtherLinks() {
+        double[] out = new double[part.length];
+        double[] in = new double[part.length];
+        for (Link link : machine.links()) {
+            if (part[link.a()] != UNUSED && part[link.b()] != UNUSED && !link.kind().isNvLinkClass()) {
+                out[link.a()] += link.gbsAToB();
+                in[link.b()] += link.gbsAToB();
+                out[link.b()] += link.gbsBToA();
+                in[link.a()] += link.gbsBToA();
+            }
+        }
+        return Arrays.stream(group)
+                .mapToDouble(device -> Math.min(out[device], in[device]))
+                .min()
+                .orElseThrow();
     }
 
     Network buildOfAllLinks() {

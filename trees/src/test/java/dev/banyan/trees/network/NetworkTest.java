@@ -125,4 +125,15 @@ class NetworkTest {
         assertThatThrownBy(() -> Network.of(machine, new int[] {0, 8})).hasMessageContaining("0..7");
         assertThatThrownBy(() -> Network.of(machine, new int[] {0, 1}, 1)).hasMessageContaining("relay 1");
     }
+
+    @Test
+    void slowNvLinksAreTakenTogetherWithFastPcie() {
+        List<Link> links = List.of(
+                Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 1),
+                Link.duplex(1, 2, Link.Kind.NVLINK, 1, 25, 1),
+                Link.duplex(0, 3, Link.Kind.PCIE, 16, 50, 1),
+                Link.duplex(1, 3, Link.Kind.PCIE, 16, 50, 1),
+                Link.duplex(2, 3, Link.Kind.PCIE, 16, 50, 1));
+        assertThat(Network.of(Networks.machine("fast PCIe", 3, 1, links)).nvlinkOnly()).isFalse();
+    }
 }
