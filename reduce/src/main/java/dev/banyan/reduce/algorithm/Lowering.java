@@ -9,9 +9,11 @@ import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Turns trees into the steps of one request; used once.
@@ -125,18 +127,18 @@ final class Lowering {
         return new Location(location.rank(), location.space(), location.offset() + bytes);
     }
 
-    /** The slices' chunks in turn, so that in-order backends keep all trees busy. */
+    /**
+     * The slices' chunks by how far along their slice they are, so that all trees end together and in-order
+     * backends keep them all busy.
+     */
     private List<Chunk> interleaved() {
-        List<Chunk> chunks = new ArrayList<>();
-        int longest = slices.stream().mapToInt(List::size).max().orElse(0);
-        for (int i = 0; i < longest; i++) {
-            for (List<Chunk> slice : slices) {
-                if (i < slice.size()) {
-                    chunks.add(slice.get(i));
-                }
-            }
-        }
-        return chunks;
+        record Placed(double progress, Chunk chunk) {}
+        return slices.stream()
+                .flatMap(slice -> IntStream.range(0, slice.size())
+                        .mapToObj(i -> new Placed((i + 0.5) / slice.size(), slice.get(i))))
+                .sorted(Comparator.comparingDouble(Placed::progress))
+                .map(Placed::chunk)
+                .toList();
     }
 
     private long allocateScratch(int rank, long bytes) {
