@@ -9,16 +9,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * One run of a simulation. All that happens at one tick is taken together: first what becomes ready or ends,
  * then what starts, then the rates of those that share wires. A time that is known to come is handed on at
- * once, so that an operation takes two events: when it is ready, and when its stream is free again.
+ * once, so that an operation takes two events: when it is ready, and when its stream is free again. Ends that
+ * rates may still change are no events: they are all looked at for the next one.
  */
 final class Engine implements FairShares.Listener {
     private static final int READY = 0;
     private static final int FREE = 1;
-    private static final int SENT = 2;
-    private static final int CALL = 3;
-    private static final int BEGIN = 4;
-    private static final int KINDS = 3;
-    private static final long NEVER = Long.MAX_VALUE;
+    private static final int CALL = 2;
+    private static final int BEGIN = 3;
+    private static final int KINDS = 2;
 
     private final List<Job> jobs;
     private final Wiring wiring;
@@ -61,9 +60,7 @@ final class Engine implements FairShares.Listener {
 
     private final double[] remaining;
     private final long[] settledAt;
-    private final long[] sentAt;
-    /** By flow: time of its event that counts. */
-    private final long[] alarm;
+    private final SharedEnds ends;
     /** By flow: whether it has sent all at this tick and is still on the wires. */
     private final boolean[] ended;
     private final int[] endedFlows;
@@ -114,9 +111,7 @@ final class Engine implements FairShares.Listener {
         int flows = wiring.share.length;
         remaining = new double[flows];
         settledAt = new long[flows];
-        sentAt = new long[flows];
-        alarm = new long[flows];
-        Arrays.fill(alarm, NEVER);
+        ends = new SharedEnds(flows);
         ended = new boolean[flows];
         endedFlows = new int[flows];
         sent = new double[flows];
@@ -143,19 +138,22 @@ final class Engine implements FairShares.Listener {
                 push(jobReady[job], CALL, job);
             }
         }
-        while (!queue.isEmpty()) {
-            now = queue.nextTime();
-            do {
+        while (!queue.isEmpty() || !ends.isEmpty()) {
+            now = queue.isEmpty() ? ends.next() : Math.min(queue.nextTime(), ends.next());
+            while (!queue.isEmpty() && queue.nextTime() == now) {
                 int event = queue.pop();
                 int index = event >>> KINDS;
                 switch (event & (1 << KINDS) - 1) {
                     case READY -> ready(index);
                     case FREE -> free(index);
-                    case SENT -> sent(index);
                     case CALL -> call(index);
                     default -> begin(index);
                 }
-            } while (!queue.isEmpty() && queue.nextTime() == now);
+            }
+            endedCount = ends.take(now, endedFlows);
+            for (int i = 0; i < endedCount; i++) {
+                sent(endedFlows[i]);
+            }
             start();
             leaveWires();
             shares.settle(this);
@@ -359,7 +357,7 @@ final class Engine implements FairShares.Listener {
             if (ended[flow]) {
                 // To the wires it is the same flow: nobody's rate changes.
                 ended[flow] = false;
-                setAlarm(flow, shares.rate(flow));
+                setEnd(flow, shares.rate(flow));
             } else {
                 shares.add(flow, now);
             }
@@ -389,30 +387,15 @@ final class Engine implements FairShares.Listener {
     public void rateChanged(int flow, double oldRate, double newRate) {
         remaining[flow] -= oldRate * (now - settledAt[flow]);
         settledAt[flow] = now;
-        setAlarm(flow, newRate);
+        setEnd(flow, newRate);
     }
 
-    private void setAlarm(int flow, double rate) {
-        sentAt[flow] = Math.max(now + 1, Clock.later(now, remaining[flow] / rate));
-        // One that ends later than thought is put off when its event comes.
-        if (sentAt[flow] < alarm[flow]) {
-            alarm[flow] = sentAt[flow];
-            push(alarm[flow], SENT, flow);
-        }
+    private void setEnd(int flow, double rate) {
+        ends.set(flow, Math.max(now + 1, Clock.later(now, remaining[flow] / rate)));
     }
 
     private void sent(int flow) {
-        if (alarm[flow] != now) {
-            return;
-        }
-        alarm[flow] = NEVER;
-        if (sentAt[flow] > now) {
-            alarm[flow] = sentAt[flow];
-            push(alarm[flow], SENT, flow);
-            return;
-        }
         ended[flow] = true;
-        endedFlows[endedCount++] = flow;
         int stream = wiring.streamOfFlow[flow];
         int op = current[stream];
         sent[flow] += work.bytes[op] * wiring.share[flow];
@@ -439,7 +422,6 @@ final class Engine implements FairShares.Listener {
                 shares.remove(flow, now);
             }
         }
-        endedCount = 0;
     }
 
     private void tell(SimulationListener to, int flow, int stream, long over) {
