@@ -3,6 +3,7 @@ package dev.banyan.jmh;
 import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.ForestAlgorithm;
+import dev.banyan.reduce.algorithm.PackedAlgorithm;
 import dev.banyan.reduce.algorithm.RingAlgorithm;
 import dev.banyan.reduce.algorithm.StarAlgorithm;
 import dev.banyan.reduce.schedule.Chunk;
@@ -18,6 +19,8 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LogicalLink;
+import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.ring.RingFinder;
 import java.util.Arrays;
 import java.util.List;
@@ -42,7 +45,8 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * Steps per second of the simulator on one core, in the column {@code steps}: an allreduce of 1 GiB in chunks
  * of 1 MiB, or one of each key of ResNet-50, all in flight. All wires of the machine are there, so that pairs
- * without a link of their own share PCIe. The baseline only looks at each step once.
+ * without a link of their own share PCIe; a packing has the wires that it was made for. The baseline only looks at
+ * each step once.
  *
  * <pre>java -jar jmh/target/benchmarks.jar SimulationSpeed -p machine=p3.16xlarge</pre>
  */
@@ -54,11 +58,11 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(value = 2, jvmArgsAppend = "-XX:+UseSerialGC")
 public class SimulationSpeed {
     /** A preset. */
-    @Param({"p3.16xlarge", "dgx-a100"})
+    @Param({"p3.16xlarge", "dgx-a100", "dgx-2", "pcie-8"})
     public String machine = "p3.16xlarge";
 
     /** The algorithm, as the command names it. */
-    @Param({"single-tree", "multi-tree", "ring", "star"})
+    @Param({"single-tree", "multi-tree", "ring", "star", "packing"})
     public String algorithm = "multi-tree";
 
     /** Bytes, or a model. */
@@ -87,16 +91,25 @@ public class SimulationSpeed {
     public void open() {
         Machine preset = Presets.find(machine).orElseThrow();
         int[] all = IntStream.range(0, preset.size()).toArray();
-        simulator = new Simulator(Network.ofAllLinks(preset, all), List.of(), Profiles.of(preset));
+        Network network = Network.ofAllLinks(preset, all);
+        List<LogicalLink> links = List.of();
         LinkMatrix matrix = LinkMatrix.of(preset);
         CollectiveAlgorithm made = switch (algorithm) {
             case "single-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0));
             case "multi-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, all));
             case "ring" -> new RingAlgorithm(RingFinder.order(matrix));
             case "star" -> new StarAlgorithm(preset.size());
+            case "packing" -> new PackedAlgorithm(Network.of(preset));
             default ->
-                throw new IllegalArgumentException(algorithm + " is not single-tree, multi-tree, ring or star");
+                throw new IllegalArgumentException(
+                        algorithm + " is not single-tree, multi-tree, ring, star or packing");
         };
+        if (made instanceof PackedAlgorithm packed) {
+            TreePacking packing = packed.packing(Collective.ALL_REDUCE, -1);
+            network = packing.network();
+            links = packing.links();
+        }
+        simulator = new Simulator(network, links, Profiles.of(preset));
         long[] counts = switch (keys) {
             case "1G" -> new long[] {1 << 28};
             case "resnet-50" -> GradientSizes.resnet50();

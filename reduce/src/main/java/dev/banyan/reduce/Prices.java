@@ -1,5 +1,6 @@
 package dev.banyan.reduce;
 
+import dev.banyan.reduce.algorithm.ChunkRule;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.PackedAlgorithm;
 import dev.banyan.reduce.algorithm.TreeAlgorithm;
@@ -19,8 +20,11 @@ import java.util.stream.IntStream;
  * use from several threads at once.
  */
 final class Prices {
-    /** Length of a chunk in bytes where the backend decides: a copy that long keeps an NVLink busy. */
-    static final long CHUNK_BYTES = 1 << 20;
+    /**
+     * What a further chunk costs where the backend decides how long they are, in us: the launches of a copy and of
+     * a kernel on a busy stream. In simulation the {@link ChunkRule} is near the best length with it.
+     */
+    static final double CHUNK_OVERHEAD_US = 0.5;
 
     /** In the order in which equals are preferred. */
     private static final List<AlgorithmChoice> CANDIDATES = List.of(
@@ -61,7 +65,9 @@ final class Prices {
                 collective.inputElements(request.count(), machine.size()),
                 collective.outputElements(request.count(), machine.size()));
         long bytes = Math.multiplyExact(elements, request.elementBytes());
-        long chunkBytes = request.chunkBytes() == Long.MAX_VALUE ? CHUNK_BYTES : request.chunkBytes();
+        long chunkBytes = request.chunkBytes() == Long.MAX_VALUE
+                ? ChunkRule.chunkBytes(cost, bytes, CHUNK_OVERHEAD_US)
+                : request.chunkBytes();
         return cost.predictedUs(bytes, Math.max(1, Math.ceilDiv(bytes / cost.trees(), chunkBytes)));
     }
 

@@ -44,6 +44,8 @@ final class FairShares {
     private final int[] members;
     private final int[] entries;
     private final int[] count;
+    /** By resource: what it gives to as many flows as there are. */
+    private final double[] total;
 
     /** By resource: the rate of those flows that it slows; infinite if there is none. */
     private final double[] level;
@@ -95,6 +97,7 @@ final class FairShares {
         members = new int[path.length];
         entries = new int[path.length];
         count = new int[resources];
+        total = capacity.clone();
         level = new double[resources];
         Arrays.fill(level, Double.POSITIVE_INFINITY);
         grown = new boolean[resources];
@@ -159,6 +162,9 @@ final class FairShares {
     }
 
     private void mark(int resource) {
+        if (queueing[resource] > 0) {
+            total[resource] = capacity[resource] / (1 + queueing[resource] * (count[resource] - 1));
+        }
         if (!isDirty[resource]) {
             isDirty[resource] = true;
             dirty[dirtyCount++] = resource;
@@ -213,7 +219,7 @@ final class FairShares {
             // Who stays gets no less.
             return before;
         }
-        double capacityNow = total(resource);
+        double capacityNow = total[resource];
         double now = capacityNow / count[resource];
         for (int pass = 0; pass < PASSES && now < before; pass++) {
             double rest = capacityNow;
@@ -231,10 +237,6 @@ final class FairShares {
         return Math.min(before, now);
     }
 
-    private double total(int resource) {
-        return capacity[resource] / (1 + queueing[resource] * (count[resource] - 1));
-    }
-
     private void reach(int resource) {
         resourceSeen[resource] = run;
         place[resource] = groupSize;
@@ -245,7 +247,7 @@ final class FairShares {
     private void collect(double least) {
         for (int at = 0; at < groupSize; at++) {
             int resource = groupResources[at];
-            double rest = total(resource);
+            double rest = total[resource];
             int faster = 0;
             int start = memberStart[resource];
             for (int m = start; m < start + count[resource]; m++) {

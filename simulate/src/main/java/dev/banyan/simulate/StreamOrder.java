@@ -6,8 +6,13 @@ package dev.banyan.simulate;
  */
 public enum StreamOrder {
     /**
-     * The first, in the order of jobs, chunks and steps, of those that nothing holds back: what an executor
-     * reaches that gives each route through a link a stream of its own.
+     * The first, in the order of jobs, chunks and steps, of those that nothing holds back. Schedules of trees list
+     * chunks by how far along their tree's slice they are, so that this is the one that is furthest behind.
+     *
+     * <p>CUDA has no such queue, but an executor reaches it with a stream for each tree, way and pair of ranks, as
+     * branches of a graph or with events between them: copies of one such stream become ready in the order of their
+     * chunks, so that in-order streams lose nothing, and a pair's copies pass each other where one can't begin.
+     * Which of two that are ready goes first is then the driver's choice, not the order's.
      */
     READY_FIRST,
     /**

@@ -23,15 +23,19 @@ class SimulatorPropertyTest {
     private static final class Log implements SimulationListener {
         private final List<Transfer> transfers = new ArrayList<>();
         private final List<Reduction> reductions = new ArrayList<>();
+        /** Both in the order in which they were heard of. */
+        private final List<Record> all = new ArrayList<>();
 
         @Override
         public void transferred(Transfer transfer) {
             transfers.add(transfer);
+            all.add(transfer);
         }
 
         @Override
         public void reduced(Reduction reduction) {
             reductions.add(reduction);
+            all.add(reduction);
         }
     }
 
@@ -112,8 +116,7 @@ class SimulatorPropertyTest {
         Log second = new Log();
         Simulation one = random(seed).run(first);
         Simulation two = random(seed).run(second);
-        assertThat(first.transfers).isEqualTo(second.transfers);
-        assertThat(first.reductions).isEqualTo(second.reductions);
+        assertThat(first.all).isNotEmpty().isEqualTo(second.all);
         for (int job = 0; job < random(seed).jobs.size(); job++) {
             assertThat(one.endUs(job)).isEqualTo(two.endUs(job));
         }
