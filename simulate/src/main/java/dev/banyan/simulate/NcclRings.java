@@ -25,8 +25,8 @@ import java.util.stream.IntStream;
  * protocol), the fastest protocol is taken. Kernels reduce while they receive, so a reduction costs nothing more.
  *
  * <p>Reduce and broadcast are chains. As nccl-tests call one after another, the next call enters the chain when
- * the one before has left its first device: a call is taken to cost {@code baseUs}, a hop and the time for which
- * the busiest wire carries its data, not the whole way down.
+ * the one before has left its first device: a call is taken to cost {@code baseUs}, a hop, and what the simulated
+ * chain takes for twice the data less what it takes for them, not the whole way down.
  *
  * <p>A process that drives several devices launches on one after the other. While it does, earlier calls go on; so
  * no call is faster than {@code nccl.launchUs} for each of its process's devices.
@@ -154,14 +154,13 @@ public final class NcclRings {
             throw new IllegalArgumentException(bytes + " bytes, " + devicesPerProcess + " devices per process of "
                     + n + "; sizes are at least 0 and processes have 1 to " + n + " devices");
         }
-        Schedule schedule = schedule(collective, bytes);
-        boolean chain = collective.hasRoot();
-        Map<Protocol, Simulator> simulators = chain && n == 2 ? oneWay : bothWays;
+        Map<Protocol, Simulator> simulators = collective.hasRoot() && n == 2 ? oneWay : bothWays;
         Protocol fastest = Protocol.SIMPLE;
         double least = Double.POSITIVE_INFINITY;
         for (Map.Entry<Protocol, Simulator> entry : simulators.entrySet()) {
-            Simulation simulation = entry.getValue().run(schedule);
-            double us = chain ? callOfMany(simulation, entry.getKey()) : simulation.endUs();
+            double us = collective.hasRoot()
+                    ? chained(entry.getValue(), entry.getKey(), collective, bytes)
+                    : entry.getValue().run(unrooted(collective, bytes)).endUs();
             if (us < least) {
                 least = us;
                 fastest = entry.getKey();
@@ -171,22 +170,24 @@ public final class NcclRings {
         return new Timing(Math.max(least, hostUs), fastest, hostUs > least);
     }
 
-    private double callOfMany(Simulation simulation, Protocol protocol) {
-        double busiest = IntStream.range(0, rings.network().arcs())
-                .mapToDouble(simulation::busyUs)
-                .max()
-                .orElse(0);
-        return profile.get(protocol.baseUs()) + profile.get(protocol.hopUs()) + busiest;
+    /** What a chain takes for more data once it is full of them, beside the start of the call and one hop. */
+    private double chained(Simulator simulator, Protocol protocol, Collective collective, long bytes) {
+        long count = Math.ceilDiv(bytes, (long) ELEMENT_BYTES);
+        long chunk = Math.max(1, count / PIECES) * ELEMENT_BYTES;
+        double once = simulator.run(schedule(collective, 0, count, chunk)).endUs();
+        double twice = simulator.run(schedule(collective, 0, 2 * count, chunk)).endUs();
+        return profile.get(protocol.baseUs()) + profile.get(protocol.hopUs()) + twice - once;
     }
 
-    private Schedule schedule(Collective collective, long bytes) {
+    private Schedule unrooted(Collective collective, long bytes) {
         int n = rings.network().ranks();
-        boolean blocks = collective == Collective.REDUCE_SCATTER || collective == Collective.ALL_GATHER;
         long elements = Math.ceilDiv(bytes, (long) ELEMENT_BYTES);
-        long count = blocks ? Math.ceilDiv(elements, (long) n) : elements;
-        long chunk = collective.hasRoot() ? Math.max(ELEMENT_BYTES, bytes / PIECES) : Long.MAX_VALUE;
+        long count = collective == Collective.ALL_REDUCE ? elements : Math.ceilDiv(elements, (long) n);
+        return schedule(collective, -1, count, Long.MAX_VALUE);
+    }
+
+    private Schedule schedule(Collective collective, int root, long count, long chunkBytes) {
         return new RingsAlgorithm(rings)
-                .schedule(new CollectiveRequest(
-                        collective, collective.hasRoot() ? 0 : -1, count, ELEMENT_BYTES, false, chunk));
+                .schedule(new CollectiveRequest(collective, root, count, ELEMENT_BYTES, false, chunkBytes));
     }
 }
