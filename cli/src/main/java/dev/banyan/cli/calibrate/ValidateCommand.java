@@ -126,7 +126,8 @@ public final class ValidateCommand implements Runnable {
             }
         }
         if (comparisons.isEmpty()) {
-            throw new IllegalStateException("nothing to compare; left out: " + String.join("; ", leftOut));
+            throw new IllegalStateException("nothing to compare; name files of nccl-tests by --sweeps"
+                    + (leftOut.isEmpty() ? "" : "; left out: " + String.join("; ", leftOut)));
         }
         own.ifPresent(chosen -> Remarks.printAside(
                 spec, chosen.remark(), chosen.machine().warnings()));

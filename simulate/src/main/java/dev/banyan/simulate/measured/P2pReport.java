@@ -56,7 +56,10 @@ public record P2pReport(String source, Map<Measure, PairMatrix> matrices) {
     /** Whether a pair has peer access both ways, as far as is told; where nothing is told, it is taken to have it. */
     public boolean mayAccess(int a, int b) {
         PairMatrix access = matrices.get(Measure.ACCESS);
-        return access == null
-                || (a >= access.rows() || access.get(a, b) > 0) && (b >= access.rows() || access.get(b, a) > 0);
+        return access == null || (grants(access, a, b) && grants(access, b, a));
+    }
+
+    private static boolean grants(PairMatrix access, int row, int column) {
+        return row >= access.rows() || access.get(row, column) > 0;
     }
 }
