@@ -87,7 +87,7 @@ public final class CalibrateCommand implements Runnable {
         table.lines().forEach(out::println);
         out.println("#");
         calibration.measured().forEach(constant -> out.println("# " + constant.key() + ": "
-                + TerminalText.of(calibration.profile().constants().get(constant).source())));
+                + TerminalText.of(calibration.profile().source(constant))));
         if (output != null) {
             write(calibration.profile(), output);
             out.println("#");

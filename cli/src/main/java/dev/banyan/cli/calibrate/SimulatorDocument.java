@@ -126,7 +126,7 @@ final class SimulatorDocument {
         add("| constant | value | source |", "|---|---:|---|");
         for (Constant constant : Constant.values()) {
             add("| " + constant.key() + " | " + Figures.constant(profile.get(constant)) + " | "
-                    + profile.constants().get(constant).source().replace("|", "\\|") + " |");
+                    + profile.source(constant).replace("|", "\\|") + " |");
         }
     }
 }

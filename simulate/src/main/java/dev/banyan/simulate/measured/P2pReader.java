@@ -73,7 +73,7 @@ public final class P2pReader {
             return Measure.ACCESS;
         }
         boolean peer = title.contains("P2P=Enabled");
-        if (!title.contains(" Matrix (") || !peer && !title.contains("P2P=Disabled")) {
+        if (!title.contains(" Matrix (") || (!peer && !title.contains("P2P=Disabled"))) {
             return null;
         }
         if (title.startsWith("Unidirectional ")) {

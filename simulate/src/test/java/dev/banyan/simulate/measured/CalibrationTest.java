@@ -14,7 +14,6 @@ import dev.banyan.topology.Presets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,7 +27,7 @@ class CalibrationTest {
     }
 
     private static String source(Calibration calibration, Constant constant) {
-        return Objects.requireNonNull(calibration.profile().constants().get(constant)).source();
+        return calibration.profile().source(constant);
     }
 
     @Test
