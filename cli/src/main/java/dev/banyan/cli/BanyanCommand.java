@@ -1,6 +1,8 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.calibrate.CalibrateCommand;
+import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.output.TerminalText;
@@ -29,7 +31,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TreesCommand.class,
             CompareCommand.class,
             BoundCommand.class,
-            BenchCommand.class
+            BenchCommand.class,
+            CalibrateCommand.class,
+            ValidateCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
@@ -57,7 +61,8 @@ final class BanyanCommand implements Runnable {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound or bench");
+        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound, bench, calibrate"
+                + " or validate");
     }
 
     private int wrongUsage(ParameterException error, String[] args) {
