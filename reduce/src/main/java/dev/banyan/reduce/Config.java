@@ -100,6 +100,9 @@ public record Config(
         Duration timeout,
         long seed,
         List<String> warnings) {
+    /** The array bound, in elements, where nothing else is known. */
+    public static final long DEFAULT_TREE_ARRAY_BOUND = 10_000_000;
+
     private static final String PROGRAM = "set by the program";
     private static final String DEFAULT_FILE = "banyan.properties";
 
@@ -380,7 +383,7 @@ public record Config(
             return new Config(
                     value(USE_TREE, true),
                     value(LOG_TREE, false),
-                    value(TREE_ARRAY_BOUND, 10_000_000L),
+                    value(TREE_ARRAY_BOUND, DEFAULT_TREE_ARRAY_BOUND),
                     value(TREE_BACKTRACK, false),
                     value(LINK_USAGE_PENALTY, KernighanLin.DEFAULT_PENALTY),
                     value(BIG_ARRAY_BOUND, 1_000_000L),

@@ -56,11 +56,7 @@ final class Prices {
     double predictedUs(AlgorithmChoice choice, CollectiveRequest request) {
         ForestCost cost = costs.computeIfAbsent(
                 new Task(choice, request.collective(), request.root()), this::price);
-        Collective collective = request.collective();
-        long elements = Math.max(
-                collective.inputElements(request.count(), machine.size()),
-                collective.outputElements(request.count(), machine.size()));
-        long bytes = Math.multiplyExact(elements, request.elementBytes());
+        long bytes = request.bytes(machine.size());
         long chunkBytes = request.chunkBytes() == Long.MAX_VALUE ? CHUNK_BYTES : request.chunkBytes();
         return cost.predictedUs(bytes, Math.max(1, Math.ceilDiv(bytes / cost.trees(), chunkBytes)));
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class AlgorithmsTest {
+class PlannerTest {
     private static final Machine P3 = Presets.find("p3.16xlarge").orElseThrow();
     private static final Config BOUND = Config.builder().treeArrayBound(1000).build();
 
@@ -35,24 +35,24 @@ class AlgorithmsTest {
 
     @Test
     void aboveTheArrayBoundLinksDecide() {
-        Algorithms algorithms = new Algorithms(P3, BOUND);
-        assertThat(algorithms.choose(request(Collective.ALL_REDUCE, 1000))).isEqualTo(AlgorithmChoice.SINGLE_TREE);
+        Planner planner = Planner.of(P3, BOUND);
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1000)).algorithm()).isEqualTo(AlgorithmChoice.SINGLE_TREE);
         for (Collective collective : Collective.values()) {
-            AlgorithmChoice choice = algorithms.choose(request(collective, 20_000_000));
+            AlgorithmChoice choice = planner.choose(request(collective, 20_000_000)).algorithm();
             assertThat(choice).as("%s", collective).isEqualTo(AlgorithmChoice.PACKING);
-            assertThat(algorithms.of(request(collective, 20_000_000)).name()).isEqualTo("packing");
+            assertThat(planner.plan(Choice.of(choice), request(collective, 20_000_000)).schedule().algorithm()).isEqualTo("packing");
         }
-        assertThat(algorithms.choose(request(Collective.ALL_REDUCE, 1001)))
-                .isEqualTo(new Algorithms(P3, BOUND).choose(request(Collective.ALL_REDUCE, 1001)));
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1001)).algorithm())
+                .isEqualTo(Planner.of(P3, BOUND).choose(request(Collective.ALL_REDUCE, 1001)).algorithm());
     }
 
     @Test
     void settingsComeFirst() {
         Config star = Config.builder().useTree(false).treeArrayBound(0).build();
-        assertThat(new Algorithms(P3, star).choose(request(Collective.ALL_REDUCE, 1 << 30)))
+        assertThat(Planner.of(P3, star).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
                 .isEqualTo(AlgorithmChoice.STAR);
         Config ring = Config.builder().algorithm(AlgorithmChoice.RING).build();
-        assertThat(new Algorithms(P3, ring).choose(request(Collective.ALL_REDUCE, 1 << 30)))
+        assertThat(Planner.of(P3, ring).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
                 .isEqualTo(AlgorithmChoice.RING);
     }
 
@@ -61,10 +61,10 @@ class AlgorithmsTest {
     void machinesWithoutAnyLinkWork(int devices) {
         for (AlgorithmChoice choice : List.of(AlgorithmChoice.AUTO, AlgorithmChoice.PACKING)) {
             Config config = Config.builder().algorithm(choice).treeArrayBound(0).build();
-            Algorithms algorithms = new Algorithms(unconnected(devices), config);
+            Planner planner = Planner.of(unconnected(devices), config);
             for (Collective collective : Collective.values()) {
                 CollectiveRequest request = request(collective, 1000);
-                ScheduleVerifier.verify(algorithms.of(request).schedule(request));
+                ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
             }
         }
     }
@@ -73,9 +73,9 @@ class AlgorithmsTest {
     @EnumSource(Collective.class)
     void groupsOfAllKindsWork(Collective collective) {
         for (int[] group : new int[][] {{0, 1, 6}, {0, 5}, {3, 0, 4, 7, 1}}) {
-            Algorithms algorithms = new Algorithms(P3.subset(group), BOUND);
+            Planner planner = Planner.of(P3.subset(group), BOUND);
             CollectiveRequest request = request(collective, 100_000);
-            ScheduleVerifier.verify(algorithms.of(request).schedule(request));
+            ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
         }
     }
 }
