@@ -2,6 +2,7 @@ package dev.banyan.reduce;
 
 import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.topology.Machine;
+import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.LogicalLink;
 import java.util.List;
 
@@ -25,6 +26,16 @@ public interface CostModel {
      * @return time in us, above 0 and finite
      */
     double predictedUs(Schedule schedule, List<LogicalLink> links);
+
+    /**
+     * A time that no schedule over certain trees can beat, so that schedules of trees that can't win need not be
+     * tried.
+     *
+     * @param cost the trees and how they load the links
+     * @param bytes all data, as nccl-tests count them, at least 0
+     * @return time in us, at least 0
+     */
+    double leastUs(ForestCost cost, long bytes);
 
     /** Makes cost models; found by {@link java.util.ServiceLoader}, of which the first that it finds is taken. */
     interface Provider {

@@ -2,7 +2,6 @@ package dev.banyan.reduce;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.TreeAlgorithm;
-import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
@@ -37,27 +36,32 @@ final class FastestChoice {
 
     private final CostModel model;
     private final Algorithms algorithms;
+    private final Prices prices;
     private final int ranks;
     private final Map<Question, Answer> answers = new HashMap<>();
 
-    private record Task(Collective collective, int root, int elementBytes, boolean inPlace, long chunkBytes, int bucket) {}
-
-    private record Question(AlgorithmChoice algorithm, int maxTrees, Task task) {}
+    private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest typical) {}
 
     /** Pieces of the longest slice, or 0 where the request says how long chunks are. */
     private record Answer(int pieces, double us) {}
 
-    FastestChoice(CostModel model, Algorithms algorithms, int ranks) {
+    FastestChoice(CostModel model, Algorithms algorithms, Prices prices, int ranks) {
         this.model = model;
         this.algorithms = algorithms;
+        this.prices = prices;
         this.ranks = ranks;
     }
 
     /** The fastest of some algorithms, the first of equals, with its length of chunks. */
     Choice of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
+        CollectiveRequest typical = typical(request);
         Choice fastest = Choice.of(candidates.getFirst());
         double least = Double.POSITIVE_INFINITY;
         for (AlgorithmChoice candidate : candidates) {
+            if (least < Double.POSITIVE_INFINITY
+                    && model.leastUs(prices.cost(candidate, typical), typical.bytes(ranks)) >= least) {
+                continue;
+            }
             Choice choice = Choice.of(candidate);
             double us = answer(choice, request).us();
             if (us < least) {
@@ -77,31 +81,18 @@ final class FastestChoice {
     }
 
     private Answer answer(Choice choice, CollectiveRequest request) {
-        int bucket = bucket(request.bytes(ranks));
-        Task task = new Task(
-                request.collective(),
-                request.root(),
-                request.elementBytes(),
-                request.inPlace(),
-                request.chunkBytes(),
-                bucket);
-        Question question = new Question(choice.algorithm(), choice.maxTrees(), task);
-        Answer answer = answers.get(question);
-        if (answer == null) {
-            answer = find(choice, ofBytes(request, StrictMath.pow(2, bucket / (double) BUCKETS_PER_OCTAVE)));
-            answers.put(question, answer);
-        }
-        return answer;
+        CollectiveRequest typical = typical(request);
+        return answers.computeIfAbsent(
+                new Question(choice.algorithm(), choice.maxTrees(), typical), question -> find(choice, typical));
     }
 
-    private static int bucket(long bytes) {
-        return (int) Math.rint(BUCKETS_PER_OCTAVE * StrictMath.log(Math.max(1, bytes)) / StrictMath.log(2));
-    }
-
-    /** The same for another size. */
-    private CollectiveRequest ofBytes(CollectiveRequest request, double bytes) {
-        CollectiveRequest one = sized(request, 1, request.chunkBytes());
-        return sized(request, Math.max(1, Math.round(bytes / one.bytes(ranks))), request.chunkBytes());
+    /** The request that stands for those of nearly its size. */
+    private CollectiveRequest typical(CollectiveRequest request) {
+        double bucket = Math.rint(
+                BUCKETS_PER_OCTAVE * StrictMath.log(Math.max(1, request.bytes(ranks))) / StrictMath.log(2));
+        double bytes = StrictMath.pow(2, bucket / BUCKETS_PER_OCTAVE);
+        long bytesOfOne = sized(request, 1, request.chunkBytes()).bytes(ranks);
+        return sized(request, Math.max(1, Math.round(bytes / bytesOfOne)), request.chunkBytes());
     }
 
     private static CollectiveRequest sized(CollectiveRequest request, long count, long chunkBytes) {

@@ -33,9 +33,9 @@ public final class Planner {
 
     /** In the order in which equals are preferred. */
     private static final List<AlgorithmChoice> ALL = List.of(
+            AlgorithmChoice.PACKING,
             AlgorithmChoice.SINGLE_TREE,
             AlgorithmChoice.STAR,
-            AlgorithmChoice.PACKING,
             AlgorithmChoice.MULTI_TREE,
             AlgorithmChoice.RING);
 
@@ -60,7 +60,7 @@ public final class Planner {
         algorithms = new Algorithms(machine, config);
         prices = new Prices(machine, algorithms::get);
         fastest = model != null && machine.size() > 1 && machine.size() <= MOST_MODELLED
-                ? new FastestChoice(model, algorithms, machine.size())
+                ? new FastestChoice(model, algorithms, prices, machine.size())
                 : null;
     }
 

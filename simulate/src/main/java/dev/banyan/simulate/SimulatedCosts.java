@@ -4,6 +4,7 @@ import dev.banyan.reduce.CostModel;
 import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.LogicalLink;
 import java.util.List;
 import java.util.Objects;
@@ -51,6 +52,18 @@ public final class SimulatedCosts implements CostModel {
     @Override
     public double predictedUs(Schedule schedule, List<LogicalLink> links) {
         return simulator(links).run(schedule).endUs();
+    }
+
+    /** When the link that is busy longest is done at full efficiency. */
+    @Override
+    public double leastUs(ForestCost cost, long bytes) {
+        Network wires = cost.network();
+        return IntStream.range(0, wires.arcs())
+                .mapToDouble(arc -> cost.loads().get(arc).doubleValue()
+                        * bytes
+                        / (wires.gbs(arc) * profile.efficiency(wires.kind(arc)) * 1e3))
+                .max()
+                .orElse(0);
     }
 
     /** By the profile that fits the machine best. */
