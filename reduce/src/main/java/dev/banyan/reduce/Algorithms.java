@@ -38,7 +38,7 @@ final class Algorithms {
     private final Machine machine;
     private final Config config;
     private final Map<Kind, TreeAlgorithm> made = new HashMap<>();
-    private final Map<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
+    private final IdentityHashMap<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
 
     /** What there is one algorithm for. */
     private record Kind(AlgorithmChoice choice, int maxTrees) {}

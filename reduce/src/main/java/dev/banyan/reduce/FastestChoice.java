@@ -52,24 +52,23 @@ final class FastestChoice {
         this.ranks = ranks;
     }
 
-    /** The fastest of some algorithms, the first of equals, with its length of chunks. */
-    Choice of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
+    /** The fastest of some algorithms, the first of equals. */
+    AlgorithmChoice of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
         CollectiveRequest typical = typical(request);
-        Choice fastest = Choice.of(candidates.getFirst());
+        AlgorithmChoice fastest = candidates.getFirst();
         double least = Double.POSITIVE_INFINITY;
         for (AlgorithmChoice candidate : candidates) {
             if (least < Double.POSITIVE_INFINITY
                     && model.leastUs(prices.cost(candidate, typical), typical.bytes(ranks)) >= least) {
                 continue;
             }
-            Choice choice = Choice.of(candidate);
-            double us = answer(choice, request).us();
+            double us = answer(Choice.of(candidate), request).us();
             if (us < least) {
-                fastest = choice;
+                fastest = candidate;
                 least = us;
             }
         }
-        return cut(fastest, request);
+        return fastest;
     }
 
     /** The same choice with the best length of chunks. */

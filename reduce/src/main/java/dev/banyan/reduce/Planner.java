@@ -1,11 +1,16 @@
 package dev.banyan.reduce;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.topology.Machine;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Decides how calls on one machine are carried out, and makes their schedules. What a {@link Communicator} runs,
@@ -15,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ol>
  *   <li>MXNET_KVSTORE_USETREE=0: the star;
- *   <li>MXNET_KVSTORE_TREE_ARRAY_BOUND is set: up to that many elements a single tree, above what should take least
- *       time of multi-tree and packing;
+ *   <li>MXNET_KVSTORE_TREE_ARRAY_BOUND is set: up to that many elements a single tree, above what should take
+ *       least time of multi-tree and packing;
  *   <li>the settings of {@code banyan tune}, if they were made for this machine;
  *   <li>what should take least time of all algorithms, by the {@link CostModel}, where there is one and
  *       the machine has no more than {@value #MOST_MODELLED} devices;
@@ -42,8 +47,11 @@ public final class Planner {
     private static final List<AlgorithmChoice> SEVERAL_TREES =
             List.of(AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE);
 
+    private static final Logger LOG = LoggerFactory.getLogger(Planner.class);
+
     private final Machine machine;
     private final Config config;
+    private final Map<Collective, SizeRules> tuned;
     private final Algorithms algorithms;
     private final Prices prices;
     private final @Nullable FastestChoice fastest;
@@ -57,6 +65,13 @@ public final class Planner {
     public Planner(Machine machine, Config config, @Nullable CostModel model) {
         this.machine = Objects.requireNonNull(machine, "machine");
         this.config = Objects.requireNonNull(config, "config");
+        Optional<String> objection = config.tuning().flatMap(tuning -> tuning.objection(machine));
+        tuned = objection.isPresent()
+                ? Map.of()
+                : config.tuning().map(Tuning::rules).orElse(Map.of());
+        if (config.algorithm().leavesOpen()) {
+            objection.ifPresent(LOG::warn);
+        }
         algorithms = new Algorithms(machine, config);
         prices = new Prices(machine, algorithms::get);
         fastest = model != null && machine.size() > 1 && machine.size() <= MOST_MODELLED
@@ -84,23 +99,44 @@ public final class Planner {
      * @return never {@link AlgorithmChoice#AUTO}
      */
     public Choice choose(CollectiveRequest request) {
-        if (config.algorithm() != AlgorithmChoice.AUTO) {
-            return Choice.of(config.algorithm());
+        Choice set = config.algorithm().of(request.bytes(machine.size()));
+        if (set.algorithm() != AlgorithmChoice.AUTO) {
+            return set;
         }
-        return Choice.of(automatic(request));
+        Choice automatic = automatic(request);
+        return set.cuts() ? automatic.withChunkBytes(set.chunkBytes()) : automatic;
     }
 
-    private AlgorithmChoice automatic(CollectiveRequest request) {
+    private Choice automatic(CollectiveRequest request) {
         if (!config.useTree()) {
-            return AlgorithmChoice.STAR;
+            return Choice.of(AlgorithmChoice.STAR);
         }
         if (machine.size() == 1) {
-            return AlgorithmChoice.SINGLE_TREE;
+            return Choice.of(AlgorithmChoice.SINGLE_TREE);
         }
-        if (fastest != null) {
-            return fastest.of(ALL, request).algorithm();
+        if (config.treeArrayBound().isPresent()) {
+            return Choice.of(
+                    request.count() <= config.treeArrayBound().getAsLong()
+                            ? AlgorithmChoice.SINGLE_TREE
+                            : fastest != null
+                                    ? fastest.of(SEVERAL_TREES, request)
+                                    : prices.cheapest(SEVERAL_TREES, request));
         }
-        return request.count() > config.treeArrayBound() ? prices.cheapest(request) : AlgorithmChoice.SINGLE_TREE;
+        Choice tuned = tuned(request);
+        if (tuned.algorithm() != AlgorithmChoice.AUTO) {
+            return tuned;
+        }
+        return Choice.of(
+                fastest != null
+                        ? fastest.of(ALL, request)
+                        : request.count() > Config.DEFAULT_TREE_ARRAY_BOUND
+                                ? prices.cheapest(request)
+                                : AlgorithmChoice.SINGLE_TREE);
+    }
+
+    private Choice tuned(CollectiveRequest request) {
+        return Objects.requireNonNullElse(tuned.get(request.collective()), SizeRules.AUTO)
+                .of(request.bytes(machine.size()));
     }
 
     /** The same choice with the length of chunks that should take least time, where it and the model leave it open. */

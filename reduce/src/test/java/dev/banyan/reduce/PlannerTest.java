@@ -9,6 +9,7 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -77,5 +78,43 @@ class PlannerTest {
             CollectiveRequest request = request(collective, 100_000);
             ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
         }
+    }
+
+    @Test
+    void withoutAModelTheDefaultBoundHolds() {
+        Planner planner = Planner.of(P3, Config.defaults());
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND)))
+                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND + 1)))
+                .isEqualTo(Choice.of(AlgorithmChoice.PACKING));
+    }
+
+    @Test
+    void whatWasTunedIsForItsMachineOnly() {
+        Tuning tuning = Tuning.of(P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse("ring@64K:1M,auto:2M,packing/2")));
+        Config config = Config.builder().tuning(tuning).build();
+        Planner planner = Planner.of(P3, config);
+        Choice ring = new Choice(AlgorithmChoice.RING, Integer.MAX_VALUE, 65536);
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 18))).isEqualTo(ring);
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 19)))
+                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+        assertThat(planner.choose(request(Collective.BROADCAST, 1 << 18)))
+                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+        CollectiveRequest large = request(Collective.ALL_REDUCE, 1 << 20);
+        Planned planned = planner.plan(planner.choose(large), large);
+        assertThat(planned.choice()).isEqualTo(new Choice(AlgorithmChoice.PACKING, 2, Long.MAX_VALUE));
+        assertThat(planned.schedule().chunks()).hasSize(2);
+
+        // Equal counts of devices, and even equal wires in another order of ranks, are another machine.
+        for (int[] group : new int[][] {{0, 1, 2, 3}, {1, 0, 2, 3, 4, 5, 6, 7}}) {
+            assertThat(Planner.of(P3.subset(group), config).choose(request(Collective.ALL_REDUCE, 1 << 18)))
+                    .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+        }
+        assertThat(tuning.objection(P3)).isEmpty();
+        assertThat(tuning.objection(P3.subset(0, 1, 2, 3)).orElseThrow())
+                .contains("p3.16xlarge with 8 devices", "p3.16xlarge with 4", "run banyan tune");
+        Config bound = Config.builder().tuning(tuning).treeArrayBound(1).build();
+        assertThat(Planner.of(P3, bound).choose(request(Collective.ALL_REDUCE, 1 << 18)).algorithm())
+                .isEqualTo(AlgorithmChoice.PACKING);
     }
 }
