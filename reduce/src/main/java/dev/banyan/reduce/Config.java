@@ -210,6 +210,25 @@ public record Config(
         check(TIMEOUT_MS, TimeUnit.MILLISECONDS.convert(timeout));
     }
 
+    /** The same without what was tuned. */
+    public Config untuned() {
+        return new Config(
+                useTree,
+                logTree,
+                treeArrayBound,
+                treeBacktrack,
+                linkUsagePenalty,
+                bigArrayBound,
+                gpuPeerAccess,
+                algorithm,
+                chunkBytes,
+                threads,
+                timeout,
+                seed,
+                Optional.empty(),
+                warnings);
+    }
+
     private static <T> void check(Setting<T> setting, T value) {
         setting.check(value, String.valueOf(value), PROGRAM);
     }

@@ -74,7 +74,7 @@ public final class Planner {
         }
         algorithms = new Algorithms(machine, config);
         prices = new Prices(machine, algorithms::get);
-        fastest = model != null && machine.size() > 1 && machine.size() <= MOST_MODELLED
+        fastest = model != null && machine.size() > 1
                 ? new FastestChoice(model, algorithms, prices, machine.size())
                 : null;
     }
@@ -118,7 +118,7 @@ public final class Planner {
             return Choice.of(
                     request.count() <= config.treeArrayBound().getAsLong()
                             ? AlgorithmChoice.SINGLE_TREE
-                            : fastest != null
+                            : fastest != null && machine.size() <= MOST_MODELLED
                                     ? fastest.of(SEVERAL_TREES, request)
                                     : prices.cheapest(SEVERAL_TREES, request));
         }
@@ -127,7 +127,7 @@ public final class Planner {
             return tuned;
         }
         return Choice.of(
-                fastest != null
+                fastest != null && machine.size() <= MOST_MODELLED
                         ? fastest.of(ALL, request)
                         : request.count() > Config.DEFAULT_TREE_ARRAY_BOUND
                                 ? prices.cheapest(request)
@@ -142,6 +142,21 @@ public final class Planner {
     /** The same choice with the length of chunks that should take least time, where it and the model leave it open. */
     public Choice cut(Choice choice, CollectiveRequest request) {
         return choice.cuts() || fastest == null ? choice : fastest.cut(choice, request);
+    }
+
+    /**
+     * How long a request should take alone; where calls are long and chunks short, without trying all of it.
+     *
+     * @param choice what carries it out; where it leaves that open, with chunks as {@link #cut} has them
+     * @return time in us of a request of this size, or one that is at most 2.2% longer or shorter
+     * @throws IllegalStateException if there is no cost model, or the machine has one device
+     */
+    public double predictedUs(Choice choice, CollectiveRequest request) {
+        if (fastest == null) {
+            throw new IllegalStateException("nothing predicts times on " + machine.name()
+                    + "; it takes a cost model, such as the simulator, and two devices");
+        }
+        return fastest.us(choice, request);
     }
 
     /**

@@ -146,10 +146,11 @@ public final class BenchCommand implements Runnable {
 
     @Option(
             names = "--workload",
-            paramLabel = "MODEL",
+            paramLabel = "MODEL|FILE.csv",
             converter = WorkloadConverter.class,
-            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet key by key, with 1,"
-                    + " 50 and all keys in flight before a wait.")
+            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or keys with the"
+                    + " numbers of elements in a file's last column, key by key, with 1, 50 and all in flight before a"
+                    + " wait.")
     private @Nullable Workload workload;
 
     @Option(
@@ -181,13 +182,6 @@ public final class BenchCommand implements Runnable {
     static final class OpConverter extends NamedConverter<ReduceOp> {
         OpConverter() {
             super("operation", byName(ReduceOp.values(), ReduceOp::name));
-        }
-    }
-
-    /** For picocli. */
-    static final class WorkloadConverter extends NamedConverter<Workload> {
-        WorkloadConverter() {
-            super("workload", Workload.all());
         }
     }
 

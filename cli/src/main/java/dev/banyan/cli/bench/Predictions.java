@@ -4,6 +4,8 @@ import dev.banyan.reduce.Config;
 import dev.banyan.reduce.Planned;
 import dev.banyan.reduce.Planner;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.Simulator;
@@ -44,6 +46,23 @@ public final class Predictions {
         return planner.plan(planner.cut(planner.choose(asSet), asSet), asSet);
     }
 
+    /** How a workload's keys are carried out, all-reduced in place. */
+    public List<Planned> plan(Workload workload) {
+        return workload.elements().stream()
+                .map(elements -> plan(new CollectiveRequest(
+                        Collective.ALL_REDUCE, -1, elements, DataType.F32.bytes(), true, Long.MAX_VALUE)))
+                .toList();
+    }
+
+    /**
+     * Predicted time in us of several calls, one after another.
+     *
+     * @param depth calls in flight, which share the wires, at least 1
+     */
+    public double us(List<Planned> calls, int depth) {
+        return simulator(calls).run(jobs(calls, depth)).endUs();
+    }
+
     /** Predicted time in us of a call alone. */
     public double us(Planned planned) {
         return costs.predictedUs(planned.schedule(), planned.links());
@@ -54,7 +73,7 @@ public final class Predictions {
      *
      * @param depth calls in flight, at least 1
      */
-    public static List<Job> jobs(List<Planned> calls, int depth) {
+    static List<Job> jobs(List<Planned> calls, int depth) {
         List<Job> jobs = new ArrayList<>();
         for (int call = 0; call < calls.size(); call++) {
             int first = call / depth * depth;
@@ -67,7 +86,7 @@ public final class Predictions {
     }
 
     /** The simulator of several calls: a pair of ranks goes the paths of the first call that has some for it. */
-    public Simulator simulator(List<Planned> calls) {
+    Simulator simulator(List<Planned> calls) {
         Map<List<Integer>, LogicalLink> links = new LinkedHashMap<>();
         for (Planned call : calls) {
             call.links().forEach(link -> links.putIfAbsent(List.of(link.from(), link.to()), link));

@@ -6,9 +6,7 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.Planned;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.Packings;
-import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
@@ -174,9 +172,9 @@ final class SimulatedBench implements Bench {
                     String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s", "", "(keys)", "(ms)", "(GB/s)")));
             for (AlgorithmChoice algorithm : algorithms.choices()) {
                 Predictions predictions = predictions(algorithm);
-                List<Planned> calls = calls(workload, predictions);
+                List<Planned> calls = predictions.plan(workload);
                 for (int depth : depths) {
-                    double us = predictions.simulator(calls).run(Predictions.jobs(calls, depth)).endUs();
+                    double us = predictions.us(calls, depth);
                     WorkloadReport report = new WorkloadReport(
                             workload.name(),
                             workload.keys(),
@@ -202,17 +200,10 @@ final class SimulatedBench implements Bench {
         }
         if (trace != null) {
             Predictions predictions = predictions(algorithms.choices().getFirst());
-            write(trace, predictions, calls(workload, predictions), workload.keys());
+            write(trace, predictions, predictions.plan(workload), workload.keys());
         }
         reporter.result(reports);
         return 0;
-    }
-
-    private static List<Planned> calls(Workload workload, Predictions predictions) {
-        return workload.elements().stream()
-                .map(elements -> predictions.plan(new CollectiveRequest(
-                        Collective.ALL_REDUCE, -1, elements, DataType.F32.bytes(), true, Long.MAX_VALUE)))
-                .toList();
     }
 
     private void write(Path file, Predictions predictions, List<Planned> calls, int depth) {
