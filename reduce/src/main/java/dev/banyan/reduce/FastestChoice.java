@@ -14,7 +14,7 @@ import java.util.Map;
  *
  * <p>Answers are found once for all sizes of a sixteenth of an octave, at its middle: within it no time
  * changes by more than 5%, nor the ratio of two. Every algorithm is tried with 1, 2, 4, ... pieces of the longest
- * slice, until two more doublings didn't help, and takes the fewest that are within 1% of the best. Where pieces are many, a time is taken from two shorter calls with
+ * slice, until three more doublings didn't help, and takes the fewest that are within 1% of the best. Where pieces are many, a time is taken from two shorter calls with
  * chunks of the same length: once the pipelines are full each further piece takes the same time.
  *
  * <p>The same question has the same answer, whatever was asked before. Not safe for use from several threads at
@@ -26,13 +26,13 @@ final class FastestChoice {
     private static final long LEAST_CHUNK = 4 << 10;
     /** Slices are cut on multiples of so many bytes, so that a slice may be so much longer than its share. */
     private static final int UNIT = 64;
-    private static final int PATIENCE = 2;
+    private static final int PATIENCE = 3;
     /** Fewer pieces are worth so much more time: each costs a step that the model may not know enough of. */
     private static final double NEARLY = 1.01;
     /** Steps that the shorter of two calls should have. */
-    private static final int STEPS = 6_000;
+    private static final int STEPS = 12_000;
     private static final int LEAST_STEADY = 16;
-    private static final int MOST_STEADY = 64;
+    private static final int MOST_STEADY = 256;
 
     private final CostModel model;
     private final Algorithms algorithms;

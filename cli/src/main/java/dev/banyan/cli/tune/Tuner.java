@@ -13,10 +13,10 @@ import java.util.Objects;
 
 /**
  * Sweeps algorithms, lengths of chunks and numbers of packed trees over sizes. Each algorithm is tried with shorter
- * and shorter chunks until two more were worse.
+ * and shorter chunks until three more were worse.
  */
 final class Tuner {
-    private static final int PATIENCE = 2;
+    private static final int PATIENCE = 3;
     /** What worked for the size before is kept where the best is not faster than that. */
     private static final double NEARLY = 1.02;
 
@@ -58,6 +58,11 @@ final class Tuner {
             if (algorithm != AlgorithmChoice.AUTO) {
                 best.put(algorithm, best(algorithm, bytes));
             }
+        }
+        if (!sizes.isEmpty()) {
+            Choice before = sizes.getLast().choice();
+            Tried again = new Tried(before, trials.us(before, bytes));
+            best.merge(before.algorithm(), again, (one, other) -> other.us() < one.us() ? other : one);
         }
         Tried fastest = best.values().stream()
                 .min(Comparator.comparingDouble(Tried::us))
