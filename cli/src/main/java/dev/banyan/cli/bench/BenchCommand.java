@@ -6,6 +6,7 @@ import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.ReduceOp;
@@ -36,7 +37,8 @@ import picocli.CommandLine.Spec;
             "  banyan bench",
             "  banyan bench -b 8 -e 128M -f 2 --algorithm ring,multi-tree",
             "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half",
-            "  banyan bench --workload resnet-50 --format json"
+            "  banyan bench --workload resnet-50 --format json",
+            "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
 public final class BenchCommand implements Runnable {
     private static final ByteSize FIRST = ByteSize.parse("8");
@@ -155,6 +157,13 @@ public final class BenchCommand implements Runnable {
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
 
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg|FILE.png",
+            converter = PlotFile.Converter.class,
+            description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
+    private @Nullable PlotFile plot;
+
     /** For picocli. */
     static final class OpConverter extends NamedConverter<ReduceOp> {
         OpConverter() {
@@ -179,7 +188,7 @@ public final class BenchCommand implements Runnable {
         if (workload == null) {
             Sweep sweep = sweep(chosen.machine().size());
             reporter.introduce(chosen, config.warnings());
-            wrong = new SweepBench(chosen.machine(), config, reporter).run(sweep);
+            wrong = new SweepBench(chosen.machine(), config, reporter, plot).run(sweep);
         } else {
             reporter.introduce(chosen, config.warnings());
             wrong = new WorkloadBench(chosen.machine(), reporter)
@@ -202,6 +211,7 @@ public final class BenchCommand implements Runnable {
         require(
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
+        require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(
                 workload == null || !anySizeGiven(),
                 "--workload brings its own sizes; leave -b, -e, -f and -i out");

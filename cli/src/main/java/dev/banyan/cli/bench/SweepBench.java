@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -10,6 +11,7 @@ import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** Runs a sweep and reports it. */
 final class SweepBench {
@@ -22,11 +24,14 @@ final class SweepBench {
     private final Machine machine;
     private final Config config;
     private final Reporter reporter;
+    private final @Nullable PlotFile plot;
 
-    SweepBench(Machine machine, Config config, Reporter reporter) {
+    /** @param plot where the sweep is drawn, or null */
+    SweepBench(Machine machine, Config config, Reporter reporter, @Nullable PlotFile plot) {
         this.machine = machine;
         this.config = config;
         this.reporter = reporter;
+        this.plot = plot;
     }
 
     /** Returns the number of wrong elements. */
@@ -75,6 +80,9 @@ final class SweepBench {
             progress.print(() -> reporter.lines(conclusions));
         }
         reporter.result(rows.stream().map(Row::report).toList());
+        if (plot != null) {
+            SweepPicture.of(machine.name(), rows).write(plot);
+        }
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 
