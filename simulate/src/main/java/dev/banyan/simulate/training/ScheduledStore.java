@@ -13,24 +13,27 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/** Every key is an allreduce of its own; all of them are simulated together on the same wires. */
+/**
+ * Every part of a key is an allreduce of its own; all of them are simulated together on the same wires. The
+ * caller's thread queues them one after another, ahead of the gradients where it can.
+ */
 final class ScheduledStore implements KeyStore {
     private final String name;
     private final Simulator simulator;
     private final long chunkBytes;
-    private final Function<List<Gradient>, List<CollectiveAlgorithm>> chooser;
+    private final Function<List<Gradient>, List<List<Part>>> chooser;
 
     private record Task(CollectiveAlgorithm algorithm, long elements) {}
 
     /**
      * @param chunkBytes greatest length of a chunk
-     * @param chooser what carries each key
+     * @param chooser the parts of each key
      */
     ScheduledStore(
             String name,
             Simulator simulator,
             long chunkBytes,
-            Function<List<Gradient>, List<CollectiveAlgorithm>> chooser) {
+            Function<List<Gradient>, List<List<Part>>> chooser) {
         this.name = name;
         this.simulator = simulator;
         this.chunkBytes = chunkBytes;
@@ -44,19 +47,26 @@ final class ScheduledStore implements KeyStore {
 
     @Override
     public double[] doneUs(List<Gradient> gradients) {
-        List<CollectiveAlgorithm> algorithms = chooser.apply(gradients);
+        List<List<Part>> parts = chooser.apply(gradients);
         Map<Task, Schedule> schedules = new HashMap<>();
         List<Job> jobs = new ArrayList<>();
+        double queued = 0;
         for (int key = 0; key < gradients.size(); key++) {
-            Gradient gradient = gradients.get(key);
-            Schedule schedule = schedules.computeIfAbsent(
-                    new Task(algorithms.get(key), gradient.elements()), this::schedule);
-            jobs.add(new Job(schedule, gradient.readyUs(), List.of()));
+            for (Part part : parts.get(key)) {
+                queued += part.queueUs();
+                jobs.add(new Job(
+                        schedules.computeIfAbsent(new Task(part.algorithm(), part.elements()), this::schedule),
+                        Math.max(queued, gradients.get(key).readyUs()),
+                        List.of()));
+            }
         }
         Simulation simulation = simulator.run(jobs);
-        double[] done = new double[jobs.size()];
+        double[] done = new double[gradients.size()];
+        int job = 0;
         for (int key = 0; key < done.length; key++) {
-            done[key] = simulation.endUs(key);
+            for (int part = 0; part < parts.get(key).size(); part++) {
+                done[key] = Math.max(done[key], simulation.endUs(job++));
+            }
         }
         return done;
     }
