@@ -19,25 +19,25 @@ import java.util.Objects;
  * @param name the model, e.g. {@code resnet-50}
  * @param elements elements of each key, from the input layer to the output layer
  */
-record Workload(String name, List<Long> elements) {
+public record Workload(String name, List<Long> elements) {
     private static final String TABLE = "workloads.txt";
 
-    Workload {
+    public Workload {
         elements = List.copyOf(elements);
     }
 
     /** Number of keys. */
-    int keys() {
+    public int keys() {
         return elements.size();
     }
 
     /** Elements of all keys. */
-    long totalElements() {
+    public long totalElements() {
         return elements.stream().mapToLong(Long::longValue).sum();
     }
 
     /** All models by name, in the order of the table. */
-    static Map<String, Workload> all() {
+    public static Map<String, Workload> all() {
         InputStream stream = Objects.requireNonNull(Workload.class.getResourceAsStream(TABLE), TABLE);
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
             return read(reader);
