@@ -1,6 +1,8 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.calibrate.CalibrateCommand;
+import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.figures.FiguresCommand;
@@ -31,6 +33,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             CompareCommand.class,
             BoundCommand.class,
             BenchCommand.class,
+            CalibrateCommand.class,
+            ValidateCommand.class,
             FiguresCommand.class
         },
         mixinStandardHelpOptions = true,
@@ -59,7 +63,8 @@ final class BanyanCommand implements Runnable {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound, bench or figures");
+        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound, bench, calibrate,"
+                + " validate or figures");
     }
 
     private int wrongUsage(ParameterException error, String[] args) {

@@ -86,6 +86,8 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
         styler.setLegendPosition(Styler.LegendPosition.OutsideS);
         styler.setLegendLayout(Styler.LegendLayout.Horizontal);
         styler.setLegendBorderColor(Color.WHITE);
+        styler.setLegendSeriesLineLength(18);
+        styler.setLegendPadding(6);
         styler.setMarkerSize(6);
         double[] across = limits(x, Curve.Point::x);
         double[] up = limits(y, Curve.Point::y);

@@ -22,7 +22,7 @@ import javax.imageio.ImageIO;
  */
 public record Picture(List<LineChart> charts) {
     /** Of each chart, in pixels. */
-    public static final int WIDTH = 640;
+    public static final int WIDTH = 700;
 
     /** Of each chart, in pixels. */
     public static final int HEIGHT = 460;
