@@ -5,6 +5,7 @@ import dev.banyan.cli.calibrate.CalibrateCommand;
 import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
+import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.tune.TuneCommand;
 import java.io.PrintWriter;
@@ -36,7 +37,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             BenchCommand.class,
             TuneCommand.class,
             CalibrateCommand.class,
-            ValidateCommand.class
+            ValidateCommand.class,
+            FiguresCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,

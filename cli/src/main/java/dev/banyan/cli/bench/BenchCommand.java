@@ -7,6 +7,7 @@ import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.cli.input.ProfileConverter;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.ReduceOp;
@@ -42,7 +43,8 @@ import picocli.CommandLine.Spec;
             "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half",
             "  banyan bench --workload resnet-50 --format json",
             "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all",
-            "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json"
+            "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
+            "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
 public final class BenchCommand implements Runnable {
     private static final ByteSize FIRST = ByteSize.parse("8");
@@ -178,6 +180,13 @@ public final class BenchCommand implements Runnable {
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
 
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg|FILE.png",
+            converter = PlotFile.Converter.class,
+            description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
+    private @Nullable PlotFile plot;
+
     /** For picocli. */
     static final class OpConverter extends NamedConverter<ReduceOp> {
         OpConverter() {
@@ -190,7 +199,7 @@ public final class BenchCommand implements Runnable {
         refuseNonsense();
         Config config = Config.load();
         ChosenMachine chosen = machine.choose(2);
-        Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format);
+        Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
         Bench bench = switch (backend) {
             case HOST -> new HostBench(chosen.machine(), reporter);
             case SIM ->
@@ -231,6 +240,7 @@ public final class BenchCommand implements Runnable {
         require(
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
+        require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(
                 workload == null || !anySizeGiven(),
                 "--workload brings its own sizes; leave -b, -e, -f and -i out");

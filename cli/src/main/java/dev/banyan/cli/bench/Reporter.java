@@ -5,9 +5,11 @@ import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.plot.PlotFile;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where results go: as lines while they come in for people, at the end and alone for programs. A reader
@@ -17,11 +19,14 @@ final class Reporter {
     private final PrintWriter out;
     private final PrintWriter err;
     private final OutputFormat format;
+    private final @Nullable PlotFile plot;
 
-    Reporter(PrintWriter out, PrintWriter err, OutputFormat format) {
+    /** @param plot where sweeps are drawn, or null for nowhere */
+    Reporter(PrintWriter out, PrintWriter err, OutputFormat format, @Nullable PlotFile plot) {
         this.out = out;
         this.err = err;
         this.format = format;
+        this.plot = plot;
     }
 
     /**
@@ -56,6 +61,13 @@ final class Reporter {
     void result(List<?> rows) {
         if (format == OutputFormat.json) {
             Json.print(out, rows);
+        }
+    }
+
+    /** The picture of a sweep, for those who asked for one. */
+    void draw(String machine, List<Row> rows) {
+        if (plot != null) {
+            SweepPicture.of(machine, rows).write(plot);
         }
     }
 

@@ -110,6 +110,7 @@ final class SimulatedBench implements Bench {
             write(trace, predictions, List.of(last), 1);
         }
         reporter.result(reports);
+        reporter.draw(chosen.machine().name(), rows);
         return 0;
     }
 

@@ -72,6 +72,7 @@ final class SweepBench {
             progress.print(() -> reporter.lines(conclusions));
         }
         reporter.result(rows.stream().map(Row::report).toList());
+        reporter.draw(machine.name(), rows);
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 

@@ -15,7 +15,8 @@ import picocli.CommandLine.TypeConversionException;
 
 /** For picocli: a profile by its name, in any case, or out of a JSON file. */
 public final class ProfileConverter implements ITypeConverter<Profile> {
-    ProfileConverter() {}
+    /** For picocli. */
+    public ProfileConverter() {}
 
     @Override
     public Profile convert(String name) {
