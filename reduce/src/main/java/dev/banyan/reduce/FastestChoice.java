@@ -94,7 +94,7 @@ final class FastestChoice {
     /** The request that stands for those of nearly its size. */
     private CollectiveRequest typical(CollectiveRequest request) {
         double bucket = Math.rint(
-                BUCKETS_PER_OCTAVE * StrictMath.log(Math.max(1, request.bytes(ranks))) / StrictMath.log(2));
+                BUCKETS_PER_OCTAVE * StrictMath.log((double) Math.max(1, request.bytes(ranks))) / StrictMath.log(2));
         double bytes = StrictMath.pow(2, bucket / BUCKETS_PER_OCTAVE);
         long bytesOfOne = sized(request, 1, request.chunkBytes()).bytes(ranks);
         return sized(request, Math.max(1, Math.round(bytes / bytesOfOne)), request.chunkBytes());
