@@ -94,7 +94,7 @@ final class FastestChoice {
     /** The request that stands for those of nearly its size. */
     private CollectiveRequest typical(CollectiveRequest request) {
         double bucket = Math.rint(
-                BUCKETS_PER_OCTAVE * StrictMath.log(Math.max(1, request.bytes(ranks))) / StrictMath.log(2));
+                BUCKETS_PER_OCTAVE * StrictMath.log((double) Math.max(1, request.bytes(ranks))) / StrictMath.log(2));
         double bytes = StrictMath.pow(2, bucket / BUCKETS_PER_OCTAVE);
         long bytesOfOne = sized(request, 1, request.chunkBytes()).bytes(ranks);
         return sized(request, Math.max(1, Math.round(bytes / bytesOfOne)), request.chunkBytes());
@@ -107,7 +107,7 @@ final class FastestChoice {
 
     private Answer find(Choice choice, CollectiveRequest request) {
         if (request.chunkBytes() < Long.MAX_VALUE) {
-            double pieces = Math.ceil(slice(choice, request) / request.chunkBytes());
+            double pieces = Math.ceil(slice(choice, request) / (double) request.chunkBytes());
             return new Answer(0, predict(choice, request, (int) Math.max(1, pieces), request.chunkBytes()));
         }
         double slice = slice(choice, request);

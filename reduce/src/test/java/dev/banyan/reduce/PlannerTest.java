@@ -36,7 +36,7 @@ class PlannerTest {
 
     @Test
     void aboveTheArrayBoundLinksDecide() {
-        Planner planner = Planner.of(P3, BOUND);
+        Planner planner = new Planner(P3, BOUND, null);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1000)).algorithm()).isEqualTo(AlgorithmChoice.SINGLE_TREE);
         for (Collective collective : Collective.values()) {
             AlgorithmChoice choice = planner.choose(request(collective, 20_000_000)).algorithm();
@@ -44,16 +44,16 @@ class PlannerTest {
             assertThat(planner.plan(Choice.of(choice), request(collective, 20_000_000)).schedule().algorithm()).isEqualTo("packing");
         }
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1001)).algorithm())
-                .isEqualTo(Planner.of(P3, BOUND).choose(request(Collective.ALL_REDUCE, 1001)).algorithm());
+                .isEqualTo(new Planner(P3, BOUND, null).choose(request(Collective.ALL_REDUCE, 1001)).algorithm());
     }
 
     @Test
     void settingsComeFirst() {
         Config star = Config.builder().useTree(false).treeArrayBound(0).build();
-        assertThat(Planner.of(P3, star).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
+        assertThat(new Planner(P3, star, null).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
                 .isEqualTo(AlgorithmChoice.STAR);
         Config ring = Config.builder().algorithm(AlgorithmChoice.RING).build();
-        assertThat(Planner.of(P3, ring).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
+        assertThat(new Planner(P3, ring, null).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
                 .isEqualTo(AlgorithmChoice.RING);
     }
 
@@ -62,7 +62,7 @@ class PlannerTest {
     void machinesWithoutAnyLinkWork(int devices) {
         for (AlgorithmChoice choice : List.of(AlgorithmChoice.AUTO, AlgorithmChoice.PACKING)) {
             Config config = Config.builder().algorithm(choice).treeArrayBound(0).build();
-            Planner planner = Planner.of(unconnected(devices), config);
+            Planner planner = new Planner(unconnected(devices), config, null);
             for (Collective collective : Collective.values()) {
                 CollectiveRequest request = request(collective, 1000);
                 ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
@@ -74,7 +74,7 @@ class PlannerTest {
     @EnumSource(Collective.class)
     void groupsOfAllKindsWork(Collective collective) {
         for (int[] group : new int[][] {{0, 1, 6}, {0, 5}, {3, 0, 4, 7, 1}}) {
-            Planner planner = Planner.of(P3.subset(group), BOUND);
+            Planner planner = new Planner(P3.subset(group), BOUND, null);
             CollectiveRequest request = request(collective, 100_000);
             ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
         }
@@ -82,7 +82,7 @@ class PlannerTest {
 
     @Test
     void withoutAModelTheDefaultBoundHolds() {
-        Planner planner = Planner.of(P3, Config.defaults());
+        Planner planner = new Planner(P3, Config.defaults(), null);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND)))
                 .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
         assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND + 1)))
@@ -93,7 +93,7 @@ class PlannerTest {
     void whatWasTunedIsForItsMachineOnly() {
         Tuning tuning = Tuning.of(P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse("ring@64K:1M,auto:2M,packing/2")));
         Config config = Config.builder().tuning(tuning).build();
-        Planner planner = Planner.of(P3, config);
+        Planner planner = new Planner(P3, config, null);
         Choice ring = new Choice(AlgorithmChoice.RING, Integer.MAX_VALUE, 65536);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 18))).isEqualTo(ring);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 19)))
@@ -107,14 +107,14 @@ class PlannerTest {
 
         // Equal counts of devices, and even equal wires in another order of ranks, are another machine.
         for (int[] group : new int[][] {{0, 1, 2, 3}, {1, 0, 2, 3, 4, 5, 6, 7}}) {
-            assertThat(Planner.of(P3.subset(group), config).choose(request(Collective.ALL_REDUCE, 1 << 18)))
+            assertThat(new Planner(P3.subset(group), config, null).choose(request(Collective.ALL_REDUCE, 1 << 18)))
                     .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
         }
         assertThat(tuning.objection(P3)).isEmpty();
         assertThat(tuning.objection(P3.subset(0, 1, 2, 3)).orElseThrow())
                 .contains("p3.16xlarge with 8 devices", "p3.16xlarge with 4", "run banyan tune");
         Config bound = Config.builder().tuning(tuning).treeArrayBound(1).build();
-        assertThat(Planner.of(P3, bound).choose(request(Collective.ALL_REDUCE, 1 << 18)).algorithm())
+        assertThat(new Planner(P3, bound, null).choose(request(Collective.ALL_REDUCE, 1 << 18)).algorithm())
                 .isEqualTo(AlgorithmChoice.PACKING);
     }
 }
