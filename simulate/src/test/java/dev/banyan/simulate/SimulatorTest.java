@@ -18,6 +18,7 @@ import dev.banyan.reduce.schedule.Chunk;
 import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.schedule.Step;
 import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import java.util.Collections;
@@ -320,5 +321,18 @@ class SimulatorTest {
                         IDEAL))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("path [0, 1] does not lead from rank 0 to rank 2");
+    }
+
+    /** A wire that carries nothing is none: there is another path, or the refusal of one, never an endless copy. */
+    @Test
+    void linksWithoutBandwidthAreNoPath() {
+        Network staged = Network.of(machine(2, 0, pcie(0, 1, 0)));
+        assertThat(staged.warnings()).hasSize(1);
+        assertThat(end(staged, IDEAL, schedule(2, BYTES, copy(1, 0))))
+                .isEqualTo(BYTES / (LinkMatrix.HOST_STAGED_GBS * 1e3), EXACT);
+        Network line = Network.of(machine(3, 0, nvlink(0, 1, 10), nvlink(1, 2, 10), nvlink(0, 2, 0)));
+        assertThatThrownBy(() -> end(line, IDEAL, schedule(3, BYTES, copy(0, 2))))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("no path from rank 0 to rank 2 in the network of test");
     }
 }
