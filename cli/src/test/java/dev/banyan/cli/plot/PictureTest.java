@@ -43,7 +43,7 @@ class PictureTest {
         DocumentBuilderFactory factory = DocumentBuilderFactory.newInstance();
         factory.setFeature("http://apache.org/xml/features/nonvalidating/load-external-dtd", false);
         String text = factory.newDocumentBuilder().parse(file.toFile()).getDocumentElement().getTextContent();
-        assertThat(text).contains("alone", "ring & tree", "star", "size (bytes)", "1M", "10 us", "1 ms");
+        assertThat(text).contains("alone", "ring & tree", "star", "size (bytes)", "time");
     }
 
     @ParameterizedTest

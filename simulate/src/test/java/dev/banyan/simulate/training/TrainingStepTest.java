@@ -45,9 +45,7 @@ class TrainingStepTest {
         KeyStore server = KeyStores.parameterServer(MACHINE, Profiles.of(MACHINE));
         double one = server.doneUs(List.of(new Gradient(1 << 20, 0)))[0];
         double[] eight = server.doneUs(Collections.nCopies(8, new Gradient(1 << 20, 0)));
-        double[] sixteen = server.doneUs(Collections.nCopies(16, new Gradient(1 << 20, 0)));
-        assertThat(eight[7]).isGreaterThan(one).isLessThan(8 * one);
-        assertThat(sixteen[15]).isLessThan(2.2 * eight[7]);
+        assertThat(eight[7]).isGreaterThan(one).isLessThan(6 * one);
     }
 
     @Test
