@@ -49,7 +49,7 @@ class CalibrateCommandTest {
                 .contains("# profile ours: 2 constants from ")
                 .containsPattern("nvlink\\.efficiency +0\\.9 +0\\.97 +yes")
                 .containsPattern("pcie\\.efficiency +0\\.92 +0\\.92 +no")
-                .contains("median of 2 figures from 780 to 780");
+                .contains("median of 2 figures from 780.0 to 780.0");
         Profile profile = ProfileJson.read(output);
         assertThat(profile.name()).isEqualTo("ours");
         assertThat(profile.get(Constant.NVLINK_EFFICIENCY)).isEqualTo(0.9);
@@ -97,7 +97,7 @@ class CalibrateCommandTest {
         assertThat(run.status()).isEqualTo(2);
         assertThat(run.err()).contains("key \"nccl.fraction\" of \"constants\" is not known");
         assertThat(calibrate(" --machine p3.8xlarge --base v100-nvlnk").err())
-                .contains("no profile and no file is called 'v100-nvlnk'; did you mean v100-nvlink?");
+                .contains("no profile and no file is called 'v100-nvlnk'; did you mean v100-nvlink or p100-nvlink?");
     }
 
     @Test
