@@ -13,6 +13,7 @@ import dev.banyan.simulate.training.TrainingStep;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -53,10 +54,9 @@ record ArrayBound(List<Row> rows) {
         return BOUNDS.size();
     }
 
-    /** The bounds of the shortest step; the last one is below the next larger key. */
-    List<Long> best() {
-        double least = rows.stream().mapToDouble(Row::stepUs).min().orElseThrow();
-        return rows.stream().filter(row -> row.stepUs() <= least * 1.001).map(Row::bound).toList();
+    /** The bound at which the push-pull of all keys is shortest; the first of several. */
+    Row best() {
+        return rows.stream().min(Comparator.comparingDouble(Row::communicationUs)).orElseThrow();
     }
 
     Picture picture() {

@@ -8,12 +8,12 @@ import dev.banyan.simulate.training.KeyStores;
 import dev.banyan.simulate.training.TrainingStep;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Table (c): how much faster whole training steps are over trees, at most, over small batches. */
@@ -33,9 +33,19 @@ record Speedups(List<Row> rows) {
      *
      * @param batch images per device
      * @param computeUs forward and backward on one device
+     * @param overlap steps that communicate while they compute
+     * @param noOverlap steps that compute, then communicate
      */
-    record Row(
-            String model, int batch, double computeUs, double ncclUs, double serverUs, double treesUs, double packedUs) {}
+    record Row(String model, int batch, double computeUs, Times overlap, Times noOverlap) {}
+
+    /** A step over each store. */
+    record Times(double ncclUs, double serverUs, double treesUs, double packedUs) {
+        static final List<String> NAMES = List.of("nccl", "parameter_server", "trees", "packed_forest");
+
+        List<Double> all() {
+            return List.of(ncclUs, serverUs, treesUs, packedUs);
+        }
+    }
 
     Speedups {
         rows = List.copyOf(rows);
@@ -53,10 +63,12 @@ record Speedups(List<Row> rows) {
                     each.model(),
                     each.batch(),
                     each.stepUs(),
-                    step.us(nccl),
-                    step.us(server),
-                    step.us(trees),
-                    step.us(packed)));
+                    new Times(step.us(nccl), step.us(server), step.us(trees), step.us(packed)),
+                    new Times(
+                            step.withoutOverlapUs(nccl),
+                            step.withoutOverlapUs(server),
+                            step.withoutOverlapUs(trees),
+                            step.withoutOverlapUs(packed))));
             afterEach.run();
         }
         return new Speedups(rows);
@@ -75,56 +87,64 @@ record Speedups(List<Row> rows) {
         return rows.stream().map(Row::model).distinct().toList();
     }
 
-    /** The row where a ratio is greatest. */
-    Row peak(String model, ToDoubleFunction<Row> ratio) {
+    /** The greatest ratio of any batch. */
+    double peak(String model, ToDoubleFunction<Row> ratio) {
         return rows.stream()
                 .filter(row -> row.model().equals(model))
-                .max(Comparator.comparingDouble(ratio))
+                .mapToDouble(ratio)
+                .max()
                 .orElseThrow();
     }
 
-    TextTable peaks() {
+    TextTable overServer() {
+        return peaks(0, Times::serverUs);
+    }
+
+    TextTable overNccl() {
+        return peaks(1, Times::ncclUs);
+    }
+
+    /** How much faster steps are than over another store, over trees and over the packed forest. */
+    private TextTable peaks(int column, ToDoubleFunction<Times> other) {
         TextTable table = new TextTable(
                 "model",
-                "trees / server,\noriginal",
-                "\nours",
-                "trees / NCCL,\noriginal",
-                "\nours",
-                "packed / server,\nours",
-                "packed / NCCL,\nours");
+                "original",
+                "trees,\noverlap",
+                "trees,\nno overlap",
+                "packed forest,\noverlap",
+                "packed forest,\nno overlap");
         for (String model : models()) {
             double[] original = Objects.requireNonNull(ORIGINAL.get(model), model);
             table.row(
                     model,
-                    number(original[0]),
-                    peakText(model, row -> row.serverUs() / row.treesUs()),
-                    number(original[1]),
-                    peakText(model, row -> row.ncclUs() / row.treesUs()),
-                    peakText(model, row -> row.serverUs() / row.packedUs()),
-                    peakText(model, row -> row.ncclUs() / row.packedUs()));
+                    number(original[column]),
+                    number(peak(model, row -> other.applyAsDouble(row.overlap()) / row.overlap().treesUs())),
+                    number(peak(model, row -> other.applyAsDouble(row.noOverlap()) / row.noOverlap().treesUs())),
+                    number(peak(model, row -> other.applyAsDouble(row.overlap()) / row.overlap().packedUs())),
+                    number(peak(model, row -> other.applyAsDouble(row.noOverlap()) / row.noOverlap().packedUs())));
         }
         return table;
     }
 
-    private String peakText(String model, ToDoubleFunction<Row> ratio) {
-        Row row = peak(model, ratio);
-        return number(ratio.applyAsDouble(row)) + " at " + row.batch();
-    }
-
+    /** Steps in ms, with overlap and without. */
     TextTable stepTimes() {
         TextTable table = new TextTable(
-                "model", "images\nper GPU", "compute\n(ms)", "NCCL\n(ms)", "server\n(ms)", "trees\n(ms)", "packed\n(ms)");
+                "model", "images\nper GPU", "compute", "NCCL ring", "parameter server", "trees", "packed forest");
         for (Row row : rows) {
             table.row(
                     row.model(),
                     Integer.toString(row.batch()),
                     ms(row.computeUs()),
-                    ms(row.ncclUs()),
-                    ms(row.serverUs()),
-                    ms(row.treesUs()),
-                    ms(row.packedUs()));
+                    both(row, Times::ncclUs),
+                    both(row, Times::serverUs),
+                    both(row, Times::treesUs),
+                    both(row, Times::packedUs));
         }
         return table;
+    }
+
+    private static String both(Row row, ToDoubleFunction<Times> time) {
+        return ms(time.applyAsDouble(row.overlap())) + " / " + ms(time.applyAsDouble(row.noOverlap()));
     }
 
     private static String ms(double us) {
@@ -136,18 +156,19 @@ record Speedups(List<Row> rows) {
     }
 
     List<String> csv() {
+        String heading = "model,batch_per_gpu,overlap,compute_us,"
+                + Times.NAMES.stream().map(name -> name + "_us").collect(Collectors.joining(","));
         return Stream.concat(
-                        Stream.of("model,batch_per_gpu,compute_us,nccl_us,parameter_server_us,trees_us,packed_forest_us"),
-                        rows.stream().map(row -> String.format(
-                                Locale.ROOT,
-                                "%s,%d,%.3f,%.3f,%.3f,%.3f,%.3f",
-                                row.model(),
-                                row.batch(),
-                                row.computeUs(),
-                                row.ncclUs(),
-                                row.serverUs(),
-                                row.treesUs(),
-                                row.packedUs())))
+                        Stream.of(heading),
+                        rows.stream().flatMap(row -> Stream.of(
+                                line(row, "yes", row.overlap()), line(row, "no", row.noOverlap()))))
                 .toList();
+    }
+
+    private static String line(Row row, String overlap, Times times) {
+        return String.format(Locale.ROOT, "%s,%d,%s,%.3f,", row.model(), row.batch(), overlap, row.computeUs())
+                + times.all().stream()
+                        .map(us -> String.format(Locale.ROOT, "%.3f", us))
+                        .collect(Collectors.joining(","));
     }
 }

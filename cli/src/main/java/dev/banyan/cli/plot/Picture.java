@@ -1,18 +1,20 @@
 package dev.banyan.cli.plot;
 
-import de.erichseifert.vectorgraphics2d.Document;
 import de.erichseifert.vectorgraphics2d.VectorGraphics2D;
 import de.erichseifert.vectorgraphics2d.svg.SVGProcessor;
 import de.erichseifert.vectorgraphics2d.util.PageSize;
 import java.awt.Graphics2D;
 import java.awt.RenderingHints;
 import java.awt.image.BufferedImage;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
 import javax.imageio.ImageIO;
 
 /**
@@ -42,7 +44,7 @@ public record Picture(List<LineChart> charts) {
     public void write(PlotFile file) {
         try (OutputStream out = Files.newOutputStream(file.path())) {
             switch (file.format()) {
-                case SVG -> svg().writeTo(out);
+                case SVG -> out.write(svg().getBytes(StandardCharsets.UTF_8));
                 case PNG -> {
                     if (!ImageIO.write(png(), "png", out)) {
                         throw new IllegalStateException("this Java can't write PNG; name a file that ends in .svg");
@@ -54,10 +56,29 @@ public record Picture(List<LineChart> charts) {
         }
     }
 
-    private Document svg() {
+    /** Letters are drawn as outlines, so that they look the same everywhere; the words are in a description. */
+    private String svg() throws IOException {
         VectorGraphics2D graphics = new VectorGraphics2D();
         draw(graphics);
-        return new SVGProcessor().getDocument(graphics.getCommands(), new PageSize(0, 0, width(), HEIGHT));
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        new SVGProcessor()
+                .getDocument(graphics.getCommands(), new PageSize(0, 0, width(), HEIGHT))
+                .writeTo(bytes);
+        String drawing = bytes.toString(StandardCharsets.UTF_8);
+        int inside = drawing.indexOf('>', drawing.indexOf("<svg")) + 1;
+        return drawing.substring(0, inside) + "\n  <desc>" + escaped(description()) + "</desc>"
+                + drawing.substring(inside);
+    }
+
+    private String description() {
+        return charts.stream()
+                .map(chart -> chart.title() + ": " + chart.y().title() + " over " + chart.x().title() + "; "
+                        + chart.curves().stream().map(Curve::name).collect(Collectors.joining(", ")))
+                .collect(Collectors.joining(". "));
+    }
+
+    private static String escaped(String text) {
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
     }
 
     private BufferedImage png() {

@@ -1,6 +1,7 @@
 package dev.banyan.simulate.training;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -27,6 +28,13 @@ public record TrainingStep(List<Long> elements, double computeUs) {
             throw new IllegalArgumentException("a step of " + elements.size() + " keys and " + computeUs
                     + " us of computing; it needs keys and a time above 0");
         }
+    }
+
+    /** The same if nothing is pushed before the backward pass is done, nor a pass begun before all is pulled, in us. */
+    public double withoutOverlapUs(KeyStore store) {
+        double[] done = store.doneUs(
+                elements.stream().map(each -> new Gradient(each, 0)).toList());
+        return computeUs + Arrays.stream(done).max().orElseThrow();
     }
 
     /** Time from one step's backward pass to the next step's, in us. */
