@@ -92,8 +92,8 @@ class TuneTest {
         Map<String, Double> ms = new HashMap<>();
         report.get("ways").forEach(way -> ms.put(way.get("name").asText(), way.get("oneByOneMs").asDouble()));
         assertThat(ms).containsOnlyKeys("tuned", "auto", "single-tree", "multi-tree", "packing", "ring", "star");
-        assertThat(ms.get("auto")).isLessThanOrEqualTo(1.05 * Math.min(ms.get("packing"), ms.get("multi-tree")));
-        assertThat(ms.get("tuned")).isLessThanOrEqualTo(1.05 * ms.get("auto"));
+        assertThat(ms.getOrDefault("auto", Double.NaN)).isLessThanOrEqualTo(1.05 * Math.min(ms.getOrDefault("packing", Double.NaN), ms.getOrDefault("multi-tree", Double.NaN)));
+        assertThat(ms.getOrDefault("tuned", Double.NaN)).isLessThanOrEqualTo(1.05 * ms.getOrDefault("auto", Double.NaN));
         assertThat(report.get("bestArrayBound").asLong()).isLessThan(400_000);
     }
 
