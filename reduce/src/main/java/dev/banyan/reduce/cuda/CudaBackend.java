@@ -6,7 +6,6 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -78,7 +77,6 @@ public final class CudaBackend implements Backend {
     private final List<CudaExecutable> released = new ArrayList<>();
     private final CUstream stream = new CUstream();
     private final CUevent done = new CUevent();
-    private final Arena unreadable;
     private @Nullable String broken;
     private boolean stuck;
     private boolean closed;
@@ -131,7 +129,6 @@ public final class CudaBackend implements Backend {
         this.moves = moves;
         this.bufferLimit = bufferLimit;
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
-        unreadable = arenaOfNobody();
     }
 
     private static CudaDevice device(Map<Integer, CudaDevice> byOrdinal, int ordinal) {
@@ -161,26 +158,7 @@ public final class CudaBackend implements Backend {
      * @param bytes its length
      */
     public static MemorySegment memory(long address, long bytes) {
-        return MemorySegment.ofAddress(address).reinterpret(bytes, arenaOfNobody(), null);
-    }
-
-    /** An arena whose owner has ended: no thread may touch its segments, which the host could not read anyway. */
-    private static Arena arenaOfNobody() {
-        List<Arena> arenas = new ArrayList<>();
-        Thread owner = Thread.ofPlatform().daemon().start(() -> arenas.add(Arena.ofConfined()));
-        boolean interrupted = false;
-        while (true) {
-            try {
-                owner.join();
-                break;
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return arenas.getFirst();
+        return DeviceSpace.segment(address, bytes);
     }
 
     @Override
@@ -209,7 +187,7 @@ public final class CudaBackend implements Backend {
             allocations.add(address);
             Cuda.check(JCudaDriver.cuMemsetD8(address, (byte) 0, bytes), "cuMemsetD8 on device " + device.ordinal());
             Cuda.check(JCudaDriver.cuStreamSynchronize(null), "cuMemsetD8 on device " + device.ordinal());
-            return MemorySegment.ofAddress(address.value()).reinterpret(bytes, unreadable, null);
+            return DeviceSpace.segment(address.value(), bytes);
         } finally {
             lock.unlock();
         }
