@@ -120,15 +120,37 @@ public final class Communicator implements AutoCloseable {
         return backend.allocate(rank, bytes);
     }
 
+    /**
+     * Copies from the host's memory to a buffer; returns when that is done. It does not wait for calls that were
+     * submitted.
+     *
+     * @param target a buffer, at least as long as the source
+     * @param source memory of the host
+     */
+    public void write(MemorySegment target, MemorySegment source) {
+        backend.write(target, source);
+    }
+
+    /**
+     * Copies from a buffer to the host's memory; returns when that is done. It does not wait for calls that were
+     * submitted.
+     *
+     * @param source a buffer, at least as long as the target
+     * @param target memory of the host
+     */
+    public void read(MemorySegment source, MemorySegment target) {
+        backend.read(source, target);
+    }
+
     /** Carries out a call and returns when it has ended. */
     public void run(CollectiveCall call) {
-        BufferCheck.check(call, size());
+        BufferCheck.check(call, size(), backend);
         queue.run(() -> execute(call));
     }
 
     /** Submits a call. The future completes when it has ended. */
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
-        BufferCheck.check(call, size());
+        BufferCheck.check(call, size(), backend);
         return queue.submit(() -> execute(call));
     }
 

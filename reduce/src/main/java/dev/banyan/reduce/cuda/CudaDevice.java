@@ -9,6 +9,7 @@ import jcuda.driver.CUfunction;
 import jcuda.driver.CUmodule;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One GPU: its primary context, which the process shares, and the kernels that were loaded into it. Used by one
@@ -25,6 +26,7 @@ final class CudaDevice implements AutoCloseable {
     private final CUcontext context = new CUcontext();
     private final int multiprocessors;
     private final Map<Kernel, Loaded> kernels = new HashMap<>();
+    private @Nullable DeviceAddress one;
 
     /** @param ordinal as the driver counts devices */
     CudaDevice(int ordinal) {
@@ -89,6 +91,20 @@ final class CudaDevice implements AutoCloseable {
         return new Loaded(module, function);
     }
 
+    /** Address of a 32-bit 1. */
+    long one() {
+        DeviceAddress known = one;
+        if (known == null) {
+            enter();
+            known = new DeviceAddress();
+            Cuda.check(JCudaDriver.cuMemAlloc(known, 4), "cuMemAlloc of 4 bytes on device " + ordinal);
+            one = known;
+            Cuda.check(JCudaDriver.cuMemsetD32(known, 1, 1), "cuMemsetD32 on device " + ordinal);
+            Cuda.check(JCudaDriver.cuStreamSynchronize(null), "cuMemsetD32 on device " + ordinal);
+        }
+        return known.value();
+    }
+
     /** The error that every call on this device gives since something went wrong there, or CUDA_SUCCESS. */
     int fault() {
         int entered = JCudaDriver.cuCtxSetCurrent(context);
@@ -110,6 +126,12 @@ final class CudaDevice implements AutoCloseable {
             }
         }
         kernels.clear();
+        if (one != null) {
+            int result = JCudaDriver.cuMemFree(one);
+            if (sound) {
+                Cuda.check(result, "cuMemFree on device " + ordinal);
+            }
+        }
         int result = JCudaDriver.cuDevicePrimaryCtxRelease(device);
         if (sound) {
             Cuda.check(result, "cuDevicePrimaryCtxRelease on device " + ordinal);

@@ -25,7 +25,7 @@ sealed interface Kernel {
      * @param inputs number of sources, at least 2
      */
     record Reduce(ReduceOp op, Element element, int inputs) implements Kernel {
-        Reduce {
+        public Reduce {
             if (op == ReduceOp.AVG || inputs < 2 || (element == Element.I128 && op != ReduceOp.SUM)) {
                 throw new IllegalArgumentException("no kernel combines " + inputs + " " + element + " by " + op);
             }

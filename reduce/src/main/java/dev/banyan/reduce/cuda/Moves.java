@@ -16,8 +16,13 @@ record Moves(long pieceBytes, int mostPieces, int ring, long directBytes) {
      */
     static final Moves DEFAULT = new Moves(1 << 20, 64, 3, 256 << 10);
 
-    /** Greatest multiple of the step of halving that a piece is cut down to where memory is short. */
+    /** What pieces are cut down to where memory is short. */
     static final long LEAST_PIECE = 64 << 10;
+
+    /** Shorter pieces, and more of them. */
+    Moves halved() {
+        return new Moves(pieceBytes / 2, Math.multiplyExact(mostPieces, 2), ring, directBytes);
+    }
 
     /** Length of the pieces of a chunk, in bytes. */
     long pieceOf(long chunkBytes) {

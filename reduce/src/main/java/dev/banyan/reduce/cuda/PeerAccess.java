@@ -27,6 +27,11 @@ final class PeerAccess {
         this.wanted = wanted;
     }
 
+    /** Whether two ranks are on one device. */
+    boolean sameDevice(int rank, int other) {
+        return ranks.get(rank).equals(ranks.get(other));
+    }
+
     /** Whether work on the device of one rank may touch memory of the other's. */
     boolean reaches(int fromRank, int toRank) {
         CudaDevice from = ranks.get(fromRank);
