@@ -1,5 +1,7 @@
 package dev.banyan.reduce.cuda;
 
+import static dev.banyan.reduce.cuda.EmulatedGpus.device;
+import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,16 +21,6 @@ class EmulatedDevicesTest {
     @BeforeEach
     void load() {
         emulator = CudaEmulator.load();
-    }
-
-    private static void ok(int result) {
-        assertThat(CUresult.stringFor(result)).isEqualTo("CUDA_SUCCESS");
-    }
-
-    private static CUdevice device(int ordinal) {
-        CUdevice device = new CUdevice();
-        ok(cuDeviceGet(device, ordinal));
-        return device;
     }
 
     private static CUcontext primary(int ordinal) {
