@@ -751,7 +751,10 @@ API CUresult cuStreamBeginCapture_v2(Handle handle, int mode) {
 static void end_capture(Capture *capture) {
     for (Context *context = emu.contexts; context; context = context->next) {
         for (Stream *stream = context->streams; stream; stream = stream->next) {
-            if (stream->capture == capture) leave_capture(stream);
+            if (stream->capture != capture) continue;
+            stream->capture = NULL;
+            stream->tails = 0;
+            capture->refs--;
         }
     }
     for (Capture **place = &emu.captures; *place; place = &(*place)->next) {
