@@ -19,11 +19,15 @@ final class DeviceSpace {
 
     private static MemorySegment ofNobody() {
         CompletableFuture<MemorySegment> made = new CompletableFuture<>();
-        Thread.ofPlatform()
-                .daemon()
-                .name("banyan-device-space")
-                .start(() -> made.complete(
-                        MemorySegment.NULL.reinterpret(Long.MAX_VALUE, Arena.ofConfined(), null)));
+        Thread.ofPlatform().daemon().name("banyan-device-space").start(new Owner(made));
         return made.join();
+    }
+
+    /** A class of its own: the thread must not wait for this one, which waits for the thread. */
+    private record Owner(CompletableFuture<MemorySegment> made) implements Runnable {
+        @Override
+        public void run() {
+            made.complete(MemorySegment.NULL.reinterpret(Long.MAX_VALUE, Arena.ofConfined(), null));
+        }
     }
 }
