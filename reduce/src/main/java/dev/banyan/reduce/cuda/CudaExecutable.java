@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.IntBuffer;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import jcuda.driver.CUgraphExec;
 import jcuda.driver.JCudaDriver;
@@ -14,23 +15,11 @@ import org.jspecify.annotations.Nullable;
 final class CudaExecutable implements Executable {
     private static final int KEPT_GRAPHS = 16;
 
-    /** Addresses of all buffers: inputs of ranks 0..n-1, then outputs. */
-    private record Addresses(long[] values) {
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return other instanceof Addresses that && Arrays.equals(values, that.values);
-        }
-
-        @Override
-        public int hashCode() {
-            return Arrays.hashCode(values);
-        }
-    }
-
     private final CudaBackend backend;
     private final Plan plan;
     private final IntBuffer marks;
-    private final Map<Addresses, CUgraphExec> graphs = new LinkedHashMap<>(16, 0.75f, true);
+    /** By the addresses of all buffers: inputs of ranks 0..n-1, then outputs. */
+    private final Map<List<Long>, CUgraphExec> graphs = new LinkedHashMap<>(16, 0.75f, true);
     private long[] lastAddresses = {};
     private @Nullable CUgraphExec lastGraph;
     private boolean closed;
@@ -58,7 +47,7 @@ final class CudaExecutable implements Executable {
         CUgraphExec graph = lastGraph;
         if (graph == null || !isLast(inputs, outputs)) {
             long[] addresses = addresses(inputs, outputs);
-            graph = graphs.computeIfAbsent(new Addresses(addresses), this::build);
+            graph = graphs.computeIfAbsent(Arrays.stream(addresses).boxed().toList(), key -> build(addresses));
             lastAddresses = addresses;
             lastGraph = graph;
             evict();
@@ -85,9 +74,8 @@ final class CudaExecutable implements Executable {
         return addresses;
     }
 
-    private CUgraphExec build(Addresses addresses) {
+    private CUgraphExec build(long[] values) {
         int ranks = plan.devices().size();
-        long[] values = addresses.values();
         for (Route route : plan.routes()) {
             route.buffers().forEach(location -> {
                 switch (location.space()) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class CudaLibrary {
     private static final String TEMPORARY = "java.io.tmpdir";
 
-    private static @Nullable CudaException refusal;
+    private static @Nullable String refusal;
     private static boolean loaded;
 
     private CudaLibrary() {}
@@ -30,11 +30,13 @@ final class CudaLibrary {
         if (loaded) {
             return;
         }
-        if (refusal == null) {
-            refusal = tryToLoad();
-        }
         if (refusal != null) {
-            throw new CudaException(String.valueOf(refusal.getMessage()), refusal);
+            throw new CudaException(refusal);
+        }
+        CudaException failure = tryToLoad();
+        if (failure != null) {
+            refusal = failure.getMessage();
+            throw failure;
         }
         loaded = true;
     }

@@ -190,7 +190,7 @@ final class GraphBuilder {
                 case BUFFER -> {
                     Location location = route.buffers().get(operand.index());
                     long start = (location.space() == Space.INPUT ? inputs : outputs)[location.rank()];
-                    yield start + piece.offsets()[operand.index()];
+                    yield start + piece.offsets().get(operand.index());
                 }
                 case SLOT -> {
                     Layout.Place place = plan.layout().slot(number, operand.index());

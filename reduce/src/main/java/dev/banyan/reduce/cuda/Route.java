@@ -29,5 +29,5 @@ record Route(
      *
      * @param offsets first byte of each location in its buffer
      */
-    record Piece(long elements, long[] offsets) {}
+    record Piece(long elements, List<Long> offsets) {}
 }

@@ -67,7 +67,7 @@ final class RouteCompiler {
                 longest = Math.max(longest, bytes);
                 pieces.add(new Route.Piece(
                         bytes / type.bytes(),
-                        chunks.get(c).locations().stream().mapToLong(at -> at.offset() + shift).toArray()));
+                        chunks.get(c).locations().stream().map(at -> at.offset() + shift).toList()));
             }
         }
         return new Shape(chunks.getFirst(), longest).route(pieces);
