@@ -50,7 +50,7 @@ class CudaBackendTest {
         Config config = Config.builder().algorithm(algorithm).threads(1).build();
         int[] devices = IntStream.range(0, 8).toArray();
         long[] counts = {0, 1, 3, 8, 257, 4099};
-        int turn = algorithm.ordinal();
+        int turn = algorithm.label().length();
         try (CudaBackend direct = new CudaBackend(devices, PATIENCE, true, 64 * MEBIBYTE);
                 CudaBackend copying = new CudaBackend(devices, PATIENCE, true, 64 * MEBIBYTE, COPIES);
                 Communicator host = Communicator.create(machine, config);
@@ -259,7 +259,7 @@ class CudaBackendTest {
             for (long at = 0; at + top < segment.byteSize(); at += type.bytes()) {
                 byte high = segment.get(ValueLayout.JAVA_BYTE, at + top);
                 // A small exponent: neither infinity nor NaN, whatever is done.
-                segment.set(ValueLayout.JAVA_BYTE, at + top, (byte) (high & 0x80 | 0x38 | high & 3));
+                segment.set(ValueLayout.JAVA_BYTE, at + top, (byte) ((high & 0x80) | 0x38 | (high & 3)));
             }
         }
     }
