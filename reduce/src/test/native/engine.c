@@ -703,6 +703,7 @@ void free_object(Object *object) {
         case MODULE: free_module(object); break;
         case GRAPH: free_graph((Graph *)object); break;
         case EXEC: free_exec((Exec *)object); break;
-        case CONTEXT: case FUNCTION: case NODE: case POOL: break; /* they end with others */
+        case POOL: free(object); break;
+        case CONTEXT: case FUNCTION: case NODE: break; /* they end with others */
     }
 }
