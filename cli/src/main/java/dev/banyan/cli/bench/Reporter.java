@@ -24,14 +24,17 @@ final class Reporter {
         this.format = format;
     }
 
-    /** Says which machine is measured, and what is odd about it. */
-    void introduce(ChosenMachine chosen, List<String> settingWarnings) {
+    /**
+     * Says which machine is meant, and what is odd about it.
+     *
+     * @param devices what stands for its devices, in words
+     */
+    void introduce(ChosenMachine chosen, String devices, List<String> settingWarnings) {
         if (chosen.remark() != null) {
             lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
         lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", " + chosen.machine().size()
-                + " devices, played by the host backend: " + Runtime.getRuntime().availableProcessors()
-                + " processors, " + System.getProperty("os.arch") + ", Java " + Runtime.version().feature()));
+                + " devices, " + TerminalText.of(devices)));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }

@@ -59,7 +59,7 @@ public final class CudaBackend implements Backend {
     private static final long SPIN_NANOS = 100_000;
 
     private static final long PARK_NANOS = 20_000;
-    private static final int COPY_BYTES = 1 << 28;
+    private static final long PART_BYTES = 8 << 20;
 
     /** Closed while something ran in their memory. */
     private static final ArrayDeque<CudaBackend> ABANDONED = new ArrayDeque<>();
@@ -78,7 +78,6 @@ public final class CudaBackend implements Backend {
     private final List<CudaExecutable> released = new ArrayList<>();
     private final CUstream stream = new CUstream();
     private final CUevent done = new CUevent();
-    private final Arena unreadable;
     private @Nullable String broken;
     private boolean stuck;
     private boolean closed;
@@ -119,9 +118,11 @@ public final class CudaBackend implements Backend {
             Cuda.check(
                     JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING),
                     "cuStreamCreate on device " + ordinals[0]);
-            Cuda.check(
-                    JCudaDriver.cuEventCreate(done, CUevent_flags.CU_EVENT_DISABLE_TIMING),
-                    "cuEventCreate on device " + ordinals[0]);
+            int result = JCudaDriver.cuEventCreate(done, CUevent_flags.CU_EVENT_DISABLE_TIMING);
+            if (result != CUresult.CUDA_SUCCESS) {
+                JCudaDriver.cuStreamDestroy(stream);
+            }
+            Cuda.check(result, "cuEventCreate on device " + ordinals[0]);
         } catch (Throwable e) {
             byOrdinal.values().forEach(CudaDevice::close);
             throw e;
@@ -131,7 +132,6 @@ public final class CudaBackend implements Backend {
         this.moves = moves;
         this.bufferLimit = bufferLimit;
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
-        unreadable = arenaOfNobody();
     }
 
     private static CudaDevice device(Map<Integer, CudaDevice> byOrdinal, int ordinal) {
@@ -161,26 +161,7 @@ public final class CudaBackend implements Backend {
      * @param bytes its length
      */
     public static MemorySegment memory(long address, long bytes) {
-        return MemorySegment.ofAddress(address).reinterpret(bytes, arenaOfNobody(), null);
-    }
-
-    /** An arena whose owner has ended: no thread may touch its segments, which the host could not read anyway. */
-    private static Arena arenaOfNobody() {
-        List<Arena> arenas = new ArrayList<>();
-        Thread owner = Thread.ofPlatform().daemon().start(() -> arenas.add(Arena.ofConfined()));
-        boolean interrupted = false;
-        while (true) {
-            try {
-                owner.join();
-                break;
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return arenas.getFirst();
+        return DeviceSpace.segment(address, bytes);
     }
 
     @Override
@@ -209,7 +190,7 @@ public final class CudaBackend implements Backend {
             allocations.add(address);
             Cuda.check(JCudaDriver.cuMemsetD8(address, (byte) 0, bytes), "cuMemsetD8 on device " + device.ordinal());
             Cuda.check(JCudaDriver.cuStreamSynchronize(null), "cuMemsetD8 on device " + device.ordinal());
-            return MemorySegment.ofAddress(address.value()).reinterpret(bytes, unreadable, null);
+            return DeviceSpace.segment(address.value(), bytes);
         } finally {
             lock.unlock();
         }
@@ -217,37 +198,43 @@ public final class CudaBackend implements Backend {
 
     @Override
     public void write(MemorySegment target, MemorySegment source) {
-        copy(target, source, (address, host, bytes) -> Cuda.check(
-                JCudaDriver.cuMemcpyHtoD(address, host, bytes), "cuMemcpyHtoD of " + bytes + " bytes"));
+        inParts(target, source, (address, host, part) -> {
+            MemorySegment.copy(part, 0, host, 0, part.byteSize());
+            Cuda.check(
+                    JCudaDriver.cuMemcpyHtoD(address, Pointer.to(host.asByteBuffer()), part.byteSize()),
+                    "cuMemcpyHtoD of " + part.byteSize() + " bytes");
+        });
     }
 
     @Override
     public void read(MemorySegment source, MemorySegment target) {
-        copy(source, target, (address, host, bytes) -> Cuda.check(
-                JCudaDriver.cuMemcpyDtoH(host, address, bytes), "cuMemcpyDtoH of " + bytes + " bytes"));
+        inParts(source, target, (address, host, part) -> {
+            Cuda.check(
+                    JCudaDriver.cuMemcpyDtoH(Pointer.to(host.asByteBuffer()), address, part.byteSize()),
+                    "cuMemcpyDtoH of " + part.byteSize() + " bytes");
+            MemorySegment.copy(host, 0, part, 0, part.byteSize());
+        });
     }
 
-    /** Copies between a device and the host. */
+    /** Copies a part by way of native memory: the bindings take only some kinds of segments. */
     @FunctionalInterface
-    private interface Copy {
-        void run(DeviceAddress address, Pointer host, long bytes);
+    private interface PartCopy {
+        void run(DeviceAddress address, MemorySegment host, MemorySegment part);
     }
 
-    private void copy(MemorySegment device, MemorySegment host, Copy copy) {
+    private void inParts(MemorySegment device, MemorySegment host, PartCopy copy) {
         if (device.byteSize() < host.byteSize()) {
             throw new IllegalArgumentException(
                     "the device's memory has " + device.byteSize() + " bytes, the host's " + host.byteSize());
         }
         lock.lock();
-        try {
+        try (Arena arena = Arena.ofConfined()) {
             checkUsable();
             ranks.getFirst().enter();
-            for (long at = 0; at < host.byteSize(); at += COPY_BYTES) {
-                long bytes = Math.min(COPY_BYTES, host.byteSize() - at);
-                copy.run(
-                        new DeviceAddress(device.address() + at),
-                        Pointer.to(host.asSlice(at, bytes).asByteBuffer()),
-                        bytes);
+            MemorySegment staging = arena.allocate(Math.min(PART_BYTES, host.byteSize()));
+            for (long at = 0; at < host.byteSize(); at += PART_BYTES) {
+                MemorySegment part = host.asSlice(at, Math.min(PART_BYTES, host.byteSize() - at));
+                copy.run(new DeviceAddress(device.address() + at), staging, part);
             }
         } finally {
             lock.unlock();
@@ -307,7 +294,7 @@ public final class CudaBackend implements Backend {
                 places.put(device, blocks.computeIfAbsent(device, Blocks::new).take(bytes)));
         ranks.getFirst().enter();
         int steps = routes.stream().mapToInt(route -> route.steps().size()).sum();
-        HostBlock marks = new HostBlock(4L * Math.max(1, steps));
+        long hostBlock = hostBlock(layout.hostBytes());
         return new Plan(
                 schedule.collective().label() + " by " + schedule.algorithm(),
                 routes,
@@ -315,9 +302,9 @@ public final class CudaBackend implements Backend {
                 type.bytes(),
                 layout,
                 places,
-                hostBlock(layout.hostBytes()),
+                hostBlock,
                 ring,
-                marks);
+                new HostBlock(4L * Math.max(1, steps)));
     }
 
     private long hostBlock(long bytes) {

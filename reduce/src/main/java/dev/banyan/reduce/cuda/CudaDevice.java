@@ -85,9 +85,11 @@ final class CudaDevice implements AutoCloseable {
                 JCudaDriver.cuModuleLoadData(module, kernel.ptx()),
                 "loading the kernel " + kernel.name() + " on device " + ordinal);
         CUfunction function = new CUfunction();
-        Cuda.check(
-                JCudaDriver.cuModuleGetFunction(function, module, kernel.name()),
-                "finding the kernel " + kernel.name() + " on device " + ordinal);
+        int result = JCudaDriver.cuModuleGetFunction(function, module, kernel.name());
+        if (result != CUresult.CUDA_SUCCESS) {
+            JCudaDriver.cuModuleUnload(module);
+        }
+        Cuda.check(result, "finding the kernel " + kernel.name() + " on device " + ordinal);
         return new Loaded(module, function);
     }
 

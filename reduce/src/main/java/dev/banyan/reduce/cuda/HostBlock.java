@@ -3,11 +3,11 @@ package dev.banyan.reduce.cuda;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import jcuda.Pointer;
+import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 
 /** Pinned memory of the host that all devices may copy from and to. */
 final class HostBlock {
-    /** From the CUDA headers; JCuda's constants of these names are of the same values. */
     private static final int PORTABLE_AND_MAPPED =
             JCudaDriver.CU_MEMHOSTALLOC_PORTABLE | JCudaDriver.CU_MEMHOSTALLOC_DEVICEMAP;
 
@@ -22,7 +22,11 @@ final class HostBlock {
                 JCudaDriver.cuMemHostAlloc(memory, bytes, PORTABLE_AND_MAPPED),
                 "cuMemHostAlloc of " + bytes + " bytes");
         DeviceAddress seen = new DeviceAddress();
-        Cuda.check(JCudaDriver.cuMemHostGetDevicePointer(seen, memory, 0), "cuMemHostGetDevicePointer");
+        int result = JCudaDriver.cuMemHostGetDevicePointer(seen, memory, 0);
+        if (result != CUresult.CUDA_SUCCESS) {
+            JCudaDriver.cuMemFreeHost(memory);
+        }
+        Cuda.check(result, "cuMemHostGetDevicePointer of " + bytes + " bytes");
         address = seen.value();
     }
 

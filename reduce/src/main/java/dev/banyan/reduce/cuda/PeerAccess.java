@@ -36,8 +36,17 @@ final class PeerAccess {
     boolean reaches(int fromRank, int toRank) {
         CudaDevice from = ranks.get(fromRank);
         CudaDevice to = ranks.get(toRank);
-        return from.equals(to)
-                || known.computeIfAbsent(new Pair(from.ordinal(), to.ordinal()), pair -> enable(from, to));
+        return from.equals(to) || isKnownToReach(from, to);
+    }
+
+    private boolean isKnownToReach(CudaDevice from, CudaDevice to) {
+        Pair pair = new Pair(from.ordinal(), to.ordinal());
+        Boolean reaches = known.get(pair);
+        if (reaches == null) {
+            reaches = enable(from, to);
+            known.put(pair, reaches);
+        }
+        return reaches;
     }
 
     private boolean enable(CudaDevice from, CudaDevice to) {
@@ -65,9 +74,13 @@ final class PeerAccess {
                 + " failed: " + Cuda.name(result));
     }
 
-    private static void warn(CudaDevice from, CudaDevice to, String reason) {
+    /** Once for both directions. */
+    private void warn(CudaDevice from, CudaDevice to, String reason) {
+        if (Boolean.FALSE.equals(known.get(new Pair(to.ordinal(), from.ordinal())))) {
+            return;
+        }
         LOG.warn(
-                "no peer access from device {} to device {} ({}); their data goes through the host's memory, which is"
+                "no peer access between devices {} and {} ({}); their data goes through the host's memory, which is"
                         + " slower",
                 from.ordinal(),
                 to.ordinal(),
