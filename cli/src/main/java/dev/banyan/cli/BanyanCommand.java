@@ -1,6 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.bench.SelftestCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.output.TerminalText;
@@ -31,7 +32,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             CompareCommand.class,
             BoundCommand.class,
             BenchCommand.class,
-            TuneCommand.class
+            TuneCommand.class,
+            SelftestCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
@@ -59,7 +61,7 @@ final class BanyanCommand implements Runnable {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound, bench or tune");
+        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound, bench, tune or selftest");
     }
 
     private int wrongUsage(ParameterException error, String[] args) {

@@ -3,6 +3,7 @@ package dev.banyan.reduce;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.cuda.CudaBackend;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
@@ -90,6 +91,25 @@ public final class Communicator implements AutoCloseable {
     public static Communicator create(Machine machine, Config config, Backend backend) {
         checkDevices(machine);
         return new Communicator(machine, config, Objects.requireNonNull(backend, "backend"), false);
+    }
+
+    /**
+     * A communicator on GPUs, which {@link #close} gives back.
+     *
+     * @param machine how the ranks' devices are linked
+     * @param devices the GPU of each rank, as the driver counts them; one may have several ranks
+     * @throws dev.banyan.reduce.cuda.CudaException if there is no driver or a GPU can't be used
+     * @throws IllegalArgumentException if there is not one device for each rank
+     */
+    public static Communicator onGpus(Machine machine, Config config, int... devices) {
+        checkDevices(machine);
+        if (devices.length != machine.size()) {
+            throw new IllegalArgumentException(devices.length + " GPUs for the " + machine.size() + " ranks of "
+                    + machine.name() + "; give one for each rank");
+        }
+        Backend backend =
+                new CudaBackend(devices, config.timeout(), config.gpuPeerAccess(), config.bufferLimit());
+        return new Communicator(machine, config, backend, true);
     }
 
     private static void checkDevices(Machine machine) {
