@@ -26,6 +26,7 @@ final class DeviceSpace {
     /** A class of its own: the thread must not wait for this one, which waits for the thread. */
     private record Owner(CompletableFuture<MemorySegment> made) implements Runnable {
         @Override
+        @SuppressWarnings("restricted")
         public void run() {
             made.complete(MemorySegment.NULL.reinterpret(Long.MAX_VALUE, Arena.ofConfined(), null));
         }
