@@ -6,6 +6,6 @@ source=$(dirname "$0")
 folder=$1
 shift
 mkdir -p "$folder"
-gcc -O2 -g -shared -fPIC -pthread -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Werror "$@" \
+gcc -O3 -g -shared -fPIC -pthread -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Werror "$@" \
     -Wl,-soname,libcuda.so.1 -o "$folder/libcuda.so.1.$$" "$source"/*.c -lm
 mv "$folder/libcuda.so.1.$$" "$folder/libcuda.so.1"

@@ -60,7 +60,7 @@ typedef struct Node Node;
 typedef struct Capture Capture;
 
 typedef struct {
-    char name[96], bus_id[16];
+    char name[96], bus_id[32];
     int major, minor, multiprocessors;
     uint64_t bytes, used;
     int lost; /* the code that everything on it gives, or 0 */

@@ -4,8 +4,10 @@
  */
 #include "emulator.h"
 
-#include <errno.h>
+#include <sched.h>
 #include <time.h>
+
+enum { LOOK_OUT_US = 1000 };
 
 static pthread_cond_t work_there = PTHREAD_COND_INITIALIZER, host_work_there = PTHREAD_COND_INITIALIZER,
                       something_done = PTHREAD_COND_INITIALIZER;
@@ -31,7 +33,8 @@ static Op *pop(List *list) {
 static Op **ready; /* from ready_first to ready_end */
 static size_t ready_first, ready_end, ready_room;
 static List host_ready, hung, spare;
-static int workers, idle_workers, host_workers, idle_host_workers, running, waiters, closing;
+static int ready_number; /* read without the lock by the thread that looks out */
+static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, closing;
 
 /* ---- Operations ---- */
 
@@ -93,7 +96,8 @@ static void make_ready(Op *op) {
         }
     }
     ready[ready_end++] = op;
-    if (emu.paused) return;
+    __atomic_store_n(&ready_number, (int)(ready_end - ready_first), __ATOMIC_RELEASE);
+    if (emu.paused || ready_number <= looking_out) return;
     if (idle_workers) pthread_cond_signal(&work_there);
     else if (workers < emu.workers) {
         workers++;
@@ -203,7 +207,18 @@ static Op *take(void) {
         ready[chosen] = ready[ready_first];
         ready[ready_first] = op;
     }
+    __atomic_store_n(&ready_number, (int)(ready_end - ready_first - 1), __ATOMIC_RELEASE);
     return ready[ready_first++];
+}
+
+/* Waking a thread costs its waker more than a launch may cost, so that one thread looks out for work for a while. */
+static void look_out(void) {
+    looking_out = 1;
+    pthread_mutex_unlock(&emu.lock);
+    double since = now_us();
+    while (!__atomic_load_n(&ready_number, __ATOMIC_ACQUIRE) && now_us() - since < LOOK_OUT_US) sched_yield();
+    pthread_mutex_lock(&emu.lock);
+    looking_out = 0;
 }
 
 /* Without the lock. */
@@ -221,6 +236,7 @@ static void *work_on(void *unused) {
     (void)unused;
     pthread_mutex_lock(&emu.lock);
     for (;;) {
+        if (!emu.paused && !looking_out && ready_first == ready_end) look_out();
         while (emu.paused || ready_first == ready_end) {
             idle_workers++;
             pthread_cond_wait(&work_there, &emu.lock);
@@ -354,7 +370,7 @@ void lose_device(int index, int code) {
 void quiesce(void) {
     closing = 1;
     while (ready_first != ready_end) {
-        Op *op = ready[ready_first++];
+        Op *op = take();
         op->work.kind == LAUNCH ? end_op(op, CONTEXT_IS_DESTROYED) : finish(op, CONTEXT_IS_DESTROYED);
         settle();
     }
@@ -687,6 +703,7 @@ void free_object(Object *object) {
         case MODULE: free_module(object); break;
         case GRAPH: free_graph((Graph *)object); break;
         case EXEC: free_exec((Exec *)object); break;
-        case CONTEXT: case FUNCTION: case NODE: case POOL: break; /* they end with others */
+        case POOL: free(object); break;
+        case CONTEXT: case FUNCTION: case NODE: break; /* they end with others */
     }
 }

@@ -30,12 +30,20 @@ static uint32_t bits_of(float value) {
     return bits;
 }
 
-static float from_f16(uint16_t half) {
+static float widen_f16(uint16_t half) {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
     if (magnitude >= 0x7c00) return as_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
     if (magnitude < 0x400) return as_float(sign | bits_of((float)magnitude * 0x1p-24f));
     return as_float(sign | ((magnitude << 13) + 0x38000000));
 }
+
+static float f16_values[1 << 16];
+
+__attribute__((constructor)) static void list_f16_values(void) {
+    for (int half = 0; half < 1 << 16; half++) f16_values[half] = widen_f16((uint16_t)half);
+}
+
+static float from_f16(uint16_t half) { return f16_values[half]; }
 
 /* To nearest, ties to even. */
 static uint16_t to_f16(float value) {

@@ -327,8 +327,8 @@ API void banyan_emu_reset(void) {
     for (size_t i = 0; i < object_count; i++) {
         if (objects[i]) free_object(objects[i]);
     }
-    reset_contexts();
     release_memory(NULL);
+    reset_contexts();
     /* Handles are never given twice, so that old ones are known. */
     memset(call_faults, 0, sizeof call_faults);
     memset(op_faults, 0, sizeof op_faults);

@@ -334,8 +334,7 @@ API CUresult cuMemPoolDestroy(Handle handle) {
     ENTER();
     Pool *pool = find_object(handle, POOL);
     CHECK(pool, INVALID_VALUE);
-    remove_object(&pool->object);
-    free(pool);
+    free_object(&pool->object);
     LEAVE(OK);
 }
 

@@ -44,6 +44,7 @@ public final class CudaEmulator {
      * Loads the driver, and the bindings of it; skips the test, saying so, where there is no C compiler. It plays a
      * p3.16xlarge on which nothing has happened yet.
      */
+    @SuppressWarnings("restricted")
     public static synchronized CudaEmulator load() {
         if (!loaded) {
             System.load(build().resolve("libcuda.so.1").toString());
