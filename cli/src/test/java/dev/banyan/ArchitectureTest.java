@@ -39,7 +39,8 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule backendsKnowNoTrees = noClasses()
-            .that().resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..")
+            .that()
+            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.reduce.cuda..")
             .should().dependOnClassesThat()
             .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..", "dev.banyan.reduce.algorithm..");
 
@@ -63,7 +64,12 @@ class ArchitectureTest {
     static final ArchRule simulatorRunsNothing = noClasses()
             .that().resideInAPackage("dev.banyan.simulate..")
             .should().dependOnClassesThat()
-            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..");
+            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.reduce.cuda..");
+
+    @ArchTest
+    static final ArchRule onlyTheCudaBackendKnowsCuda = noClasses()
+            .that().resideOutsideOfPackage("dev.banyan.reduce.cuda..")
+            .should().dependOnClassesThat().resideInAnyPackage("jcuda..");
 
     @ArchTest
     static final ArchRule probesUseOnlyTopology = classes()

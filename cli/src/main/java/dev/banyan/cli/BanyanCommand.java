@@ -1,6 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.bench.SelftestCommand;
 import dev.banyan.cli.calibrate.CalibrateCommand;
 import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
@@ -38,7 +39,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TuneCommand.class,
             CalibrateCommand.class,
             ValidateCommand.class,
-            FiguresCommand.class
+            FiguresCommand.class,
+            SelftestCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,

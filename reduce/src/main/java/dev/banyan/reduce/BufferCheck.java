@@ -1,5 +1,6 @@
 package dev.banyan.reduce;
 
+import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.type.Collective;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -7,27 +8,26 @@ import org.jspecify.annotations.Nullable;
 
 /** Refuses calls whose buffers do not fit, before anything is written. */
 final class BufferCheck {
-    /** Stands for any thread but the owner of a confined arena. Never started. */
-    private static final Thread ANOTHER = Thread.ofVirtual().unstarted(() -> {});
-
     private final CollectiveCall call;
     private final int ranks;
+    private final Backend backend;
 
-    private BufferCheck(CollectiveCall call, int ranks) {
+    private BufferCheck(CollectiveCall call, int ranks, Backend backend) {
         this.call = call;
         this.ranks = ranks;
+        this.backend = backend;
     }
 
     /**
      * @throws IllegalArgumentException if the root or a buffer does not fit; the message says which and why
      */
-    static void check(CollectiveCall call, int ranks) {
+    static void check(CollectiveCall call, int ranks, Backend backend) {
         Collective collective = call.collective();
         if (collective.hasRoot() && (call.root() < 0 || call.root() >= ranks)) {
             throw new IllegalArgumentException("root " + call.root() + " for " + collective.label() + " over " + ranks
                     + " ranks; roots are 0.." + (ranks - 1));
         }
-        new BufferCheck(call, ranks).check();
+        new BufferCheck(call, ranks, backend).check();
     }
 
     private void check() {
@@ -81,13 +81,10 @@ final class BufferCheck {
         if (!buffer.scope().isAlive()) {
             return "is closed; keep its Arena open until the collective has ended";
         }
-        if (!buffer.isAccessibleBy(ANOTHER)) {
-            return "belongs to one thread only; take one from Communicator.allocate or a shared Arena";
-        }
         if (written && buffer.isReadOnly()) {
             return "is read-only, but is written";
         }
-        return null;
+        return backend.refusal(buffer, call.type());
     }
 
     /**

@@ -3,6 +3,7 @@ package dev.banyan.reduce;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.cuda.CudaBackend;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
@@ -92,6 +93,25 @@ public final class Communicator implements AutoCloseable {
         return new Communicator(machine, config, Objects.requireNonNull(backend, "backend"), false);
     }
 
+    /**
+     * A communicator on GPUs, which {@link #close} gives back.
+     *
+     * @param machine how the ranks' devices are linked
+     * @param devices the GPU of each rank, as the driver counts them; one may have several ranks
+     * @throws dev.banyan.reduce.cuda.CudaException if there is no driver or a GPU can't be used
+     * @throws IllegalArgumentException if there is not one device for each rank
+     */
+    public static Communicator onGpus(Machine machine, Config config, int... devices) {
+        checkDevices(machine);
+        if (devices.length != machine.size()) {
+            throw new IllegalArgumentException(devices.length + " GPUs for the " + machine.size() + " ranks of "
+                    + machine.name() + "; give one for each rank");
+        }
+        Backend backend =
+                new CudaBackend(devices, config.timeout(), config.gpuPeerAccess(), config.bufferLimit());
+        return new Communicator(machine, config, backend, true);
+    }
+
     private static void checkDevices(Machine machine) {
         if (machine.size() == 0) {
             throw new IllegalArgumentException(
@@ -120,15 +140,37 @@ public final class Communicator implements AutoCloseable {
         return backend.allocate(rank, bytes);
     }
 
+    /**
+     * Copies from the host's memory to a buffer; returns when that is done. It does not wait for calls that were
+     * submitted.
+     *
+     * @param target a buffer, at least as long as the source
+     * @param source memory of the host
+     */
+    public void write(MemorySegment target, MemorySegment source) {
+        backend.write(target, source);
+    }
+
+    /**
+     * Copies from a buffer to the host's memory; returns when that is done. It does not wait for calls that were
+     * submitted.
+     *
+     * @param source a buffer, at least as long as the target
+     * @param target memory of the host
+     */
+    public void read(MemorySegment source, MemorySegment target) {
+        backend.read(source, target);
+    }
+
     /** Carries out a call and returns when it has ended. */
     public void run(CollectiveCall call) {
-        BufferCheck.check(call, size());
+        BufferCheck.check(call, size(), backend);
         queue.run(() -> execute(call));
     }
 
     /** Submits a call. The future completes when it has ended. */
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
-        BufferCheck.check(call, size());
+        BufferCheck.check(call, size(), backend);
         return queue.submit(() -> execute(call));
     }
 

@@ -69,6 +69,8 @@ import java.util.stream.Stream;
  *     <td>auto (the backend or the model decides)</td><td>auto, or 64 or more</td></tr>
  * <tr><td>BANYAN_THREADS</td><td>worker threads of the host backend</td><td>threads</td>
  *     <td>the JVM's available processors</td><td>1 to 4096</td></tr>
+ * <tr><td>BANYAN_BUFFER_LIMIT</td><td>greatest size of the receive buffers on each GPU, which all plans of a
+ *     communicator share</td><td>bytes</td><td>256M</td><td>2M or more</td></tr>
  * <tr><td>BANYAN_TIMEOUT_MS</td><td>how long a collective may take before it fails on every rank</td>
  *     <td>milliseconds</td><td>600000 (ten minutes)</td><td>1 or more</td></tr>
  * <tr><td>BANYAN_SEED</td><td>seed of the tie-breaking choices; the same seed gives the same trees</td>
@@ -100,6 +102,7 @@ import java.util.stream.Stream;
  * @param algorithm BANYAN_ALGORITHM
  * @param chunkBytes BANYAN_CHUNK_BYTES; {@link Long#MAX_VALUE} leaves the cutting to the backend
  * @param threads BANYAN_THREADS
+ * @param bufferLimit BANYAN_BUFFER_LIMIT, in bytes
  * @param timeout BANYAN_TIMEOUT_MS
  * @param seed BANYAN_SEED
  * @param tuning BANYAN_TUNED_MACHINE and all that go with it
@@ -116,6 +119,7 @@ public record Config(
         SizeRules algorithm,
         long chunkBytes,
         int threads,
+        long bufferLimit,
         Duration timeout,
         long seed,
         Optional<Tuning> tuning,
@@ -154,6 +158,11 @@ public record Config(
             "a whole number of threads, 1 to 4096",
             Integer::valueOf,
             value -> value >= 1 && value <= 4096);
+    private static final Setting<Long> BUFFER_LIMIT = new Setting<>(
+            "BANYAN_BUFFER_LIMIT",
+            "a whole number of bytes, at least 2M, e.g. 256M",
+            Bytes::parse,
+            value -> value >= 2 << 20);
     private static final Setting<Long> TIMEOUT_MS = Setting.atLeast(1, "milliseconds", "BANYAN_TIMEOUT_MS");
     private static final Setting<Long> SEED =
             new Setting<>("BANYAN_SEED", "a 64-bit integer", Long::valueOf, value -> true);
@@ -183,6 +192,7 @@ public record Config(
                     ALGORITHM,
                     CHUNK_BYTES,
                     THREADS,
+                    BUFFER_LIMIT,
                     TIMEOUT_MS,
                     SEED,
                     FILE,
@@ -207,6 +217,7 @@ public record Config(
         check(BIG_ARRAY_BOUND, bigArrayBound);
         check(CHUNK_BYTES, chunkBytes);
         check(THREADS, threads);
+        check(BUFFER_LIMIT, bufferLimit);
         check(TIMEOUT_MS, TimeUnit.MILLISECONDS.convert(timeout));
     }
 
@@ -223,6 +234,7 @@ public record Config(
                 algorithm,
                 chunkBytes,
                 threads,
+                bufferLimit,
                 timeout,
                 seed,
                 Optional.empty(),
@@ -331,6 +343,11 @@ public record Config(
         /** Sets BANYAN_THREADS. */
         public Builder threads(int threads) {
             return set(THREADS, threads);
+        }
+
+        /** Sets BANYAN_BUFFER_LIMIT, in bytes. */
+        public Builder bufferLimit(long bytes) {
+            return set(BUFFER_LIMIT, bytes);
         }
 
         /** Sets BANYAN_TIMEOUT_MS, in whole milliseconds. */
@@ -493,6 +510,7 @@ public record Config(
                     value(ALGORITHM, SizeRules.AUTO),
                     value(CHUNK_BYTES, Long.MAX_VALUE),
                     value(THREADS, Runtime.getRuntime().availableProcessors()),
+                    value(BUFFER_LIMIT, 256L << 20),
                     Duration.ofMillis(value(TIMEOUT_MS, 600_000L)),
                     value(SEED, KernighanLin.DEFAULT_SEED),
                     tuning(),

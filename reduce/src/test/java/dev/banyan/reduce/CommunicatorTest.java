@@ -28,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -458,6 +459,21 @@ class CommunicatorTest {
         @Override
         public MemorySegment allocate(int rank, long bytes) {
             return Arena.ofAuto().allocate(bytes);
+        }
+
+        @Override
+        public void write(MemorySegment target, MemorySegment source) {
+            target.copyFrom(source);
+        }
+
+        @Override
+        public void read(MemorySegment source, MemorySegment target) {
+            target.copyFrom(source);
+        }
+
+        @Override
+        public @Nullable String refusal(MemorySegment buffer, DataType type) {
+            return null;
         }
 
         @Override

@@ -41,6 +41,7 @@ class ConfigTest {
                         SizeRules.AUTO,
                         Long.MAX_VALUE,
                         Runtime.getRuntime().availableProcessors(),
+                        256L << 20,
                         Duration.ofMinutes(10),
                         1970,
                         Optional.empty(),
@@ -65,6 +66,7 @@ class ConfigTest {
                         Map.entry("BANYAN_TIMEOUT_MS", "250"),
                         Map.entry("BANYAN_SEED", "-9"),
                         Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
+                        Map.entry("BANYAN_BUFFER_LIMIT", "64M"),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"),
                         Map.entry("PATH", "/bin")));
         assertThat(config)
@@ -79,6 +81,7 @@ class ConfigTest {
                         SizeRules.always(Choice.of(AlgorithmChoice.MULTI_TREE)),
                         512 * 1024,
                         3,
+                        64L << 20,
                         Duration.ofMillis(250),
                         -9,
                         Optional.empty(),
@@ -98,6 +101,7 @@ class ConfigTest {
                 .algorithm(AlgorithmChoice.RING)
                 .chunkBytes(128)
                 .threads(3)
+                .bufferLimit(4 << 20)
                 .timeout(Duration.ofSeconds(1))
                 .seed(7)
                 .build();
@@ -113,6 +117,7 @@ class ConfigTest {
                         SizeRules.always(Choice.of(AlgorithmChoice.RING)),
                         128,
                         3,
+                        4L << 20,
                         Duration.ofSeconds(1),
                         7,
                         Optional.empty(),

@@ -6,6 +6,8 @@ import dev.banyan.cli.input.NamedConverter;
 enum BenchBackend {
     /** Virtual devices in host memory, measured. */
     HOST,
+    /** GPUs, measured. */
+    CUDA,
     /** The simulator, which predicts. */
     SIM;
 

@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -159,9 +160,17 @@ public final class BenchCommand implements Runnable {
             names = "--backend",
             paramLabel = "NAME",
             converter = BenchBackend.Converter.class,
-            description = "What carries the calls out: host, virtual devices in host memory, or sim, the simulator,"
-                    + " which predicts times on the machine's wires (default: host).")
+            description = "What carries the calls out: host, virtual devices in host memory, cuda, GPUs, or sim, the"
+                    + " simulator, which predicts times on the machine's wires (default: host).")
     private BenchBackend backend = BenchBackend.HOST;
+
+    @Option(
+            names = "--gpus",
+            paramLabel = "LIST",
+            split = ",",
+            description = "With --backend cuda: the GPU of each rank as the driver counts them; one may have several"
+                    + " ranks, e.g. 0,0,0,0 (default: 0, 1, 2, ...).")
+    private int @Nullable [] gpus;
 
     @Option(
             names = "--profile",
@@ -202,6 +211,7 @@ public final class BenchCommand implements Runnable {
         Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
         Bench bench = switch (backend) {
             case HOST -> new HostBench(chosen.machine(), reporter);
+            case CUDA -> new CudaBench(chosen.machine(), gpus(chosen.machine().size()), reporter);
             case SIM ->
                 new SimulatedBench(
                         chosen, profile == null ? Profiles.of(chosen.machine()) : profile, reporter, trace);
@@ -226,6 +236,7 @@ public final class BenchCommand implements Runnable {
 
     private void refuseNonsense() {
         boolean simulated = backend == BenchBackend.SIM;
+        require(backend == BenchBackend.CUDA || gpus == null, "--gpus is for GPUs; add --backend cuda");
         require(simulated || profile == null, "--profile is what the simulator goes by; add --backend sim");
         require(simulated || trace == null, "--trace has times of single steps from the simulator only; add --backend sim");
         require(
@@ -248,6 +259,15 @@ public final class BenchCommand implements Runnable {
                 workload == null
                         || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
+    }
+
+    private int[] gpus(int ranks) {
+        int[] each = gpus == null ? IntStream.range(0, ranks).toArray() : gpus;
+        require(
+                each.length == ranks,
+                "--gpus names " + each.length + " GPUs, but there are " + ranks + " ranks; name one for each, and the ranks"
+                        + " with --devices");
+        return each;
     }
 
     private void requireOneToTrace(AlgorithmList list) {

@@ -4,6 +4,7 @@ import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Carries schedules out on some devices. Methods may be called from any thread; what {@link #close}
@@ -20,6 +21,29 @@ public interface Backend extends AutoCloseable {
      * @param bytes size in bytes, at least 0
      */
     MemorySegment allocate(int rank, long bytes);
+
+    /**
+     * Copies from the host's memory to a buffer; returns when that is done.
+     *
+     * @param target device memory, at least as long as the source
+     * @param source memory that the calling thread may read
+     */
+    void write(MemorySegment target, MemorySegment source);
+
+    /**
+     * Copies from a buffer to the host's memory; returns when that is done.
+     *
+     * @param source device memory, at least as long as the target
+     * @param target memory that the calling thread may write
+     */
+    void read(MemorySegment source, MemorySegment target);
+
+    /**
+     * Why a native segment whose scope is alive can't be a buffer.
+     *
+     * @return the end of a sentence that begins with the buffer's name; null if it can be one
+     */
+    @Nullable String refusal(MemorySegment buffer, DataType type);
 
     /**
      * Gets a schedule ready to run: scratch memory is allocated here, once.

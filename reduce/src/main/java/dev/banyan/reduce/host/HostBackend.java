@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Virtual devices in the host's memory, worked on by some threads. Buffers may be any native segments
@@ -30,6 +31,9 @@ public final class HostBackend implements Backend {
     private static final int BLOCK_BYTES = 16 << 10;
     /** Bytes read and written for each of which waking one more thread takes less time than it saves. */
     private static final long BYTES_PER_HELPER = 512 << 10;
+
+    /** Stands for any thread but the owner of a confined arena. Never started. */
+    private static final Thread ANOTHER = Thread.ofVirtual().unstarted(() -> {});
 
     private static final AtomicInteger COUNT = new AtomicInteger();
 
@@ -75,6 +79,23 @@ public final class HostBackend implements Backend {
             throw new IllegalStateException("the backend's memory is freed already; allocate before it is closed");
         }
         return memory.allocate(bytes, 64);
+    }
+
+    @Override
+    public void write(MemorySegment target, MemorySegment source) {
+        MemorySegment.copy(source, 0, target, 0, source.byteSize());
+    }
+
+    @Override
+    public void read(MemorySegment source, MemorySegment target) {
+        MemorySegment.copy(source, 0, target, 0, target.byteSize());
+    }
+
+    @Override
+    public @Nullable String refusal(MemorySegment buffer, DataType type) {
+        return buffer.isAccessibleBy(ANOTHER)
+                ? null
+                : "belongs to one thread only; take one from Communicator.allocate or a shared Arena";
     }
 
     @Override

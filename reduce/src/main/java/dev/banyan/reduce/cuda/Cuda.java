@@ -1,0 +1,24 @@
+package dev.banyan.reduce.cuda;
+
+import jcuda.driver.CUresult;
+
+/** What every call of the driver is checked by. */
+final class Cuda {
+    private Cuda() {}
+
+    /**
+     * @param result what the driver's function gave
+     * @param what what was tried and where, e.g. {@code cuMemAlloc of 16 bytes on device 2}
+     * @throws CudaException if that is an error
+     */
+    static void check(int result, String what) {
+        if (result != CUresult.CUDA_SUCCESS) {
+            throw new CudaException(what + " failed: " + name(result));
+        }
+    }
+
+    /** Name of an error, e.g. {@code CUDA_ERROR_OUT_OF_MEMORY}. */
+    static String name(int result) {
+        return CUresult.stringFor(result);
+    }
+}

@@ -1,0 +1,517 @@
+package dev.banyan.reduce.cuda;
+
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import jcuda.Pointer;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUevent_flags;
+import jcuda.driver.CUgraphExec;
+import jcuda.driver.CUpointer_attribute;
+import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import jcuda.driver.CUstream_flags;
+import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * GPUs, through NVIDIA's driver. Rank r is on the r-th of the given devices; a device may be given several times
+ * and then has several ranks.
+ *
+ * <p><b>Buffers</b> are device memory of any owner, aligned to the element: of {@link #allocate}, or any address
+ * by {@link #memory}. Their segments are handles: the host must not read or write them, and segments of this
+ * class refuse that. {@link #write} and {@link #read} copy to and from the host.
+ *
+ * <p>The first run of an executable with given buffers makes a CUDA graph of all its copies and kernels, which
+ * is kept; a further run with the same buffers is one launch, and allocates nothing on a device. Runs of one
+ * backend follow each other.
+ *
+ * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
+ * the step and the error; the backend then refuses everything but {@link #close}. Other backends are not
+ * touched, unless the driver gives up the device for the whole process. Memory in which copies still run after
+ * a timeout is freed once they have ended, when the next backend is made or closed.
+ *
+ * <p>Safe for use from any thread.
+ */
+public final class CudaBackend implements Backend {
+    private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
+    /** How long a waiting thread looks without a break: most collectives of small arrays end within. */
+    private static final long SPIN_NANOS = 100_000;
+
+    private static final long PARK_NANOS = 20_000;
+    private static final long PART_BYTES = 8 << 20;
+
+    /** Closed while something ran in their memory. */
+    private static final ArrayDeque<CudaBackend> ABANDONED = new ArrayDeque<>();
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final List<CudaDevice> ranks;
+    private final Set<CudaDevice> devices = new LinkedHashSet<>();
+    private final PeerAccess peers;
+    private final Moves moves;
+    private final long bufferLimit;
+    private final long timeoutNanos;
+    private final Map<CudaDevice, Blocks> blocks = new HashMap<>();
+    private final List<HostBlock> hostBlocks = new ArrayList<>();
+    private final List<DeviceAddress> allocations = new ArrayList<>();
+    private final List<CudaExecutable> executables = new ArrayList<>();
+    private final List<CudaExecutable> released = new ArrayList<>();
+    private final CUstream stream = new CUstream();
+    private final CUevent done = new CUevent();
+    private @Nullable String broken;
+    private boolean stuck;
+    private boolean closed;
+
+    /**
+     * @param devices the device of each rank, as the driver counts them; at least one
+     * @param timeout how long a run may take
+     * @param peerAccess whether devices may touch each other's memory; otherwise all goes through the host
+     * @param bufferLimit greatest number of bytes of receive buffers on each device
+     * @throws CudaException if there is no driver or a device can't be used
+     * @throws IllegalArgumentException if an argument is out of its range
+     */
+    public CudaBackend(int[] devices, Duration timeout, boolean peerAccess, long bufferLimit) {
+        this(devices, timeout, peerAccess, bufferLimit, Moves.DEFAULT);
+    }
+
+    CudaBackend(int[] ordinals, Duration timeout, boolean peerAccess, long bufferLimit, Moves moves) {
+        if (ordinals.length == 0 || !timeout.isPositive() || bufferLimit < 1) {
+            throw new IllegalArgumentException("a CUDA backend of " + ordinals.length + " ranks, timeout " + timeout
+                    + " and " + bufferLimit + " bytes of receive buffers; all must be positive");
+        }
+        CudaLibrary.load();
+        freeAbandoned();
+        int count = count();
+        Map<Integer, CudaDevice> byOrdinal = new LinkedHashMap<>();
+        try {
+            for (int ordinal : ordinals) {
+                if (ordinal < 0 || ordinal >= count) {
+                    throw new IllegalArgumentException(
+                            "device " + ordinal + "; this machine has " + count + ", 0.." + (count - 1));
+                }
+                if (!byOrdinal.containsKey(ordinal)) {
+                    byOrdinal.put(ordinal, new CudaDevice(ordinal));
+                }
+            }
+            ranks = Arrays.stream(ordinals).mapToObj(ordinal -> device(byOrdinal, ordinal)).toList();
+            ranks.getFirst().enter();
+            Cuda.check(
+                    JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING),
+                    "cuStreamCreate on device " + ordinals[0]);
+            int result = JCudaDriver.cuEventCreate(done, CUevent_flags.CU_EVENT_DISABLE_TIMING);
+            if (result != CUresult.CUDA_SUCCESS) {
+                JCudaDriver.cuStreamDestroy(stream);
+            }
+            Cuda.check(result, "cuEventCreate on device " + ordinals[0]);
+        } catch (Throwable e) {
+            byOrdinal.values().forEach(CudaDevice::close);
+            throw e;
+        }
+        this.devices.addAll(byOrdinal.values());
+        peers = new PeerAccess(ranks, peerAccess);
+        this.moves = moves;
+        this.bufferLimit = bufferLimit;
+        timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
+    }
+
+    private static CudaDevice device(Map<Integer, CudaDevice> byOrdinal, int ordinal) {
+        CudaDevice device = byOrdinal.get(ordinal);
+        if (device == null) {
+            throw new IllegalStateException("device " + ordinal + " was not opened");
+        }
+        return device;
+    }
+
+    /**
+     * Number of devices that the driver shows.
+     *
+     * @throws CudaException if there is no driver or no device
+     */
+    public static int count() {
+        CudaLibrary.load();
+        int[] count = new int[1];
+        Cuda.check(JCudaDriver.cuDeviceGetCount(count), "cuDeviceGetCount");
+        return count[0];
+    }
+
+    /**
+     * Device memory of any owner, as a buffer. The owner must keep it until the collective has ended.
+     *
+     * @param address where it begins, as devices know it
+     * @param bytes its length
+     */
+    public static MemorySegment memory(long address, long bytes) {
+        return DeviceSpace.segment(address, bytes);
+    }
+
+    @Override
+    public String name() {
+        return "cuda";
+    }
+
+    @Override
+    public MemorySegment allocate(int rank, long bytes) {
+        if (rank < 0 || rank >= ranks.size() || bytes < 0) {
+            throw new IllegalArgumentException(
+                    bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks.size() - 1) + ", bytes at least 0");
+        }
+        lock.lock();
+        try {
+            checkUsable();
+            if (bytes == 0) {
+                return MemorySegment.NULL;
+            }
+            CudaDevice device = ranks.get(rank);
+            device.enter();
+            DeviceAddress address = new DeviceAddress();
+            Cuda.check(
+                    JCudaDriver.cuMemAlloc(address, bytes),
+                    "cuMemAlloc of " + bytes + " bytes on device " + device.ordinal());
+            allocations.add(address);
+            Cuda.check(JCudaDriver.cuMemsetD8(address, (byte) 0, bytes), "cuMemsetD8 on device " + device.ordinal());
+            Cuda.check(JCudaDriver.cuStreamSynchronize(null), "cuMemsetD8 on device " + device.ordinal());
+            return DeviceSpace.segment(address.value(), bytes);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void write(MemorySegment target, MemorySegment source) {
+        inParts(target, source, (address, host, part) -> {
+            MemorySegment.copy(part, 0, host, 0, part.byteSize());
+            Cuda.check(
+                    JCudaDriver.cuMemcpyHtoD(address, Pointer.to(host.asByteBuffer()), part.byteSize()),
+                    "cuMemcpyHtoD of " + part.byteSize() + " bytes");
+        });
+    }
+
+    @Override
+    public void read(MemorySegment source, MemorySegment target) {
+        inParts(source, target, (address, host, part) -> {
+            Cuda.check(
+                    JCudaDriver.cuMemcpyDtoH(Pointer.to(host.asByteBuffer()), address, part.byteSize()),
+                    "cuMemcpyDtoH of " + part.byteSize() + " bytes");
+            MemorySegment.copy(host, 0, part, 0, part.byteSize());
+        });
+    }
+
+    /** Copies a part by way of native memory: the bindings take only some kinds of segments. */
+    @FunctionalInterface
+    private interface PartCopy {
+        void run(DeviceAddress address, MemorySegment host, MemorySegment part);
+    }
+
+    private void inParts(MemorySegment device, MemorySegment host, PartCopy copy) {
+        if (device.byteSize() < host.byteSize()) {
+            throw new IllegalArgumentException(
+                    "the device's memory has " + device.byteSize() + " bytes, the host's " + host.byteSize());
+        }
+        lock.lock();
+        try (Arena arena = Arena.ofConfined()) {
+            checkUsable();
+            ranks.getFirst().enter();
+            MemorySegment staging = arena.allocate(Math.min(PART_BYTES, host.byteSize()));
+            for (long at = 0; at < host.byteSize(); at += PART_BYTES) {
+                MemorySegment part = host.asSlice(at, Math.min(PART_BYTES, host.byteSize() - at));
+                copy.run(new DeviceAddress(device.address() + at), staging, part);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public @Nullable String refusal(MemorySegment buffer, DataType type) {
+        return buffer.address() % type.bytes() == 0
+                ? null
+                : "begins at address 0x" + Long.toHexString(buffer.address()) + ", which is no multiple of the "
+                        + type.bytes() + " bytes of " + type + "; align it to its elements";
+    }
+
+    @Override
+    public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
+        if (schedule.elementBytes() != type.bytes()) {
+            throw new IllegalArgumentException("a schedule of elements of " + schedule.elementBytes() + " bytes for "
+                    + type + ", which has " + type.bytes());
+        }
+        if (schedule.ranks() != ranks.size()) {
+            throw new IllegalArgumentException(
+                    "a schedule of " + schedule.ranks() + " ranks on a backend of " + ranks.size());
+        }
+        lock.lock();
+        try {
+            checkUsable();
+            CudaExecutable executable = new CudaExecutable(this, plan(schedule, type, op));
+            executables.add(executable);
+            return executable;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Plan plan(Schedule schedule, DataType type, ReduceOp op) {
+        Moves fitting = moves;
+        while (true) {
+            List<Route> routes = new RouteCompiler(schedule, type, op, peers, fitting).routes();
+            Layout layout = new Layout(routes, ranks, fitting.ring());
+            long most = layout.deviceBytes().values().stream().mapToLong(Long::longValue).max().orElse(0);
+            if (most == 0 || 2 * Blocks.rounded(most) <= bufferLimit) {
+                return plan(schedule, type, routes, layout, fitting.ring());
+            }
+            if (fitting.pieceBytes() <= Moves.LEAST_PIECE) {
+                throw new CudaException(schedule.collective().label() + " by " + schedule.algorithm() + " needs "
+                        + 2 * Blocks.rounded(most) + " bytes of receive buffers on a device, but BANYAN_BUFFER_LIMIT is "
+                        + bufferLimit + "; raise it");
+            }
+            fitting = fitting.halved();
+        }
+    }
+
+    private Plan plan(Schedule schedule, DataType type, List<Route> routes, Layout layout, int ring) {
+        Map<CudaDevice, Long> places = new HashMap<>();
+        layout.deviceBytes().forEach((device, bytes) ->
+                places.put(device, blocks.computeIfAbsent(device, Blocks::new).take(bytes)));
+        ranks.getFirst().enter();
+        int steps = routes.stream().mapToInt(route -> route.steps().size()).sum();
+        long hostBlock = hostBlock(layout.hostBytes());
+        return new Plan(
+                schedule.collective().label() + " by " + schedule.algorithm(),
+                routes,
+                ranks,
+                type.bytes(),
+                layout,
+                places,
+                hostBlock,
+                ring,
+                new HostBlock(4L * Math.max(1, steps)));
+    }
+
+    private long hostBlock(long bytes) {
+        if (bytes == 0) {
+            return 0;
+        }
+        for (HostBlock block : hostBlocks) {
+            if (block.bytes() >= bytes) {
+                return block.address();
+            }
+        }
+        HostBlock block = new HostBlock(Blocks.rounded(bytes));
+        hostBlocks.add(block);
+        return block.address();
+    }
+
+    /** @throws IllegalArgumentException if an address is no memory of the rank's device */
+    void checkOwner(int rank, long address) {
+        CudaDevice device = ranks.get(rank);
+        device.enter();
+        int[] ordinal = {-1};
+        int result = JCudaDriver.cuPointerGetAttribute(
+                Pointer.to(ordinal),
+                CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                new DeviceAddress(address));
+        if (result == CUresult.CUDA_ERROR_INVALID_VALUE) {
+            throw new IllegalArgumentException("the buffer of rank " + rank + " at 0x" + Long.toHexString(address)
+                    + " is no memory of a device; take it from Communicator.allocate or CudaBackend.memory");
+        }
+        Cuda.check(result, "cuPointerGetAttribute on device " + device.ordinal());
+        if (ordinal[0] != device.ordinal()) {
+            throw new IllegalArgumentException("the buffer of rank " + rank + " at 0x" + Long.toHexString(address)
+                    + " is on device " + ordinal[0] + ", but the rank is on device " + device.ordinal());
+        }
+    }
+
+    void run(CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs) {
+        lock.lock();
+        try {
+            checkUsable();
+            CUgraphExec graph = executable.graph(inputs, outputs);
+            executable.clearMarks();
+            ranks.getFirst().enter();
+            long deadline = System.nanoTime() + timeoutNanos;
+            int result = JCudaDriver.cuGraphLaunch(graph, stream);
+            if (result == CUresult.CUDA_SUCCESS) {
+                result = JCudaDriver.cuEventRecord(done, stream);
+            }
+            if (result == CUresult.CUDA_SUCCESS) {
+                result = await(deadline);
+            }
+            if (result == CUresult.CUDA_ERROR_NOT_READY) {
+                throw late(executable);
+            }
+            if (result != CUresult.CUDA_SUCCESS) {
+                throw failed(executable, result);
+            }
+        } catch (CudaException e) {
+            if (broken == null) {
+                broken = String.valueOf(e.getMessage());
+            }
+            throw e;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Waits for the last launch. Gives CUDA_SUCCESS, CUDA_ERROR_NOT_READY after the deadline, or an error. */
+    private int await(long deadline) {
+        long spinEnd = System.nanoTime() + SPIN_NANOS;
+        boolean interrupted = false;
+        int result = JCudaDriver.cuEventQuery(done);
+        while (result == CUresult.CUDA_ERROR_NOT_READY) {
+            long now = System.nanoTime();
+            if (now - deadline >= 0) {
+                break;
+            }
+            if (now - spinEnd < 0) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(this, PARK_NANOS);
+                interrupted |= Thread.interrupted();
+            }
+            result = JCudaDriver.cuEventQuery(done);
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return result;
+    }
+
+    private CollectiveTimeoutException late(CudaExecutable executable) {
+        stuck = true;
+        CudaExecutable.Unfinished step = executable.firstUnfinished(null);
+        String message = executable.name() + " did not end within " + Math.ceilDiv(timeoutNanos, 1_000_000)
+                + " ms: device " + step.device().ordinal() + " has not done " + step.step()
+                + "; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS";
+        broken = message;
+        return new CollectiveTimeoutException(message);
+    }
+
+    private CudaException failed(CudaExecutable executable, int result) {
+        CudaDevice faulty = null;
+        int error = result;
+        for (CudaDevice device : devices) {
+            int fault = device.fault();
+            if (fault != CUresult.CUDA_SUCCESS) {
+                faulty = device;
+                error = fault;
+                break;
+            }
+        }
+        CudaExecutable.Unfinished step = executable.firstUnfinished(faulty);
+        CudaDevice named = faulty == null ? step.device() : faulty;
+        return new CudaException(executable.name() + " failed on device " + named.ordinal() + " in " + step.step() + ": "
+                + Cuda.name(error) + "; create a new communicator, without that device if it is lost");
+    }
+
+    private void checkUsable() {
+        if (broken != null) {
+            throw new CudaException("the communicator is broken since an earlier failure: " + broken);
+        }
+        if (closed) {
+            throw new IllegalStateException("the backend is closed; make a new one");
+        }
+    }
+
+    void release(CudaExecutable executable) {
+        lock.lock();
+        try {
+            executables.remove(executable);
+            if (isRunning()) {
+                released.add(executable);
+            } else {
+                executable.free(broken == null);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether something of a run that timed out may still touch memory. */
+    private boolean isRunning() {
+        if (stuck) {
+            ranks.getFirst().enter();
+            stuck = JCudaDriver.cuEventQuery(done) == CUresult.CUDA_ERROR_NOT_READY;
+        }
+        return stuck;
+    }
+
+    /** Frees all memory of the backend, once nothing runs in it any more. Closing twice is no error. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            if (isRunning()) {
+                LOG.warn("memory of a collective that timed out is kept until its copies have ended");
+                synchronized (ABANDONED) {
+                    ABANDONED.add(this);
+                }
+            } else {
+                free();
+            }
+        } finally {
+            lock.unlock();
+        }
+        freeAbandoned();
+    }
+
+    private static void freeAbandoned() {
+        synchronized (ABANDONED) {
+            ABANDONED.removeIf(backend -> {
+                backend.lock.lock();
+                try {
+                    if (backend.isRunning()) {
+                        return false;
+                    }
+                    backend.free();
+                    return true;
+                } finally {
+                    backend.lock.unlock();
+                }
+            });
+        }
+    }
+
+    private void free() {
+        boolean sound = devices.stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
+        ranks.getFirst().fault();
+        executables.forEach(executable -> executable.free(sound));
+        executables.clear();
+        released.forEach(executable -> executable.free(sound));
+        released.clear();
+        List<Integer> results = new ArrayList<>();
+        hostBlocks.forEach(block -> results.add(block.free()));
+        allocations.forEach(address -> results.add(JCudaDriver.cuMemFree(address)));
+        allocations.clear();
+        blocks.values().forEach(block -> block.free(sound));
+        results.add(JCudaDriver.cuEventDestroy(done));
+        results.add(JCudaDriver.cuStreamDestroy(stream));
+        devices.forEach(CudaDevice::close);
+        if (sound) {
+            results.forEach(result -> Cuda.check(result, "freeing the memory of a CUDA backend"));
+        }
+    }
+}

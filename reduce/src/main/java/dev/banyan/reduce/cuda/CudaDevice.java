@@ -1,0 +1,142 @@
+package dev.banyan.reduce.cuda;
+
+import java.util.HashMap;
+import java.util.Map;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUfunction;
+import jcuda.driver.CUmodule;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One GPU: its primary context, which the process shares, and the kernels that were loaded into it. Used by one
+ * thread at a time.
+ */
+final class CudaDevice implements AutoCloseable {
+    /** Of Volta, the first whose instructions the kernels use. */
+    private static final int LEAST_CAPABILITY = 70;
+
+    private record Loaded(CUmodule module, CUfunction function) {}
+
+    private final int ordinal;
+    private final CUdevice device = new CUdevice();
+    private final CUcontext context = new CUcontext();
+    private final int multiprocessors;
+    private final Map<Kernel, Loaded> kernels = new HashMap<>();
+    private @Nullable DeviceAddress one;
+
+    /** @param ordinal as the driver counts devices */
+    CudaDevice(int ordinal) {
+        this.ordinal = ordinal;
+        Cuda.check(JCudaDriver.cuDeviceGet(device, ordinal), "cuDeviceGet of device " + ordinal);
+        multiprocessors = attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+        int major = attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+        int minor = attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        if (10 * major + minor < LEAST_CAPABILITY) {
+            throw new CudaException("device " + ordinal + " has compute capability " + major + "." + minor
+                    + ", but the kernels need 7.0 (Volta) or later; leave it out");
+        }
+        Cuda.check(
+                JCudaDriver.cuDevicePrimaryCtxRetain(context, device),
+                "cuDevicePrimaryCtxRetain on device " + ordinal);
+    }
+
+    private int attribute(int attribute) {
+        int[] value = new int[1];
+        Cuda.check(
+                JCudaDriver.cuDeviceGetAttribute(value, attribute, device),
+                "cuDeviceGetAttribute of device " + ordinal);
+        return value[0];
+    }
+
+    int ordinal() {
+        return ordinal;
+    }
+
+    CUdevice handle() {
+        return device;
+    }
+
+    CUcontext context() {
+        return context;
+    }
+
+    int multiprocessors() {
+        return multiprocessors;
+    }
+
+    /** Makes the calling thread's driver calls go to this device. */
+    void enter() {
+        Cuda.check(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent to device " + ordinal);
+    }
+
+    /** A kernel, compiled by the driver when it is first asked for. */
+    CUfunction function(Kernel kernel) {
+        return kernels.computeIfAbsent(kernel, this::load).function();
+    }
+
+    private Loaded load(Kernel kernel) {
+        enter();
+        CUmodule module = new CUmodule();
+        Cuda.check(
+                JCudaDriver.cuModuleLoadData(module, kernel.ptx()),
+                "loading the kernel " + kernel.name() + " on device " + ordinal);
+        CUfunction function = new CUfunction();
+        int result = JCudaDriver.cuModuleGetFunction(function, module, kernel.name());
+        if (result != CUresult.CUDA_SUCCESS) {
+            JCudaDriver.cuModuleUnload(module);
+        }
+        Cuda.check(result, "finding the kernel " + kernel.name() + " on device " + ordinal);
+        return new Loaded(module, function);
+    }
+
+    /** Address of a 32-bit 1. */
+    long one() {
+        DeviceAddress known = one;
+        if (known == null) {
+            enter();
+            known = new DeviceAddress();
+            Cuda.check(JCudaDriver.cuMemAlloc(known, 4), "cuMemAlloc of 4 bytes on device " + ordinal);
+            one = known;
+            Cuda.check(JCudaDriver.cuMemsetD32(known, 1, 1), "cuMemsetD32 on device " + ordinal);
+            Cuda.check(JCudaDriver.cuStreamSynchronize(null), "cuMemsetD32 on device " + ordinal);
+        }
+        return known.value();
+    }
+
+    /** The error that every call on this device gives since something went wrong there, or CUDA_SUCCESS. */
+    int fault() {
+        int entered = JCudaDriver.cuCtxSetCurrent(context);
+        if (entered != CUresult.CUDA_SUCCESS) {
+            return entered;
+        }
+        int result = JCudaDriver.cuStreamQuery(null);
+        return result == CUresult.CUDA_ERROR_NOT_READY ? CUresult.CUDA_SUCCESS : result;
+    }
+
+    /** Gives the kernels and the context back. On a device with a {@link #fault} the driver has done so already. */
+    @Override
+    public void close() {
+        boolean sound = fault() == CUresult.CUDA_SUCCESS;
+        for (Loaded loaded : kernels.values()) {
+            int result = JCudaDriver.cuModuleUnload(loaded.module());
+            if (sound) {
+                Cuda.check(result, "cuModuleUnload on device " + ordinal);
+            }
+        }
+        kernels.clear();
+        if (one != null) {
+            int result = JCudaDriver.cuMemFree(one);
+            if (sound) {
+                Cuda.check(result, "cuMemFree on device " + ordinal);
+            }
+        }
+        int result = JCudaDriver.cuDevicePrimaryCtxRelease(device);
+        if (sound) {
+            Cuda.check(result, "cuDevicePrimaryCtxRelease on device " + ordinal);
+        }
+    }
+}

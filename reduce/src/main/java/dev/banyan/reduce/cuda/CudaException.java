@@ -1,0 +1,17 @@
+package dev.banyan.reduce.cuda;
+
+/**
+ * CUDA cannot be used, or a call or a step failed. The message names the device, what was done there and
+ * CUDA's error.
+ */
+public final class CudaException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    CudaException(String message) {
+        super(message);
+    }
+
+    CudaException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

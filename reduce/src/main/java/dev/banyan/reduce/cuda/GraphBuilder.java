@@ -1,0 +1,242 @@
+package dev.banyan.reduce.cuda;
+
+import dev.banyan.reduce.schedule.Location;
+import dev.banyan.reduce.schedule.Space;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import jcuda.NativePointerObject;
+import jcuda.Pointer;
+import jcuda.driver.CUDA_KERNEL_NODE_PARAMS;
+import jcuda.driver.CUDA_MEMCPY3D;
+import jcuda.driver.CUgraph;
+import jcuda.driver.CUgraphExec;
+import jcuda.driver.CUgraphNode;
+import jcuda.driver.CUmemorytype;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * Makes a graph of routes for given buffers. A piece waits for what it needs, for the piece before it at the same
+ * operation, and for the readers of what its place in the ring held before; for nothing else.
+ *
+ * <p>When the last piece has gone through a step, that step's mark in the host's memory becomes 1.
+ *
+ * <p>Cost: O(pieces x operations) calls of the driver.
+ */
+final class GraphBuilder {
+    private final Plan plan;
+    private final long[] inputs;
+    private final long[] outputs;
+    private final CUgraph graph = new CUgraph();
+
+    /**
+     * @param inputs address of each rank's input
+     * @param outputs address of each rank's output
+     */
+    GraphBuilder(Plan plan, long[] inputs, long[] outputs) {
+        this.plan = plan;
+        this.inputs = inputs;
+        this.outputs = outputs;
+    }
+
+    CUgraphExec build() {
+        Cuda.check(JCudaDriver.cuGraphCreate(graph, 0), "cuGraphCreate");
+        try {
+            int mark = 0;
+            for (int r = 0; r < plan.routes().size(); r++) {
+                new RouteNodes(r, mark).add();
+                mark += plan.routes().get(r).steps().size();
+            }
+            CUgraphExec exec = new CUgraphExec();
+            Cuda.check(JCudaDriver.cuGraphInstantiate(exec, graph, 0), "cuGraphInstantiate");
+            return exec;
+        } finally {
+            Cuda.check(JCudaDriver.cuGraphDestroy(graph), "cuGraphDestroy");
+        }
+    }
+
+    /** The nodes of one route. */
+    private final class RouteNodes {
+        private final int number;
+        private final int firstMark;
+        private final Route route;
+        private final List<CUgraphNode[]> nodes = new ArrayList<>();
+        /** Operations that read each slot, then each host slot. */
+        private final List<List<Integer>> readers = new ArrayList<>();
+
+        RouteNodes(int number, int firstMark) {
+            this.number = number;
+            this.firstMark = firstMark;
+            route = plan.routes().get(number);
+            for (int s = 0; s < route.slots().size() + route.hostSlots().size(); s++) {
+                readers.add(new ArrayList<>());
+            }
+            for (int o = 0; o < route.operations().size(); o++) {
+                for (Operand source : route.operations().get(o).sources()) {
+                    if (source.kind() != Operand.Kind.BUFFER) {
+                        readers.get(slot(source)).add(o);
+                    }
+                }
+            }
+        }
+
+        private int slot(Operand operand) {
+            return operand.kind() == Operand.Kind.SLOT ? operand.index() : route.slots().size() + operand.index();
+        }
+
+        void add() {
+            for (int p = 0; p < route.pieces().size(); p++) {
+                nodes.add(new CUgraphNode[route.operations().size()]);
+                for (int o = 0; o < route.operations().size(); o++) {
+                    nodes.get(p)[o] = node(p, route.operations().get(o), before(p, o));
+                }
+            }
+            for (int o = 0; o < route.operations().size(); o++) {
+                Operation operation = route.operations().get(o);
+                if (operation.last()) {
+                    CudaDevice device = plan.devices().get(operation.rank());
+                    copyNode(
+                            device,
+                            device.one(),
+                            plan.marks().address() + 4L * (firstMark + operation.step()),
+                            4,
+                            new CUgraphNode[] {nodes.getLast()[o]});
+                }
+            }
+        }
+
+        private CUgraphNode[] before(int p, int o) {
+            Operation operation = route.operations().get(o);
+            Set<CUgraphNode> before = new LinkedHashSet<>();
+            for (int other : operation.after()) {
+                before.add(nodes.get(p)[other]);
+            }
+            if (p > 0) {
+                before.add(nodes.get(p - 1)[o]);
+            }
+            if (p >= plan.ring() && operation.target().kind() != Operand.Kind.BUFFER) {
+                for (int reader : readers.get(slot(operation.target()))) {
+                    before.add(nodes.get(p - plan.ring())[reader]);
+                }
+            }
+            return before.toArray(CUgraphNode[]::new);
+        }
+
+        private CUgraphNode node(int p, Operation operation, CUgraphNode[] before) {
+            Route.Piece piece = route.pieces().get(p);
+            CudaDevice device = plan.devices().get(operation.rank());
+            return switch (operation) {
+                case Operation.Copy copy -> copyNode(
+                        device,
+                        address(copy.source(), p),
+                        address(copy.target(), p),
+                        piece.elements() * bytes(copy),
+                        before);
+                case Operation.Launch launch -> kernelNode(device, launch, p, before);
+            };
+        }
+
+        private int bytes(Operation.Copy copy) {
+            for (Operand operand : List.of(copy.source(), copy.target())) {
+                switch (operand.kind()) {
+                    case SLOT -> {
+                        return route.slots().get(operand.index()).elementBytes();
+                    }
+                    case HOST -> {
+                        return route.hostSlots().get(operand.index()).elementBytes();
+                    }
+                    case BUFFER -> {}
+                }
+            }
+            return plan.elementBytes();
+        }
+
+        private CUgraphNode kernelNode(CudaDevice device, Operation.Launch launch, int p, CUgraphNode[] before) {
+            long elements = route.pieces().get(p).elements();
+            List<NativePointerObject> parameters = new ArrayList<>();
+            parameters.add(parameter(address(launch.target(), p)));
+            launch.sources().forEach(source -> parameters.add(parameter(address(source, p))));
+            parameters.add(parameter(elements));
+            if (launch.divisor() > 0) {
+                parameters.add(Pointer.to(new int[] {launch.divisor()}));
+            }
+            CUDA_KERNEL_NODE_PARAMS node = new CUDA_KERNEL_NODE_PARAMS();
+            node.func = device.function(launch.kernel());
+            node.gridDimX = blocks(device, launch.kernel(), elements);
+            node.gridDimY = 1;
+            node.gridDimZ = 1;
+            node.blockDimX = Kernel.BLOCK;
+            node.blockDimY = 1;
+            node.blockDimZ = 1;
+            node.kernelParams = Pointer.to(parameters.toArray(NativePointerObject[]::new));
+            CUgraphNode added = new CUgraphNode();
+            device.enter();
+            Cuda.check(
+                    JCudaDriver.cuGraphAddKernelNode(added, graph, before, before.length, node),
+                    "cuGraphAddKernelNode of " + launch.kernel().name() + " on device " + device.ordinal());
+            return added;
+        }
+
+        /** As many as can be on the device at a time, if there is enough to do. */
+        private int blocks(CudaDevice device, Kernel kernel, long elements) {
+            int perBlock = Kernel.BLOCK * Math.max(1, kernel.bytesPerThread() / plan.elementBytes());
+            return (int) Math.clamp(Math.ceilDiv(elements, (long) perBlock), 1, 4L * device.multiprocessors());
+        }
+
+        private long address(Operand operand, int p) {
+            Route.Piece piece = route.pieces().get(p);
+            return switch (operand.kind()) {
+                case BUFFER -> {
+                    Location location = route.buffers().get(operand.index());
+                    long start = (location.space() == Space.INPUT ? inputs : outputs)[location.rank()];
+                    yield start + piece.offsets().get(operand.index());
+                }
+                case SLOT -> {
+                    Layout.Place place = plan.layout().slot(number, operand.index());
+                    CudaDevice device = plan.devices().get(route.slots().get(operand.index()).rank());
+                    long block = plan.blocks().getOrDefault(device, 0L);
+                    yield block + place.offset() + p % plan.ring() * place.stride() + phase(p);
+                }
+                case HOST -> {
+                    Layout.Place place = plan.layout().hostSlot(number, operand.index());
+                    yield plan.hostBlock() + place.offset() + p % plan.ring() * place.stride();
+                }
+            };
+        }
+
+        /** Distance of the piece's first buffer from a multiple of 16. Wide sums need none: no vector has them. */
+        private long phase(int p) {
+            if (route.slots().stream().anyMatch(slot -> slot.elementBytes() != plan.elementBytes())) {
+                return 0;
+            }
+            for (int b = 0; b < route.buffers().size(); b++) {
+                if (route.buffers().get(b).space() != Space.SCRATCH) {
+                    return address(new Operand(Operand.Kind.BUFFER, b), p) & 15;
+                }
+            }
+            return 0;
+        }
+    }
+
+    private CUgraphNode copyNode(CudaDevice device, long source, long target, long bytes, CUgraphNode[] before) {
+        CUDA_MEMCPY3D copy = new CUDA_MEMCPY3D();
+        copy.srcMemoryType = CUmemorytype.CU_MEMORYTYPE_UNIFIED;
+        copy.srcDevice = new DeviceAddress(source);
+        copy.dstMemoryType = CUmemorytype.CU_MEMORYTYPE_UNIFIED;
+        copy.dstDevice = new DeviceAddress(target);
+        copy.WidthInBytes = bytes;
+        copy.Height = 1;
+        copy.Depth = 1;
+        CUgraphNode added = new CUgraphNode();
+        device.enter();
+        Cuda.check(
+                JCudaDriver.cuGraphAddMemcpyNode(added, graph, before, before.length, copy, device.context()),
+                "cuGraphAddMemcpyNode of " + bytes + " bytes on device " + device.ordinal());
+        return added;
+    }
+
+    private static Pointer parameter(long value) {
+        return Pointer.to(new long[] {value});
+    }
+}

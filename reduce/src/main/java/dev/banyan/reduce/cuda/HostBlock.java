@@ -1,0 +1,51 @@
+package dev.banyan.reduce.cuda;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import jcuda.Pointer;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+
+/** Pinned memory of the host that all devices may copy from and to. */
+final class HostBlock {
+    private static final int PORTABLE_AND_MAPPED =
+            JCudaDriver.CU_MEMHOSTALLOC_PORTABLE | JCudaDriver.CU_MEMHOSTALLOC_DEVICEMAP;
+
+    private final Pointer memory = new Pointer();
+    private final long address;
+    private final long bytes;
+
+    /** Needs a current context. */
+    HostBlock(long bytes) {
+        this.bytes = bytes;
+        Cuda.check(
+                JCudaDriver.cuMemHostAlloc(memory, bytes, PORTABLE_AND_MAPPED),
+                "cuMemHostAlloc of " + bytes + " bytes");
+        DeviceAddress seen = new DeviceAddress();
+        int result = JCudaDriver.cuMemHostGetDevicePointer(seen, memory, 0);
+        if (result != CUresult.CUDA_SUCCESS) {
+            JCudaDriver.cuMemFreeHost(memory);
+        }
+        Cuda.check(result, "cuMemHostGetDevicePointer of " + bytes + " bytes");
+        address = seen.value();
+    }
+
+    /** By which devices know it. */
+    long address() {
+        return address;
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    /** A view for the host; at most 2^31-1 bytes. */
+    ByteBuffer view() {
+        return memory.getByteBuffer(0, bytes).order(ByteOrder.nativeOrder());
+    }
+
+    /** What the driver's function gave. */
+    int free() {
+        return JCudaDriver.cuMemFreeHost(memory);
+    }
+}

@@ -1,0 +1,89 @@
+package dev.banyan.reduce.cuda;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Which devices may touch each other's memory. Asked for and enabled pair by pair, when a plan first needs it. */
+final class PeerAccess {
+    private static final Logger LOG = LoggerFactory.getLogger(PeerAccess.class);
+
+    private record Pair(int from, int to) {}
+
+    private final List<CudaDevice> ranks;
+    private final boolean wanted;
+    private final Map<Pair, Boolean> known = new HashMap<>();
+
+    /**
+     * @param ranks the device of each rank
+     * @param wanted whether it may be used at all
+     */
+    PeerAccess(List<CudaDevice> ranks, boolean wanted) {
+        this.ranks = ranks;
+        this.wanted = wanted;
+    }
+
+    /** Whether two ranks are on one device. */
+    boolean sameDevice(int rank, int other) {
+        return ranks.get(rank).equals(ranks.get(other));
+    }
+
+    /** Whether work on the device of one rank may touch memory of the other's. */
+    boolean reaches(int fromRank, int toRank) {
+        CudaDevice from = ranks.get(fromRank);
+        CudaDevice to = ranks.get(toRank);
+        return from.equals(to) || isKnownToReach(from, to);
+    }
+
+    private boolean isKnownToReach(CudaDevice from, CudaDevice to) {
+        Pair pair = new Pair(from.ordinal(), to.ordinal());
+        Boolean reaches = known.get(pair);
+        if (reaches == null) {
+            reaches = enable(from, to);
+            known.put(pair, reaches);
+        }
+        return reaches;
+    }
+
+    private boolean enable(CudaDevice from, CudaDevice to) {
+        if (!wanted) {
+            return false;
+        }
+        int[] can = new int[1];
+        Cuda.check(
+                JCudaDriver.cuDeviceCanAccessPeer(can, from.handle(), to.handle()),
+                "cuDeviceCanAccessPeer from device " + from.ordinal() + " to " + to.ordinal());
+        if (can[0] == 0) {
+            warn(from, to, "the driver says that there is none");
+            return false;
+        }
+        from.enter();
+        int result = JCudaDriver.cuCtxEnablePeerAccess(to.context(), 0);
+        if (result == CUresult.CUDA_SUCCESS || result == CUresult.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
+            return true;
+        }
+        if (result == CUresult.CUDA_ERROR_TOO_MANY_PEERS || result == CUresult.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED) {
+            warn(from, to, Cuda.name(result));
+            return false;
+        }
+        throw new CudaException("cuCtxEnablePeerAccess from device " + from.ordinal() + " to " + to.ordinal()
+                + " failed: " + Cuda.name(result));
+    }
+
+    /** Once for both directions. */
+    private void warn(CudaDevice from, CudaDevice to, String reason) {
+        if (Boolean.FALSE.equals(known.get(new Pair(to.ordinal(), from.ordinal())))) {
+            return;
+        }
+        LOG.warn(
+                "no peer access between devices {} and {} ({}); their data goes through the host's memory, which is"
+                        + " slower",
+                from.ordinal(),
+                to.ordinal(),
+                reason);
+    }
+}

@@ -1,0 +1,26 @@
+package dev.banyan.reduce.cuda;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What graphs of one schedule are made of.
+ *
+ * @param name of the collective and the algorithm, for messages
+ * @param devices the device of each rank
+ * @param layout where slots lie in the blocks
+ * @param blocks address of each device's block
+ * @param hostBlock address of the host's block
+ * @param ring places of each slot
+ * @param marks one 32-bit word per step of each route
+ */
+record Plan(
+        String name,
+        List<Route> routes,
+        List<CudaDevice> devices,
+        int elementBytes,
+        Layout layout,
+        Map<CudaDevice, Long> blocks,
+        long hostBlock,
+        int ring,
+        HostBlock marks) {}

@@ -1,0 +1,272 @@
+package dev.banyan.reduce.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The CUDA backend on an emulated p3.16xlarge gives what the host backend gives. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class CudaBackendTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final long MEBIBYTE = 1 << 20;
+    /** Short pieces, few places, and never a load from a peer. */
+    private static final Moves COPIES = new Moves(512, 64, 2, 0);
+
+    private final CudaEmulator emulator = CudaEmulator.load();
+    private final SplittableRandom random = new SplittableRandom(7);
+
+    @AfterEach
+    void nothingWentWrongUnseen() {
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = AlgorithmChoice.class, names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
+    void everyKindOfCallGivesTheBitsOfTheHost(AlgorithmChoice algorithm) {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Config config = Config.builder().algorithm(algorithm).threads(1).build();
+        int[] devices = IntStream.range(0, 8).toArray();
+        long[] counts = {0, 1, 3, 8, 257, 4099};
+        int turn = algorithm.label().length();
+        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, true, 64 * MEBIBYTE);
+                CudaBackend copying = new CudaBackend(devices, PATIENCE, true, 64 * MEBIBYTE, COPIES);
+                Communicator host = Communicator.create(machine, config);
+                Communicator first = Communicator.create(machine, config, direct);
+                Communicator second = Communicator.create(machine, config, copying)) {
+            for (Collective collective : Collective.values()) {
+                for (DataType type : DataType.values()) {
+                    for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
+                        for (boolean inPlace : new boolean[] {true, false}) {
+                            Communicator cuda = turn % 2 == 0 ? first : second;
+                            long count = counts[turn++ / 2 % counts.length];
+                            compare(host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
+                        }
+                    }
+                }
+            }
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void ranksMayShareDevices() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+        Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).threads(1).build();
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 0, 5, 0}, PATIENCE, true, 64 * MEBIBYTE);
+                Communicator host = Communicator.create(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend)) {
+            for (Collective collective : Collective.values()) {
+                compare(host, cuda, collective, DataType.BF16, ReduceOp.AVG, false, 100_003, 2);
+            }
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void withoutPeerAccessDataGoesThroughTheHost() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Config config = Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
+        int[] devices = IntStream.range(0, 8).toArray();
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, false, 64 * MEBIBYTE, COPIES);
+                Communicator host = Communicator.create(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend)) {
+            for (Collective collective : Collective.values()) {
+                compare(host, cuda, collective, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
+                compare(host, cuda, collective, DataType.I64, ReduceOp.AVG, false, 1001, 8);
+            }
+        }
+        assertThat(emulator.count("peer copies")).isZero();
+        nothingIsLeft();
+    }
+
+    @Test
+    void aRepeatedCallIsOneLaunchAndAllocatesNothing() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        int[] devices = IntStream.range(0, 8).toArray();
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, true, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
+            List<MemorySegment> buffers =
+                    IntStream.range(0, 8).mapToObj(rank -> cuda.allocate(rank, 4000)).toList();
+            cuda.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM);
+            long launches = emulator.count("graph launches");
+            long allocations = emulator.count("calls cuMemAlloc");
+            long nodes = emulator.count("calls cuGraphAddKernelNode");
+            for (int i = 0; i < 10; i++) {
+                cuda.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM);
+            }
+            assertThat(emulator.count("graph launches") - launches).isEqualTo(10);
+            assertThat(emulator.count("calls cuMemAlloc")).isEqualTo(allocations);
+            assertThat(emulator.count("calls cuGraphAddKernelNode")).isEqualTo(nodes).isPositive();
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void receiveBuffersStayWithinTheirLimit() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Config config = Config.builder().algorithm(AlgorithmChoice.STAR).threads(1).build();
+        int[] devices = IntStream.range(0, 8).toArray();
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, true, 4 * MEBIBYTE);
+                Communicator host = Communicator.create(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend)) {
+            long before = emulator.count("calls cuMemAlloc");
+            compare(host, cuda, Collective.REDUCE, DataType.F32, ReduceOp.SUM, false, 1_000_000, 0);
+            assertThat(emulator.count("calls cuMemAlloc")).isGreaterThan(before);
+        }
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, true, MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, config, backend)) {
+            List<MemorySegment> buffers =
+                    IntStream.range(0, 8).mapToObj(rank -> cuda.allocate(rank, 4_000_000)).toList();
+            assertThatThrownBy(() -> cuda.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(CudaException.class)
+                    .hasMessageContaining("BANYAN_BUFFER_LIMIT is 1048576");
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void wrongBuffersAreRefused() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, true, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
+                Arena arena = Arena.ofShared()) {
+            MemorySegment good = cuda.allocate(0, 64);
+            assertThatThrownBy(() -> cuda.allReduce(List.of(good, cuda.allocate(0, 64)), 4, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("rank 1")
+                    .hasMessageContaining("is on device 0");
+            assertThatThrownBy(() -> cuda.allReduce(List.of(good, arena.allocate(64)), 4, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("no memory of a device");
+            MemorySegment odd = cuda.allocate(1, 64).asSlice(2);
+            assertThatThrownBy(() -> cuda.allReduce(List.of(good, odd), 4, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("align it to its elements");
+            assertThatThrownBy(() -> good.get(ValueLayout.JAVA_BYTE, 0))
+                    .isInstanceOf(WrongThreadException.class);
+            MemorySegment other = cuda.allocate(1, 64);
+            cuda.allReduce(
+                    List.of(CudaBackend.memory(good.address(), 64), CudaBackend.memory(other.address(), 64)),
+                    4,
+                    DataType.F32,
+                    ReduceOp.SUM);
+        }
+        assertThatThrownBy(() -> new CudaBackend(new int[] {0, 8}, PATIENCE, true, MEBIBYTE))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("device 8; this machine has 8, 0..7");
+        nothingIsLeft();
+    }
+
+    private void nothingIsLeft() {
+        for (String kind : List.of("contexts", "streams", "events", "modules", "graphs", "execs")) {
+            assertThat(emulator.count(kind)).as(kind).isZero();
+        }
+        assertThat(emulator.count("bytes")).isZero();
+    }
+
+    /** Runs a call on both. */
+    private void compare(
+            Communicator host,
+            Communicator cuda,
+            Collective collective,
+            DataType type,
+            ReduceOp op,
+            boolean inPlace,
+            long count,
+            long shift) {
+        int ranks = host.size();
+        int root = collective.hasRoot() ? (int) (count % ranks) : -1;
+        long inputBytes = collective.inputElements(count, ranks) * type.bytes();
+        long outputBytes = collective.outputElements(count, ranks) * type.bytes();
+        try (Arena arena = Arena.ofShared()) {
+            List<MemorySegment> hostInputs = new ArrayList<>();
+            List<MemorySegment> hostOutputs = new ArrayList<>();
+            List<MemorySegment> inputs = new ArrayList<>();
+            List<MemorySegment> outputs = new ArrayList<>();
+            long wholeInput = (inPlace ? Math.max(inputBytes, outputBytes) : inputBytes) + shift;
+            for (int rank = 0; rank < ranks; rank++) {
+                MemorySegment input = arena.allocate(wholeInput, 64);
+                random(input, type);
+                MemorySegment onDevice = cuda.allocate(rank, wholeInput);
+                cuda.write(onDevice, input);
+                hostInputs.add(input.asSlice(shift));
+                inputs.add(onDevice.asSlice(shift));
+                hostOutputs.add(arena.allocate(outputBytes + shift, 64).asSlice(shift));
+                outputs.add(cuda.allocate(rank, outputBytes + shift).asSlice(shift));
+            }
+            host.run(call(collective, root, count, type, op, inPlace, hostInputs, hostOutputs));
+            cuda.run(call(collective, root, count, type, op, inPlace, inputs, outputs));
+            for (int rank = 0; rank < ranks; rank++) {
+                String what = collective + " " + type + " " + op + " in place " + inPlace + " count " + count + " rank "
+                        + rank;
+                assertSame(what + " input", hostInputs.get(rank), inputs.get(rank), cuda);
+                assertSame(what + " output", hostOutputs.get(rank), outputs.get(rank), cuda);
+            }
+        }
+    }
+
+    private static CollectiveCall call(
+            Collective collective,
+            int root,
+            long count,
+            DataType type,
+            ReduceOp op,
+            boolean inPlace,
+            List<MemorySegment> inputs,
+            List<MemorySegment> outputs) {
+        return inPlace
+                ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
+                : CollectiveCall.outOfPlace(
+                        collective,
+                        root,
+                        count,
+                        type,
+                        op,
+                        collective == Collective.BROADCAST ? List.of(inputs.get(root)) : inputs,
+                        collective == Collective.REDUCE ? List.of(outputs.get(root)) : outputs);
+    }
+
+    /** Any bits, but no NaN: the payload of one is not part of the promise. */
+    private void random(MemorySegment segment, DataType type) {
+        for (long at = 0; at < segment.byteSize(); at++) {
+            segment.set(ValueLayout.JAVA_BYTE, at, (byte) random.nextInt());
+        }
+        if (type.isFloating()) {
+            int top = type.bytes() - 1;
+            for (long at = 0; at + top < segment.byteSize(); at += type.bytes()) {
+                byte high = segment.get(ValueLayout.JAVA_BYTE, at + top);
+                // A small exponent: neither infinity nor NaN, whatever is done.
+                segment.set(ValueLayout.JAVA_BYTE, at + top, (byte) ((high & 0x80) | 0x38 | (high & 3)));
+            }
+        }
+    }
+
+    private static void assertSame(String what, MemorySegment expected, MemorySegment buffer, Communicator cuda) {
+        MemorySegment got = MemorySegment.ofArray(new byte[(int) expected.byteSize()]);
+        cuda.read(buffer, got);
+        assertThat(got.mismatch(expected)).as(what).isEqualTo(-1);
+    }
+}

@@ -1,0 +1,153 @@
+package dev.banyan.reduce.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * The emulated driver of src/test/native, which takes the place of libcuda.so.1 in this JVM; its README.md says what it
+ * can be told and asked. Build it before anything of JCuda is touched: the loader then finds a library of the name that
+ * JCuda wants in the process already.
+ */
+public final class CudaEmulator {
+    private static final int PROBLEM_BYTES = 1 << 14;
+
+    private static boolean loaded;
+
+    private final MethodHandle reset = function("banyan_emu_reset", FunctionDescriptor.ofVoid());
+    private final MethodHandle command =
+            function("banyan_emu_command", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS));
+    private final MethodHandle count =
+            function("banyan_emu_count", FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.ADDRESS));
+    private final MethodHandle problems = function(
+            "banyan_emu_problems", FunctionDescriptor.ofVoid(ValueLayout.ADDRESS, ValueLayout.JAVA_LONG));
+
+    private CudaEmulator() {}
+
+    /**
+     * Loads the driver, and the bindings of it; skips the test, saying so, where there is no C compiler. It plays a
+     * p3.16xlarge on which nothing has happened yet.
+     */
+    @SuppressWarnings("restricted")
+    public static synchronized CudaEmulator load() {
+        if (!loaded) {
+            System.load(build().resolve("libcuda.so.1").toString());
+            loaded = true;
+        }
+        CudaEmulator emulator = new CudaEmulator();
+        emulator.reset();
+        CudaLibrary.load();
+        return emulator;
+    }
+
+    /** The folder of the library, for LD_LIBRARY_PATH of other processes; built when its sources are newer. */
+    public static synchronized Path build() {
+        Path sources = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")));
+        Path folder = sources.resolve("../../../target/cuda-emulator").normalize();
+        Path library = folder.resolve("libcuda.so.1");
+        try {
+            if (!Files.exists(library) || isOlder(library, sources)) {
+                compile(List.of("sh", sources.resolve("build.sh").toString(), folder.toString()));
+            }
+            return folder;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean isOlder(Path library, Path sources) throws IOException {
+        long built = Files.getLastModifiedTime(library).toMillis();
+        try (Stream<Path> files = Files.list(sources)) {
+            return files.anyMatch(file -> file.toFile().lastModified() >= built);
+        }
+    }
+
+    private static void compile(List<String> command) throws IOException {
+        try {
+            new ProcessBuilder("gcc", "--version").redirectErrorStream(true).start().getInputStream().readAllBytes();
+        } catch (IOException e) {
+            assumeTrue(false, "there is no gcc to build the emulated CUDA driver with (" + e.getMessage() + ")");
+        }
+        Process gcc = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String output = new String(gcc.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        try {
+            if (!gcc.waitFor(120, TimeUnit.SECONDS) || gcc.exitValue() != 0) {
+                throw new AssertionError("gcc failed: " + output);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(e);
+        }
+    }
+
+    @SuppressWarnings("restricted")
+    private static MethodHandle function(String name, FunctionDescriptor type) {
+        return Linker.nativeLinker()
+                .downcallHandle(SymbolLookup.loaderLookup().find(name).orElseThrow(), type);
+    }
+
+    /**
+     * Ends all work, forgets all contexts, memory, faults and counts, and plays a p3.16xlarge again. Handles from before
+     * are no longer valid; nobody needs to call cuInit again.
+     */
+    public void reset() {
+        try {
+            reset.invokeExact();
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Carries out lines, e.g. {@code fail cuMemAlloc 3 2}. */
+    public void tell(String... lines) {
+        String text = String.join("\n", lines);
+        try (Arena arena = Arena.ofConfined()) {
+            int bad = (int) command.invokeExact(arena.allocateFrom(text));
+            assertThat(bad).as("first line that the emulator can't read of:%n%s", text).isZero();
+        } catch (AssertionError e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** A count since the last reset, e.g. {@code kernels}. */
+    public long count(String what) {
+        try (Arena arena = Arena.ofConfined()) {
+            long number = (long) count.invokeExact(arena.allocateFrom(what));
+            assertThat(number).as("the emulator counts no %s", what).isNotNegative();
+            return number;
+        } catch (AssertionError e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** What a GPU would have punished: guard zones that were written to, ranges out of bounds, stale handles. */
+    public List<String> problems() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocate(PROBLEM_BYTES);
+            problems.invokeExact(text, (long) PROBLEM_BYTES);
+            return text.getString(0).lines().toList();
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+package dev.banyan.reduce.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Whatever goes wrong in the driver ends in an exception, leaves nothing behind, and hurts nobody else. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class CudaFaultTest {
+    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+    private static final int[] DEVICES = IntStream.range(0, 8).toArray();
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration SHORT = Duration.ofMillis(150);
+    private static final long LIMIT = 64 << 20;
+    private static final int COUNT = 5000;
+    /** Pieces are copied before they are reduced. */
+    private static final Moves COPIES = new Moves(2048, 64, 2, 0);
+
+    private final CudaEmulator emulator = CudaEmulator.load();
+
+    static Stream<String> failingCalls() {
+        return Stream.of(
+                "fail cuDeviceGetCount 1 999",
+                "fail cuDevicePrimaryCtxRetain 1 2",
+                "fail cuDevicePrimaryCtxRetain 8 46",
+                "fail cuStreamCreate 1 2",
+                "fail cuEventCreate 1 2",
+                "fail cuCtxSetCurrent 1 201",
+                "fail cuCtxSetCurrent 40 201",
+                "fail cuMemAlloc 1 2",
+                "fail cuMemAlloc 8 2",
+                "fail cuMemAlloc 9 2",
+                "fail cuMemAlloc 16 2",
+                "fail cuMemsetD8 3 719",
+                "fail cuMemHostAlloc 1 2",
+                "fail cuMemHostGetDevicePointer 1 1",
+                "fail cuCtxEnablePeerAccess 1 999",
+                "fail cuCtxEnablePeerAccess 5 999",
+                "fail cuDeviceCanAccessPeer 3 101",
+                "fail cuPointerGetAttribute 6 719",
+                "fail cuModuleLoadData 1 218",
+                "fail cuModuleLoadData 2 209",
+                "fail cuModuleGetFunction 1 500",
+                "fail cuGraphCreate 1 2",
+                "fail cuGraphAddKernelNode 1 1",
+                "fail cuGraphAddKernelNode 11 2",
+                "fail cuGraphAddMemcpyNode 1 1",
+                "fail cuGraphAddMemcpyNode 23 2",
+                "fail cuGraphInstantiateWithFlags 1 2",
+                "fail cuGraphLaunch 1 719",
+                "fail cuGraphLaunch 2 700",
+                "fail cuEventRecord 1 719",
+                "fail cuEventRecord 2 400",
+                "fail cuEventQuery 1 719");
+    }
+
+    static Stream<String> failingWork() {
+        return Stream.of(
+                "op kernel 1 fail 700",
+                "op kernel 4 fail 716",
+                "op kernel 20 fail 719",
+                "op kernel 61 fail 214",
+                "op copy 1 fail 719",
+                "op copy 17 fail 700",
+                "op peer 1 fail 719",
+                "op peer 50 fail 702",
+                "op any 100 fail 719",
+                "op kernel 1 lose 3 46",
+                "op kernel 9 lose 0 46",
+                "op peer 20 lose 7 46",
+                "op copy 2 lose 5 999");
+    }
+
+    static Stream<String> stuckWork() {
+        return Stream.of(
+                "op kernel 1 hang", "op kernel 30 hang", "op copy 1 hang", "op peer 1 hang", "op peer 40 hang",
+                "op any 77 hang", "op copy 90 hang");
+    }
+
+    @ParameterizedTest
+    @MethodSource("failingCalls")
+    void aFailingCallIsAnException(String fault) {
+        emulator.tell(fault);
+        Throwable thrown = catchThrowable(() -> runTwice(PATIENCE, () -> {}));
+        assertThat(thrown).isInstanceOf(CudaException.class);
+        assertThat(thrown.getMessage()).contains("CUDA_ERROR_");
+        nothingIsLeftAndTheNextOneWorks();
+    }
+
+    @ParameterizedTest
+    @MethodSource("failingWork")
+    void failingWorkNamesDeviceStepAndError(String fault) {
+        assertThatThrownBy(() -> runTwice(PATIENCE, () -> emulator.tell(fault)))
+                .isInstanceOf(CudaException.class)
+                .hasMessageMatching("(?s)all_reduce by .* failed on device [0-7] in the .* of .*: CUDA_ERROR_\\w+; .*");
+        if (fault.contains("lose")) {
+            emulator.reset();
+        }
+        nothingIsLeftAndTheNextOneWorks();
+    }
+
+    @ParameterizedTest
+    @MethodSource("stuckWork")
+    void stuckWorkEndsInATimeout(String fault) {
+        assertThatThrownBy(() -> runTwice(SHORT, () -> emulator.tell(fault)))
+                .isInstanceOf(CollectiveTimeoutException.class)
+                .hasMessageMatching("(?s)all_reduce by .* did not end within 150 ms: device [0-7] has not done the .*");
+        emulator.tell("release 0");
+        nothingIsLeftAndTheNextOneWorks();
+    }
+
+    @Test
+    void everyFutureFailsAndOtherCommunicatorsLiveOn() {
+        Config config = Config.builder().algorithm(AlgorithmChoice.RING).timeout(SHORT).build();
+        try (CudaBackend sound = new CudaBackend(new int[] {4, 5, 6, 7}, PATIENCE, true, LIMIT);
+                Communicator other = Communicator.create(MACHINE.subset(4, 5, 6, 7), config, sound);
+                CudaBackend backend = new CudaBackend(new int[] {0, 1, 2, 3}, SHORT, true, LIMIT);
+                Communicator cuda = Communicator.create(MACHINE.subset(0, 1, 2, 3), config, backend)) {
+            List<MemorySegment> buffers = buffers(cuda);
+            emulator.tell("op any 5 hang");
+            List<CompletableFuture<Void>> futures = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                futures.add(cuda.allReduceAsync(buffers, COUNT, DataType.F32, ReduceOp.SUM));
+            }
+            for (CompletableFuture<Void> future : futures) {
+                assertThatThrownBy(future::join).hasMessageContaining("did not end within");
+            }
+            assertThatThrownBy(() -> cuda.allReduce(buffers, COUNT, DataType.F32, ReduceOp.SUM))
+                    .hasMessageContaining("broken");
+            assertRight(other, buffers(other));
+            emulator.tell("release 0");
+        }
+        nothingIsLeftAndTheNextOneWorks();
+    }
+
+    /** @param beforeRuns what happens when the buffers are there */
+    private static void runTwice(Duration timeout, Runnable beforeRuns) {
+        Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).build();
+        try (CudaBackend backend = new CudaBackend(DEVICES, timeout, true, LIMIT, COPIES);
+                Communicator cuda = Communicator.create(MACHINE, config, backend)) {
+            List<MemorySegment> buffers = buffers(cuda);
+            beforeRuns.run();
+            var first = cuda.allReduceAsync(buffers, COUNT, DataType.F32, ReduceOp.SUM);
+            var second = cuda.allReduceAsync(buffers, COUNT, DataType.F32, ReduceOp.SUM);
+            CompletableFuture<Void> both = CompletableFuture.allOf(first, second).exceptionally(e -> null);
+            both.join();
+            first.join();
+            second.join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof RuntimeException cause ? cause : e;
+        }
+    }
+
+    private void nothingIsLeftAndTheNextOneWorks() {
+        Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).build();
+        try (CudaBackend backend = new CudaBackend(DEVICES, PATIENCE, true, LIMIT, COPIES);
+                Communicator cuda = Communicator.create(MACHINE, config, backend)) {
+            assertRight(cuda, buffers(cuda));
+        }
+        for (String kind : List.of("contexts", "streams", "events", "modules", "graphs", "execs", "bytes",
+                "host allocations")) {
+            assertThat(emulator.count(kind)).as(kind).isZero();
+        }
+    }
+
+    private static List<MemorySegment> buffers(Communicator cuda) {
+        MemorySegment ones = MemorySegment.ofArray(new float[COUNT]);
+        for (int i = 0; i < COUNT; i++) {
+            ones.setAtIndex(ValueLayout.JAVA_FLOAT, i, 1);
+        }
+        List<MemorySegment> buffers = new ArrayList<>();
+        for (int rank = 0; rank < cuda.size(); rank++) {
+            buffers.add(cuda.allocate(rank, 4 * COUNT));
+            cuda.write(buffers.getLast(), ones);
+        }
+        return buffers;
+    }
+
+    private static void assertRight(Communicator cuda, List<MemorySegment> ones) {
+        cuda.allReduce(ones, COUNT, DataType.F32, ReduceOp.SUM);
+        float[] got = new float[COUNT];
+        for (MemorySegment buffer : ones) {
+            cuda.read(buffer, MemorySegment.ofArray(got));
+            assertThat(got).containsOnly(cuda.size());
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package dev.banyan.reduce.cuda;
+
+import static dev.banyan.reduce.cuda.EmulatedGpus.addition;
+import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
+import static dev.banyan.reduce.cuda.EmulatedGpus.at;
+import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
+import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
+import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
+import static dev.banyan.reduce.cuda.EmulatedGpus.kernel;
+import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
+import static dev.banyan.reduce.cuda.EmulatedGpus.of;
+import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
+import static dev.banyan.reduce.cuda.EmulatedGpus.pinned;
+import static dev.banyan.reduce.cuda.EmulatedGpus.ptx;
+import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
+import static dev.banyan.reduce.cuda.EmulatedGpus.stream;
+import static jcuda.driver.JCudaDriver.*;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.ByteBuffer;
+import jcuda.Pointer;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUfunction;
+import jcuda.driver.CUmodule;
+import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Modules of the emulated driver, and what its kernels may touch. */
+class EmulatedKernelsTest {
+    private CudaEmulator emulator;
+
+    @BeforeEach
+    void load() {
+        emulator = CudaEmulator.load();
+    }
+
+    private static int loads(String text) {
+        return cuModuleLoadData(new CUmodule(), text);
+    }
+
+    @Test
+    void modulesAreReadAsPtx() {
+        enter(0);
+        String good = ptx("banyan_reduce_sum_f32_2", 3, true);
+        ok(loads("// with a comment .version 99.0\n" + good));
+        fails(loads("\u007fELF"), CUresult.CUDA_ERROR_INVALID_IMAGE);
+        fails(loads(good.replace(".target", "")), CUresult.CUDA_ERROR_INVALID_PTX);
+        fails(loads(good + "}"), CUresult.CUDA_ERROR_INVALID_PTX);
+        fails(loads(good.replace("sm_70", "sm_80")), CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU);
+        fails(loads(good.replace("6.0", "8.6")), CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+        assertThat(emulator.count("modules")).isEqualTo(1);
+    }
+
+    @Test
+    void functionsAreKnownByNameAndParameters() {
+        enter(0);
+        CUmodule module = new CUmodule();
+        CUfunction function = new CUfunction();
+        ok(cuModuleLoadData(module, ptx("banyan_reduce_max_bf16_8", 9, true)));
+        ok(cuModuleGetFunction(function, module, "banyan_reduce_max_bf16_8"));
+        fails(cuModuleGetFunction(function, module, "banyan_reduce_max_bf16_7"), CUresult.CUDA_ERROR_NOT_FOUND);
+        ok(cuModuleUnload(module));
+        fails(cuModuleGetFunction(function, module, "banyan_reduce_max_bf16_8"), CUresult.CUDA_ERROR_INVALID_HANDLE);
+        assertThat(emulator.count("functions")).isZero();
+        for (String wrong : new String[] {"banyan_reduce_avg_f32_2", "banyan_reduce_sum_f33_2", "saxpy"}) {
+            ok(cuModuleLoadData(module, ptx(wrong, 3, true)));
+            fails(cuModuleGetFunction(function, module, wrong), CUresult.CUDA_ERROR_INVALID_IMAGE);
+        }
+        ok(cuModuleLoadData(module, ptx("banyan_reduce_sum_f32_2", 2, true)));
+        fails(cuModuleGetFunction(function, module, "banyan_reduce_sum_f32_2"), CUresult.CUDA_ERROR_INVALID_IMAGE);
+        assertThat(emulator.problems()).last().asString().contains("parameters of banyan_reduce_sum_f32_2");
+    }
+
+    @Test
+    void kernelsReachPeersWithAccessAndPinnedMemory() {
+        CUcontext second = enter(1);
+        CUdeviceptr far = of(40);
+        enter(0);
+        reach(second);
+        Pointer host = new Pointer();
+        ByteBuffer buffer = pinned(host, 4);
+        buffer.putInt(0, 2);
+        CUdeviceptr mapped = new CUdeviceptr();
+        ok(cuMemHostGetDevicePointer(mapped, host, 0));
+        CUdeviceptr sum = allocate(4);
+        ok(launch(addition(), null, 1, sum, far, mapped));
+        assertThat(ints(sum, 1)).containsExactly(42);
+        assertThat(emulator.count("kernels")).isEqualTo(1);
+    }
+
+    private void faults(int expected, String why, long count, CUdeviceptr... addresses) {
+        CUstream stream = stream();
+        ok(launch(addition(), stream, count, addresses));
+        fails(cuStreamSynchronize(stream), expected);
+        fails(cuMemAlloc(new CUdeviceptr(), 4), expected);
+        assertThat(emulator.problems()).singleElement().asString().contains(why);
+    }
+
+    @Test
+    void kernelsDoNotReachPeersWithoutAccess() {
+        enter(1);
+        CUdeviceptr far = of(1);
+        enter(0);
+        CUdeviceptr near = of(1);
+        faults(CUresult.CUDA_ERROR_ILLEGAL_ADDRESS, "peer access", 1, near, near, far);
+        enter(1);
+        assertThat(ints(far, 1)).as("other contexts live on").containsExactly(1);
+    }
+
+    @Test
+    void kernelsDoNotLeaveAllocations() {
+        enter(0);
+        CUdeviceptr near = of(1, 2);
+        faults(CUresult.CUDA_ERROR_ILLEGAL_ADDRESS, "leaves its allocation", 2, near, near, at(near, 4));
+    }
+
+    @Test
+    void kernelsDoNotTouchFreedMemory() {
+        enter(0);
+        CUdeviceptr near = of(1, 2);
+        CUdeviceptr gone = of(1, 2);
+        ok(cuMemFree(gone));
+        faults(CUresult.CUDA_ERROR_ILLEGAL_ADDRESS, "is not allocated", 2, near, near, gone);
+    }
+
+    @Test
+    void elementsMustBeAligned() {
+        enter(0);
+        CUdeviceptr near = of(1, 2);
+        faults(CUresult.CUDA_ERROR_MISALIGNED_ADDRESS, "is misaligned", 1, at(near, 1), near, near);
+    }
+
+    @Test
+    void launchesAreChecked() {
+        CUcontext second = enter(1);
+        CUstream there = stream();
+        enter(0);
+        CUdeviceptr near = of(1);
+        CUfunction add = addition();
+        fails(launch(add, there, 1, near, near, near), CUresult.CUDA_ERROR_INVALID_HANDLE);
+        Pointer parameters = EmulatedGpus.parameters(1, near, near, near);
+        fails(cuLaunchKernel(add, 1, 1, 1, 2048, 1, 1, 0, null, parameters, null), CUresult.CUDA_ERROR_INVALID_VALUE);
+        fails(cuLaunchKernel(add, 0, 1, 1, 32, 1, 1, 0, null, parameters, null), CUresult.CUDA_ERROR_INVALID_VALUE);
+        assertThat(second).isNotNull();
+    }
+
+    @Test
+    void meansOfIntegersAreExact() {
+        enter(0);
+        CUdeviceptr narrow = allocate(24);
+        long[] values = {Long.MAX_VALUE, Long.MIN_VALUE, -7};
+        ok(cuMemcpyHtoD(narrow, Pointer.to(values), 24));
+        CUdeviceptr wide = allocate(48);
+        ok(launch(kernel("banyan_widen_i64", 2, false), null, 3, wide, narrow));
+        CUfunction add = kernel("banyan_reduce_sum_i128_3", 4, true);
+        ok(launch(add, null, 3, wide, wide, wide, wide));
+        Pointer three = Pointer.to(
+                Pointer.to(narrow), Pointer.to(wide), Pointer.to(new long[] {3}), Pointer.to(new int[] {4}));
+        ok(cuLaunchKernel(kernel("banyan_mean_i64", 2, true), 1, 1, 1, 32, 1, 1, 0, null, three, null));
+        ok(cuMemcpyDtoH(Pointer.to(values), narrow, 24));
+        assertThat(values).containsExactly(6917529027641081855L, -6917529027641081856L, -5);
+    }
+}

@@ -1,0 +1,332 @@
+/*
+ * A stand-in for libcuda.so.1, for tests: n devices over host memory, behind CUDA's driver API.
+ *
+ * How the files go together: machine.c has the machine's description, the commands by which tests steer it, handles, and
+ * what every call begins and ends with; engine.c carries work out on threads; the others are one part of the API each.
+ * stubs.c has the rest of the API, which answers CUDA_ERROR_NOT_SUPPORTED. README.md says what tests can do with it.
+ *
+ * One lock guards everything; ENTER takes it and LEAVE gives it back. Work (copies, kernels, host functions) is carried
+ * out without it.
+ */
+#ifndef EMULATOR_H
+#define EMULATOR_H
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define API __attribute__((visibility("default")))
+
+typedef int CUresult;
+typedef int CUdevice;
+typedef uint64_t CUdeviceptr;
+typedef uintptr_t Handle;
+typedef void (*HostFunction)(void *);
+
+enum {
+    OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEVICE_UNAVAILABLE = 46, NO_DEVICE = 100,
+    INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY_FOR_GPU = 209,
+    PEER_ACCESS_UNSUPPORTED = 217, INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, INVALID_HANDLE = 400,
+    NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, PEER_ACCESS_ALREADY_ENABLED = 704,
+    PEER_ACCESS_NOT_ENABLED = 705, PRIMARY_CONTEXT_ACTIVE = 708, CONTEXT_IS_DESTROYED = 709, TOO_MANY_PEERS = 711,
+    HOST_MEMORY_ALREADY_REGISTERED = 712, HOST_MEMORY_NOT_REGISTERED = 713, MISALIGNED_ADDRESS = 716,
+    LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
+    CAPTURE_MERGE = 902, CAPTURE_UNMATCHED = 903, CAPTURE_UNJOINED = 904, CAPTURE_ISOLATION = 905,
+    CAPTURE_IMPLICIT = 906, CAPTURED_EVENT = 907, CAPTURE_WRONG_THREAD = 908, UNKNOWN = 999
+};
+
+enum { MOST_DEVICES = 32, MOST_SOURCES = 32, PARAMETER_BYTES = 288 };
+
+/* ---- Objects behind handles ---- */
+
+typedef enum { CONTEXT = 1, STREAM, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXEC, POOL } Kind;
+
+typedef struct {
+    Kind kind;
+    Handle handle;
+} Object;
+
+typedef struct Op Op;
+typedef struct Stream Stream;
+typedef struct Exec Exec;
+typedef struct Graph Graph;
+typedef struct Node Node;
+typedef struct Capture Capture;
+
+typedef struct {
+    char name[96], bus_id[32];
+    int major, minor, multiprocessors;
+    uint64_t bytes, used;
+    int lost; /* the code that everything on it gives, or 0 */
+    int rank[MOST_DEVICES]; /* performance rank of the way to each peer; -1 where there is no peer access */
+    int corrupt[MOST_DEVICES], stall[MOST_DEVICES];
+    struct Context *primary;
+    int retained;
+    unsigned primary_flags;
+} Device;
+
+typedef struct Context {
+    Object object;
+    Device *device;
+    int index; /* of the device */
+    unsigned flags;
+    int sticky; /* the code of what went wrong on it, which every later call gives */
+    int destroyed;
+    int pending; /* operations that are not done */
+    Stream *streams; /* a list; the default stream is not in it */
+    Stream *standard; /* the default stream */
+    struct Context *peers[MOST_DEVICES];
+    int peer_count;
+    struct Context *next; /* of all contexts that were ever made since the last reset */
+} Context;
+
+struct Stream {
+    Object object;
+    Context *context;
+    unsigned flags;
+    int priority;
+    uint64_t id;
+    Op *last;
+    Stream *next;
+    /* Where it is capturing: */
+    Capture *capture;
+    Node **tail;
+    int tails;
+};
+
+typedef struct {
+    Object object;
+    Context *context;
+    unsigned flags;
+    Op *op; /* of its last record; NULL before the first */
+    Capture *capture; /* where the last record was captured */
+    Node **nodes;
+    int count;
+} Event;
+
+/* ---- Work ---- */
+
+typedef enum { MARK, COPY, FILL, KERNEL, HOST, LAUNCH, RECORD, WAIT, CHILD } OpKind;
+
+typedef struct {
+    CUdeviceptr target, source;
+    uint64_t bytes, target_pitch, source_pitch, rows;
+    void *snapshot; /* of pageable memory; freed with the operation */
+    int source_known, target_known; /* else pageable memory */
+    int staged; /* between devices without peer access */
+} Copy;
+
+typedef struct {
+    CUdeviceptr target;
+    uint64_t pitch, width, rows; /* width in elements */
+    unsigned value, element_bytes;
+} Fill;
+
+/* A kernel that the emulator can carry out. */
+typedef struct {
+    char name[64];
+    int sources; /* pointers after the target */
+    int parameters;
+    unsigned char sizes[MOST_SOURCES + 4]; /* bytes of each parameter */
+    int type, op, kind;
+} KernelCode;
+
+typedef struct {
+    KernelCode code;
+    unsigned char parameters[PARAMETER_BYTES];
+} Launch;
+
+typedef void (*StreamCallback)(Handle stream, CUresult status, void *data);
+
+/* A function of the caller's, a callback of the caller's, which is called after errors too, or one of the emulator's own. */
+typedef struct {
+    HostFunction function, own;
+    StreamCallback callback;
+    Handle stream;
+    void *data;
+} Host;
+
+typedef struct {
+    OpKind kind;
+    Context *context;
+    union {
+        Copy copy;
+        Fill fill;
+        Launch launch;
+        Host host;
+        Exec *exec;
+        Event *event;
+        Graph *child;
+    };
+} Work;
+
+typedef enum { HEALTHY, FAIL, HANG, LOSE } Fate;
+
+struct Op {
+    Work work;
+    int waits; /* for how many others */
+    int done, error, refs;
+    double began, ended; /* us */
+    Op **next; /* who waits for it */
+    int nexts, room;
+    Fate fate;
+    int fate_code, fate_device;
+    Exec *exec; /* of which it is a node, or NULL */
+    int node;
+    int waited; /* a node that waits for an event has done so */
+    Op *queue; /* the next one of a list */
+};
+
+/* ---- machine.c ---- */
+
+typedef struct {
+    pthread_mutex_t lock;
+    int initialized, driver_version, strict, free_waits, workers, devices, patience;
+    uint64_t calls, shuffle;
+    int paused;
+    Device device[MOST_DEVICES];
+    Context *contexts;
+    Capture *captures; /* that are under way */
+} Emulator;
+
+extern Emulator emu;
+
+/* What has been counted since the last reset. */
+typedef struct {
+    int64_t copies, fills, kernels, hosts, graph_launches, peer_copies, staged_copies, problems, unsupported, abandoned,
+        copied_bytes;
+} Counters;
+
+extern Counters counters;
+
+/* Takes the lock, counts the call and gives the fault that it was told to; the lock is then free again. */
+CUresult enter(const char *function);
+CUresult leave(CUresult result);
+
+#define ENTER() do { CUresult entered = enter(__func__); if (entered) return entered; } while (0)
+#define LEAVE(code) return leave(code)
+#define CHECK(condition, code) do { if (!(condition)) LEAVE(code); } while (0)
+#define TRY(call) do { CUresult tried = (call); if (tried) LEAVE(tried); } while (0)
+
+/* Notes what a GPU would have punished, for the test to read. */
+void problem(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void add_object(Object *object, Kind kind);
+void *find_object(Handle handle, Kind kind);
+void remove_object(Object *object);
+
+/* The fate of an operation that is about to begin, by the faults on command. */
+void decide_fate(Op *op);
+double now_us(void);
+
+/* ---- context.c ---- */
+
+/* The calling thread's context; *context is set where the code is OK. */
+CUresult current(Context **context);
+CUresult usable(const Context *context);
+CUresult context_of(Handle handle, Context **context);
+int may_access(const Context *context, const Context *owner);
+void reset_contexts(void);
+
+/* ---- engine.c ---- */
+
+Op *new_op(const Work *work);
+void keep(Op *op);
+void drop(Op *op);
+void depend(Op *op, Op *on);
+/* Queues work behind a stream, or makes a node of it where the stream is capturing. *op, if wanted, is to be dropped. */
+CUresult submit(Stream *stream, const Work *work, Op **op);
+void begin(Op *op);
+CUresult wait_for(Op *op);
+CUresult wait_for_context(Context *context);
+/* Waits until something is done; 0 when patience has run out, which is noted. */
+int wait_a_while(const char *what, double since);
+CUresult stream_of(Handle handle, Stream **stream);
+void run_hung(int code);
+void record_now(Event *event);
+void lose_device(int index, int code);
+void resume_work(void);
+void quiesce(void);
+/* Frees an object of any kind and forgets its handle. */
+void free_object(Object *object);
+
+/* ---- memory.c ---- */
+
+typedef struct {
+    CUdeviceptr at;
+    uint64_t bytes;
+    unsigned align;
+} Range;
+
+/* Whether a copy or fill is possible, at the time of the call. */
+CUresult check_copy(Copy *copy, const Context *context);
+CUresult check_fill(const Fill *fill, const Context *context);
+/* Whether a kernel may touch the ranges; pins their memory until unpin. */
+CUresult pin(const Context *context, const Range *ranges, int count, const char *what);
+void unpin(const Range *ranges, int count);
+void release_memory(Context *context);
+int64_t count_memory(const char *what);
+/* Notes the guard zones that were written to. */
+void check_guards(void);
+/* Devices of the two ends; -1 is the host. */
+void copy_devices(const Copy *copy, int *from, int *to);
+
+/* CUDA_MEMCPY3D. */
+typedef struct {
+    size_t x, y, z, level;
+    int type;
+    CUdeviceptr host, device;
+    uintptr_t array, reserved;
+    size_t pitch, height;
+} Corner;
+
+typedef struct {
+    Corner source, target;
+    size_t width, height, depth;
+} Box;
+
+_Static_assert(sizeof(Box) == 200, "CUDA_MEMCPY3D");
+
+CUresult copy_of_box(const Box *box, const Context *context, Copy *copy);
+CUresult carry_out_copy(Op *op);
+CUresult carry_out_fill(Op *op);
+
+/* ---- module.c, kernels.c ---- */
+
+int kernel_named(const char *name, KernelCode *code);
+CUresult carry_out_kernel(Op *op);
+CUresult make_launch(Handle function, const unsigned *shape, void **parameters, void **extra, Work *work);
+
+void free_module(Object *object);
+void free_modules(const Context *context);
+
+/* ---- graph.c ---- */
+
+/* Captures work of a stream; the stream's next node depends on it. */
+CUresult capture_work(Stream *stream, const Work *work);
+CUresult capture_record(Stream *stream, Event *event);
+CUresult capture_wait(Stream *stream, Event *event);
+void forget_capture(Event *event);
+void leave_capture(Stream *stream);
+void spoil_capture(Capture *capture);
+/* Whether a call that might wait for work must be refused since a capture is under way. */
+CUresult unsafe_call(void);
+/* Counts a launch of the graph among what its contexts have pending; its stream's has been counted. */
+void count_launch(Exec *exec, const Context *launched, int by);
+/* Orders a launch behind the last one of the same graph. */
+void follow_launch(Exec *exec, Op *launch);
+/* Begins the first nodes; the launch itself if there are none. */
+Op *begin_graph(Op *launch);
+/* A node is done; the launch if it was the last one. */
+Op *end_node(Op *node, int error);
+void free_graph(Graph *graph);
+void free_exec(Exec *exec);
+void reset_captures(void);
+
+#endif

@@ -1,0 +1,709 @@
+/*
+ * Carries work out. Every operation counts those that it waits for; when there is none left it begins, and some thread of
+ * the pool takes it. Streams, events and graphs are such dependencies and nothing more.
+ */
+#include "emulator.h"
+
+#include <sched.h>
+#include <time.h>
+
+enum { LOOK_OUT_US = 1000 };
+
+static pthread_cond_t work_there = PTHREAD_COND_INITIALIZER, host_work_there = PTHREAD_COND_INITIALIZER,
+                      something_done = PTHREAD_COND_INITIALIZER;
+
+typedef struct {
+    Op *first, *last;
+} List;
+
+static void push(List *list, Op *op) {
+    op->queue = NULL;
+    if (list->last) list->last->queue = op;
+    else list->first = op;
+    list->last = op;
+}
+
+static Op *pop(List *list) {
+    Op *op = list->first;
+    if (op) list->first = op->queue;
+    if (!list->first) list->last = NULL;
+    return op;
+}
+
+static Op **ready; /* from ready_first to ready_end */
+static size_t ready_first, ready_end, ready_room;
+static List host_ready, hung, spare;
+static int ready_number; /* read without the lock by the thread that looks out */
+static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, closing;
+
+/* ---- Operations ---- */
+
+Op *new_op(const Work *work) {
+    Op *op = pop(&spare);
+    Op **next = op ? op->next : NULL;
+    int room = op ? op->room : 0;
+    if (!op) op = malloc(sizeof *op);
+    memset(op, 0, sizeof *op);
+    op->next = next;
+    op->room = room;
+    op->work = *work;
+    op->refs = 1;
+    return op;
+}
+
+void keep(Op *op) { op->refs++; }
+
+void drop(Op *op) {
+    if (!op || --op->refs) return;
+    if (op->work.kind == COPY) free(op->work.copy.snapshot);
+    push(&spare, op);
+}
+
+void depend(Op *op, Op *on) {
+    if (!on || on->done) return;
+    if (on->nexts == on->room) {
+        on->room = on->room ? 2 * on->room : 4;
+        on->next = realloc(on->next, (size_t)on->room * sizeof *on->next);
+    }
+    on->next[on->nexts++] = op;
+    op->waits++;
+}
+
+/* ---- From its beginning to its end ---- */
+
+static void *work_on(void *unused);
+static void *call_host_functions(void *unused);
+
+static void start_thread(void *(*body)(void *)) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (pthread_create(&thread, &attributes, body, NULL)) abort();
+    pthread_attr_destroy(&attributes);
+}
+
+static void make_ready(Op *op) {
+    if (ready_end == ready_room) {
+        if (ready_first) {
+            memmove(ready, ready + ready_first, (ready_end - ready_first) * sizeof *ready);
+            ready_end -= ready_first;
+            ready_first = 0;
+        }
+        if (2 * ready_end >= ready_room) {
+            ready_room = ready_room ? 2 * ready_room : 256;
+            ready = realloc(ready, ready_room * sizeof *ready);
+        }
+    }
+    ready[ready_end++] = op;
+    __atomic_store_n(&ready_number, (int)(ready_end - ready_first), __ATOMIC_RELEASE);
+    if (emu.paused || ready_number <= looking_out) return;
+    if (idle_workers) pthread_cond_signal(&work_there);
+    else if (workers < emu.workers) {
+        workers++;
+        start_thread(work_on);
+    }
+}
+
+static void make_host_ready(Op *op) {
+    push(&host_ready, op);
+    if (idle_host_workers) pthread_cond_signal(&host_work_there);
+    else {
+        host_workers++;
+        start_thread(call_host_functions);
+    }
+}
+
+static List unsettled; /* begun or ended, and not yet dealt with */
+static int settling;
+
+static void end_op(Op *op, int error) {
+    op->error = error;
+    op->done = 1;
+    op->ended = now_us();
+    Context *context = op->work.context;
+    context->pending--;
+    if (op->work.kind == LAUNCH) count_launch(op->work.exec, context, -1);
+    for (int n = 0; n < op->nexts; n++) {
+        if (!--op->next[n]->waits) push(&unsettled, op->next[n]);
+    }
+    op->nexts = 0;
+    if (waiters) pthread_cond_broadcast(&something_done);
+    drop(op);
+}
+
+/* After work that was carried out, or that failed. */
+static void end(Op *op, int error) {
+    Context *context = op->work.context;
+    if (error && !context->sticky) context->sticky = error;
+    if (!op->exec) {
+        end_op(op, error);
+        return;
+    }
+    Op *launch = end_node(op, error);
+    if (launch) end_op(launch, launch->error);
+}
+
+static void settle_one(Op *op) {
+    Work *work = &op->work;
+    int error = closing ? CONTEXT_IS_DESTROYED : usable(work->context);
+    if (!error && op->fate == LOSE) {
+        lose_device(op->fate_device, op->fate_code);
+        op->fate = HEALTHY;
+        error = usable(work->context);
+    }
+    if (work->kind == HOST && work->host.callback && !closing) {
+        op->fate_code = error;
+        make_host_ready(op);
+    } else if (error) {
+        end(op, error);
+    } else if (op->fate == HANG) {
+        push(&hung, op);
+    } else if (work->kind == MARK) {
+        end(op, OK);
+    } else if (work->kind == RECORD) {
+        record_now(work->event);
+        end(op, OK);
+    } else if (work->kind == WAIT) {
+        if (!op->waited) {
+            op->waited = 1;
+            depend(op, work->event->op);
+        }
+        if (!op->waits) end(op, OK);
+    } else if (work->kind == HOST && !work->host.own) {
+        make_host_ready(op);
+    } else {
+        make_ready(op);
+    }
+}
+
+static void settle(void) {
+    if (settling) return;
+    settling = 1;
+    Op *op;
+    while ((op = pop(&unsettled))) settle_one(op);
+    settling = 0;
+}
+
+void begin(Op *op) {
+    push(&unsettled, op);
+    settle();
+}
+
+static void finish(Op *op, int error) {
+    settling++; /* what this ends must not begin others in the middle of it */
+    end(op, error);
+    settling--;
+    settle();
+}
+
+static Op *take(void) {
+    if (emu.shuffle) {
+        emu.shuffle ^= emu.shuffle << 13;
+        emu.shuffle ^= emu.shuffle >> 7;
+        emu.shuffle ^= emu.shuffle << 17;
+        size_t chosen = ready_first + emu.shuffle % (ready_end - ready_first);
+        Op *op = ready[chosen];
+        ready[chosen] = ready[ready_first];
+        ready[ready_first] = op;
+    }
+    __atomic_store_n(&ready_number, (int)(ready_end - ready_first - 1), __ATOMIC_RELEASE);
+    return ready[ready_first++];
+}
+
+/* Waking a thread costs its waker more than a launch may cost, so that one thread looks out for work for a while. */
+static void look_out(void) {
+    looking_out = 1;
+    pthread_mutex_unlock(&emu.lock);
+    double since = now_us();
+    while (!__atomic_load_n(&ready_number, __ATOMIC_ACQUIRE) && now_us() - since < LOOK_OUT_US) sched_yield();
+    pthread_mutex_lock(&emu.lock);
+    looking_out = 0;
+}
+
+/* Without the lock. */
+static CUresult carry_out(Op *op) {
+    switch (op->work.kind) {
+        case COPY: return carry_out_copy(op);
+        case FILL: return carry_out_fill(op);
+        case KERNEL: return carry_out_kernel(op);
+        case HOST: op->work.host.own(op->work.host.data); return OK;
+        default: return UNKNOWN;
+    }
+}
+
+static void *work_on(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&emu.lock);
+    for (;;) {
+        if (!emu.paused && !looking_out && ready_first == ready_end) look_out();
+        while (emu.paused || ready_first == ready_end) {
+            idle_workers++;
+            pthread_cond_wait(&work_there, &emu.lock);
+            idle_workers--;
+        }
+        Op *op = take();
+        int error = usable(op->work.context);
+        if (error || op->fate == FAIL) {
+            finish(op, error ? error : op->fate_code);
+        } else if (op->work.kind == LAUNCH) {
+            settling++;
+            Op *done = begin_graph(op);
+            if (done) end_op(done, OK);
+            settling--;
+            settle();
+        } else {
+            running++;
+            op->began = now_us();
+            pthread_mutex_unlock(&emu.lock);
+            error = carry_out(op);
+            pthread_mutex_lock(&emu.lock);
+            running--;
+            finish(op, error);
+        }
+    }
+    return NULL;
+}
+
+/* Host functions may block, so that each finds a thread. */
+static void *call_host_functions(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&emu.lock);
+    for (;;) {
+        while (!host_ready.first) {
+            idle_host_workers++;
+            pthread_cond_wait(&host_work_there, &emu.lock);
+            idle_host_workers--;
+        }
+        Op *op = pop(&host_ready);
+        counters.hosts++;
+        running++;
+        Host host = op->work.host;
+        int status = op->fate_code;
+        pthread_mutex_unlock(&emu.lock);
+        if (host.callback) host.callback(host.stream, status, host.data);
+        else host.function(host.data);
+        pthread_mutex_lock(&emu.lock);
+        running--;
+        finish(op, OK);
+    }
+    return NULL;
+}
+
+/* ---- Waiting ---- */
+
+int wait_a_while(const char *what, double since) {
+    if (now_us() - since > 1e6 * emu.patience) {
+        problem("%s waited %d seconds in vain", what, emu.patience);
+        return 0;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    waiters++;
+    pthread_cond_timedwait(&something_done, &emu.lock, &until);
+    waiters--;
+    return 1;
+}
+
+CUresult wait_for(Op *op) {
+    CUresult result = OK;
+    double since = now_us();
+    keep(op);
+    while (!op->done && !result) {
+        if (!wait_a_while("a thread", since)) result = LAUNCH_TIMEOUT;
+    }
+    if (op->done) result = op->error;
+    drop(op);
+    return result;
+}
+
+CUresult wait_for_context(Context *context) {
+    double since = now_us();
+    while (context->pending > 0) {
+        if (!wait_a_while("a thread", since)) return LAUNCH_TIMEOUT;
+    }
+    return usable(context);
+}
+
+/* ---- What tests do to work ---- */
+
+void resume_work(void) {
+    emu.paused = 0;
+    for (size_t r = ready_first; r < ready_end && workers < emu.workers; r++) {
+        workers++;
+        start_thread(work_on);
+    }
+    pthread_cond_broadcast(&work_there);
+}
+
+/* Ends what hangs with the code; with 0 it goes on. */
+void run_hung(int code) {
+    List all = hung;
+    hung = (List){NULL, NULL};
+    Op *op;
+    while ((op = pop(&all))) {
+        op->fate = HEALTHY;
+        if (code) finish(op, code);
+        else begin(op);
+    }
+}
+
+void lose_device(int index, int code) {
+    if (index < 0 || index >= emu.devices) return;
+    emu.device[index].lost = code;
+    List all = hung;
+    hung = (List){NULL, NULL};
+    Op *op;
+    while ((op = pop(&all))) {
+        if (op->work.context->index == index) {
+            op->fate = HEALTHY;
+            push(&unsettled, op);
+        } else {
+            push(&hung, op);
+        }
+    }
+    settle();
+}
+
+/* Ends all work. */
+void quiesce(void) {
+    closing = 1;
+    while (ready_first != ready_end) {
+        Op *op = take();
+        op->work.kind == LAUNCH ? end_op(op, CONTEXT_IS_DESTROYED) : finish(op, CONTEXT_IS_DESTROYED);
+        settle();
+    }
+    run_hung(CONTEXT_IS_DESTROYED);
+    double since = now_us();
+    while (running || host_ready.first) {
+        if (!wait_a_while("a reset", since)) break;
+    }
+    closing = 0;
+}
+
+/* ---- Streams ---- */
+
+CUresult stream_of(Handle handle, Stream **stream) {
+    Context *context;
+    if (handle <= 2) { /* the default streams */
+        CUresult code = current(&context);
+        if (code) return code;
+        *stream = context->standard;
+        return OK;
+    }
+    *stream = find_object(handle, STREAM);
+    return *stream ? usable((*stream)->context) : INVALID_HANDLE;
+}
+
+static int is_blocking(const Stream *stream) { return !(stream->flags & 1); }
+
+CUresult submit(Stream *stream, const Work *work, Op **result) {
+    Context *context = stream->context;
+    if (stream->capture) {
+        if (result) *result = NULL;
+        return capture_work(stream, work);
+    }
+    int code = usable(context);
+    if (code) return code;
+    for (Stream *other = context->streams; stream == context->standard && other; other = other->next) {
+        if (is_blocking(other) && other->capture) return CAPTURE_IMPLICIT;
+    }
+    Op *op = new_op(work);
+    op->work.context = context;
+    op->waits = 1;
+    depend(op, stream->last);
+    if (stream == context->standard) {
+        for (Stream *other = context->streams; other; other = other->next) {
+            if (is_blocking(other)) depend(op, other->last);
+        }
+    } else if (is_blocking(stream)) {
+        depend(op, context->standard->last);
+    }
+    drop(stream->last);
+    stream->last = op;
+    keep(op);
+    if (result) {
+        *result = op;
+        keep(op);
+    }
+    context->pending++;
+    if (work->kind == LAUNCH) {
+        follow_launch(work->exec, op);
+        count_launch(work->exec, context, 1);
+    }
+    decide_fate(op);
+    if (!--op->waits) begin(op);
+    return OK;
+}
+
+static CUresult create_stream(Handle *handle, unsigned flags, int priority) {
+    Context *context;
+    CUresult code = current(&context);
+    if (code) return code;
+    if (!handle || flags > 1) return INVALID_VALUE;
+    static uint64_t ids = 16;
+    Stream *stream = calloc(1, sizeof *stream);
+    stream->context = context;
+    stream->flags = flags;
+    stream->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
+    stream->id = ids++;
+    stream->next = context->streams;
+    context->streams = stream;
+    add_object(&stream->object, STREAM);
+    *handle = stream->object.handle;
+    return OK;
+}
+
+API CUresult cuStreamCreate(Handle *stream, unsigned flags) {
+    ENTER();
+    LEAVE(create_stream(stream, flags, 0));
+}
+
+API CUresult cuStreamCreateWithPriority(Handle *stream, unsigned flags, int priority) {
+    ENTER();
+    LEAVE(create_stream(stream, flags, priority));
+}
+
+API CUresult cuStreamDestroy_v2(Handle handle) {
+    ENTER();
+    Stream *stream = handle > 2 ? find_object(handle, STREAM) : NULL;
+    CHECK(stream, INVALID_HANDLE);
+    free_object(&stream->object);
+    LEAVE(OK);
+}
+
+API CUresult cuStreamQuery(Handle handle) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
+    LEAVE(!stream->last || stream->last->done ? OK : NOT_READY);
+}
+
+API CUresult cuStreamSynchronize(Handle handle) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
+    Context *context = stream->context;
+    if (stream == context->standard) {
+        for (Stream *other = context->streams; other; other = other->next) CHECK(!is_blocking(other) || !other->capture, CAPTURE_IMPLICIT);
+        /* The default stream waits for the others of its context. */
+        Op *op;
+        TRY(submit(stream, &(Work){.kind = MARK}, &op));
+        CUresult code = wait_for(op);
+        drop(op);
+        TRY(code);
+    } else if (stream->last) {
+        TRY(wait_for(stream->last));
+    }
+    LEAVE(usable(context));
+}
+
+API CUresult cuStreamGetPriority(Handle handle, int *priority) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    CHECK(priority, INVALID_VALUE);
+    *priority = stream->priority;
+    LEAVE(OK);
+}
+
+API CUresult cuStreamGetFlags(Handle handle, unsigned *flags) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    CHECK(flags, INVALID_VALUE);
+    *flags = stream->flags;
+    LEAVE(OK);
+}
+
+API CUresult cuStreamGetId(Handle handle, unsigned long long *id) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    CHECK(id, INVALID_VALUE);
+    *id = stream->id;
+    LEAVE(OK);
+}
+
+API CUresult cuStreamGetCtx(Handle handle, Handle *context) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    CHECK(context, INVALID_VALUE);
+    *context = stream->context->object.handle;
+    LEAVE(OK);
+}
+
+API CUresult cuStreamAddCallback(Handle handle, StreamCallback callback, void *data, unsigned flags) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    CHECK(callback && !flags, INVALID_VALUE);
+    CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
+    Host host = {.callback = callback, .stream = handle, .data = data};
+    LEAVE(submit(stream, &(Work){.kind = HOST, .host = host}, NULL));
+}
+
+API CUresult cuLaunchHostFunc(Handle handle, HostFunction function, void *data) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    CHECK(function, INVALID_VALUE);
+    LEAVE(submit(stream, &(Work){.kind = HOST, .host = {.function = function, .data = data}}, NULL));
+}
+
+/* ---- Events ---- */
+
+#define EVENT_OF(event, handle) \
+    Event *event = find_object(handle, EVENT); \
+    CHECK(event, INVALID_HANDLE)
+
+enum { EVENT_BLOCKING_SYNC = 1, EVENT_NO_TIMING = 2, EVENT_INTERPROCESS = 4, EVENT_EXTERNAL = 1 };
+
+static void set_event(Event *event, Op *op) {
+    forget_capture(event);
+    drop(event->op);
+    event->op = op;
+}
+
+/* By a node of a graph. */
+void record_now(Event *event) {
+    Op *op = new_op(&(Work){.kind = MARK, .context = event->context});
+    op->done = 1;
+    op->ended = now_us();
+    set_event(event, op);
+}
+
+API CUresult cuEventCreate(Handle *handle, unsigned flags) {
+    ENTER();
+    Context *context;
+    TRY(current(&context));
+    CHECK(handle && flags < 8 && (!(flags & EVENT_INTERPROCESS) || flags & EVENT_NO_TIMING), INVALID_VALUE);
+    CHECK(!(flags & EVENT_INTERPROCESS), NOT_SUPPORTED);
+    Event *event = calloc(1, sizeof *event);
+    event->context = context;
+    event->flags = flags;
+    add_object(&event->object, EVENT);
+    *handle = event->object.handle;
+    LEAVE(OK);
+}
+
+API CUresult cuEventDestroy_v2(Handle handle) {
+    ENTER();
+    EVENT_OF(event, handle);
+    free_object(&event->object);
+    LEAVE(OK);
+}
+
+static CUresult record(Handle handle, Handle stream_handle, unsigned flags) {
+    Event *event = find_object(handle, EVENT);
+    if (!event) return INVALID_HANDLE;
+    Stream *stream;
+    CUresult code = stream_of(stream_handle, &stream);
+    if (code) return code;
+    if (event->context != stream->context) return INVALID_HANDLE;
+    if (flags > EVENT_EXTERNAL) return INVALID_VALUE;
+    if (stream->capture) {
+        return flags ? capture_work(stream, &(Work){.kind = RECORD, .event = event}) : capture_record(stream, event);
+    }
+    if (flags) return INVALID_VALUE;
+    Op *op;
+    code = submit(stream, &(Work){.kind = MARK}, &op);
+    if (!code) set_event(event, op);
+    return code;
+}
+
+API CUresult cuEventRecord(Handle event, Handle stream) {
+    ENTER();
+    LEAVE(record(event, stream, 0));
+}
+
+API CUresult cuEventRecordWithFlags(Handle event, Handle stream, unsigned flags) {
+    ENTER();
+    LEAVE(record(event, stream, flags));
+}
+
+API CUresult cuEventQuery(Handle handle) {
+    ENTER();
+    EVENT_OF(event, handle);
+    CHECK(!event->capture, CAPTURED_EVENT);
+    TRY(usable(event->context));
+    LEAVE(!event->op || event->op->done ? OK : NOT_READY);
+}
+
+API CUresult cuEventSynchronize(Handle handle) {
+    ENTER();
+    EVENT_OF(event, handle);
+    CHECK(!event->capture, CAPTURED_EVENT);
+    Context *context = event->context;
+    if (event->op) TRY(wait_for(event->op));
+    LEAVE(usable(context));
+}
+
+API CUresult cuEventElapsedTime(float *milliseconds, Handle start_handle, Handle end_handle) {
+    ENTER();
+    EVENT_OF(start, start_handle);
+    EVENT_OF(end, end_handle);
+    CHECK(milliseconds, INVALID_VALUE);
+    TRY(usable(start->context));
+    CHECK(start->context == end->context && start->op && end->op, INVALID_HANDLE);
+    CHECK(!((start->flags | end->flags) & EVENT_NO_TIMING), INVALID_HANDLE);
+    CHECK(start->op->done && end->op->done, NOT_READY);
+    *milliseconds = (float)((end->op->ended - start->op->ended) / 1e3);
+    LEAVE(OK);
+}
+
+API CUresult cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned flags) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(handle, &stream));
+    EVENT_OF(event, event_handle);
+    CHECK(flags <= EVENT_EXTERNAL, INVALID_VALUE);
+    if (flags) {
+        CHECK(stream->capture, INVALID_VALUE);
+        LEAVE(capture_work(stream, &(Work){.kind = WAIT, .event = event}));
+    }
+    if (event->capture || stream->capture) LEAVE(capture_wait(stream, event));
+    if (!event->op || event->op->done) LEAVE(OK);
+    Op *op = new_op(&(Work){.kind = MARK, .context = stream->context});
+    op->waits = 1;
+    depend(op, stream->last);
+    depend(op, event->op);
+    if (is_blocking(stream)) depend(op, stream->context->standard->last);
+    drop(stream->last);
+    stream->last = op;
+    keep(op);
+    stream->context->pending++;
+    if (!--op->waits) begin(op);
+    LEAVE(OK);
+}
+
+/* ---- Ends ---- */
+
+static void free_stream(Stream *stream) {
+    if (stream->capture) leave_capture(stream);
+    for (Stream **place = &stream->context->streams; *place; place = &(*place)->next) {
+        if (*place != stream) continue;
+        *place = stream->next;
+        break;
+    }
+    drop(stream->last);
+    free(stream->tail);
+    free(stream);
+}
+
+void free_object(Object *object) {
+    remove_object(object);
+    switch (object->kind) {
+        case STREAM: free_stream((Stream *)object); break;
+        case EVENT: set_event((Event *)object, NULL); free(object); break;
+        case MODULE: free_module(object); break;
+        case GRAPH: free_graph((Graph *)object); break;
+        case EXEC: free_exec((Exec *)object); break;
+        case POOL: free(object); break;
+        case CONTEXT: case FUNCTION: case NODE: break; /* they end with others */
+    }
+}

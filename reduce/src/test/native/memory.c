@@ -1,0 +1,731 @@
+/*
+ * Memory of devices and pinned memory of the host. Both lie in the host's memory, between guard zones; everything is
+ * poisoned when it is allocated, with bytes that make a NaN of every float.
+ */
+#include "emulator.h"
+
+enum { GUARD_BYTES = 512, POISON = 0xFF, GUARD = 0xA5, HOST_MAPPED = 2 };
+
+typedef enum { ON_DEVICE, ON_HOST, REGISTERED } Place;
+
+typedef struct {
+    CUdeviceptr at;
+    uint64_t bytes;
+    unsigned char *raw;
+    uint64_t raw_bytes;
+    Context *context;
+    Place place;
+    unsigned flags;
+    uint64_t id;
+    int busy; /* operations that are touching it */
+} Memory;
+
+static Memory **memories; /* in the order of their addresses */
+static int count, room;
+
+/* The place of the first one that ends behind the address. */
+static int place_of(CUdeviceptr at) {
+    int low = 0, high = count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (memories[middle]->at + memories[middle]->bytes > at) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+static Memory *find(CUdeviceptr at) {
+    int place = place_of(at);
+    return place < count && memories[place]->at <= at ? memories[place] : NULL;
+}
+
+static void add(Memory *memory) {
+    if (count == room) {
+        room = room ? 2 * room : 64;
+        memories = realloc(memories, (size_t)room * sizeof *memories);
+    }
+    int place = place_of(memory->at);
+    memmove(memories + place + 1, memories + place, (size_t)(count - place) * sizeof *memories);
+    memories[place] = memory;
+    count++;
+}
+
+static void check_zone(const Memory *memory, const unsigned char *zone, uint64_t bytes, const char *side) {
+    for (uint64_t b = 0; b < bytes; b++) {
+        if (zone[b] == GUARD) continue;
+        problem("%llu bytes at 0x%llx of device %d: the guard zone %s them was written to, at byte %lld",
+                (unsigned long long)memory->bytes, (unsigned long long)memory->at, memory->context->index, side,
+                (long long)((CUdeviceptr)(zone + b) - memory->at));
+        return;
+    }
+}
+
+static void check_guard(const Memory *memory) {
+    if (memory->place == REGISTERED) return;
+    uint64_t end = GUARD_BYTES + memory->bytes;
+    check_zone(memory, memory->raw, GUARD_BYTES, "before");
+    check_zone(memory, memory->raw + end, memory->raw_bytes - end, "after");
+}
+
+void check_guards(void) {
+    for (int m = 0; m < count; m++) check_guard(memories[m]);
+}
+
+static void discard(Memory *memory) {
+    check_guard(memory);
+    int place = place_of(memory->at);
+    memmove(memories + place, memories + place + 1, (size_t)(--count - place) * sizeof *memories);
+    if (memory->place == ON_DEVICE) memory->context->device->used -= memory->bytes;
+    free(memory->raw);
+    free(memory);
+}
+
+/* Memory that nobody freed; of all contexts if it is NULL, which ends the emulator's life and blames no one. */
+void release_memory(Context *context) {
+    for (int m = count - 1; m >= 0; m--) {
+        Memory *memory = memories[m];
+        if (context && memory->context != context) continue;
+        if (context) counters.abandoned++;
+        discard(memory);
+    }
+}
+
+int64_t count_memory(const char *what) {
+    int64_t live = 0, bytes = 0, host = 0, registered = 0;
+    for (int m = 0; m < count; m++) {
+        Place place = memories[m]->place;
+        live += place == ON_DEVICE;
+        bytes += place == ON_DEVICE ? (int64_t)memories[m]->bytes : 0;
+        host += place == ON_HOST;
+        registered += place == REGISTERED;
+    }
+    if (!strcmp(what, "allocations")) return live;
+    if (!strcmp(what, "bytes")) return bytes;
+    if (!strcmp(what, "host allocations")) return host;
+    if (!strcmp(what, "registrations")) return registered;
+    return -1;
+}
+
+/* Takes the lock off while it writes. */
+static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned flags, CUdeviceptr *at) {
+    static uint64_t ids = 1;
+    Device *device = context->device;
+    if (!bytes) return INVALID_VALUE;
+    if (place == ON_DEVICE) {
+        if (bytes > device->bytes - device->used) return OUT_OF_MEMORY;
+        device->used += bytes;
+    }
+    Memory *memory = calloc(1, sizeof *memory);
+    memory->raw_bytes = (bytes + 2 * GUARD_BYTES + 511) / 512 * 512;
+    memory->raw = aligned_alloc(512, memory->raw_bytes);
+    if (!memory->raw) {
+        if (place == ON_DEVICE) device->used -= bytes;
+        free(memory);
+        return OUT_OF_MEMORY;
+    }
+    pthread_mutex_unlock(&emu.lock);
+    memset(memory->raw, GUARD, GUARD_BYTES);
+    memset(memory->raw + GUARD_BYTES, POISON, bytes);
+    memset(memory->raw + GUARD_BYTES + bytes, GUARD, memory->raw_bytes - GUARD_BYTES - bytes);
+    pthread_mutex_lock(&emu.lock);
+    memory->at = *at = (CUdeviceptr)(memory->raw + GUARD_BYTES);
+    memory->bytes = bytes;
+    memory->context = context;
+    memory->place = place;
+    memory->flags = flags;
+    memory->id = ids++;
+    add(memory);
+    return OK;
+}
+
+/* As the driver does, it waits for the work of the context. */
+static CUresult free_at(CUdeviceptr at, Place place) {
+    if (!at) return OK;
+    Memory *memory = find(at);
+    if (!memory || memory->at != at || memory->place != place) {
+        problem("0x%llx is freed, but no such memory is allocated", (unsigned long long)at);
+        return INVALID_VALUE;
+    }
+    Context *context = memory->context;
+    uint64_t id = memory->id;
+    if (emu.free_waits) {
+        CUresult code = wait_for_context(context);
+        if (code == LAUNCH_TIMEOUT) return code;
+    }
+    double since = now_us();
+    for (;;) {
+        memory = find(at);
+        if (!memory || memory->id != id) return INVALID_VALUE; /* freed twice, by two threads */
+        if (!memory->busy) break;
+        if (!wait_a_while("cuMemFree", since)) return LAUNCH_TIMEOUT;
+    }
+    discard(memory);
+    /* What is freed is free, but the driver tells of the context's error. */
+    return context->destroyed ? OK : usable(context);
+}
+
+/* ---- Allocation ---- */
+
+API CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes) {
+    ENTER();
+    Context *context;
+    TRY(current(&context));
+    TRY(unsafe_call());
+    CHECK(at, INVALID_VALUE);
+    LEAVE(allocate(context, ON_DEVICE, bytes, 0, at));
+}
+
+API CUresult cuMemFree_v2(CUdeviceptr at) {
+    ENTER();
+    Context *context;
+    CUresult code = current(&context);
+    if (code == INVALID_CONTEXT) LEAVE(code);
+    TRY(unsafe_call());
+    LEAVE(free_at(at, ON_DEVICE));
+}
+
+static CUresult allocate_host(void **pointer, size_t bytes, unsigned flags) {
+    Context *context;
+    CUresult code = current(&context);
+    if (!code) code = unsafe_call();
+    if (code) return code;
+    if (!pointer || flags > 7) return INVALID_VALUE;
+    CUdeviceptr at;
+    code = allocate(context, ON_HOST, bytes, flags | HOST_MAPPED, &at);
+    if (!code) *pointer = (void *)at;
+    return code;
+}
+
+API CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
+    ENTER();
+    LEAVE(allocate_host(pointer, bytes, 0));
+}
+
+API CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
+    ENTER();
+    LEAVE(allocate_host(pointer, bytes, flags));
+}
+
+API CUresult cuMemFreeHost(void *pointer) {
+    ENTER();
+    TRY(unsafe_call());
+    LEAVE(free_at((CUdeviceptr)pointer, ON_HOST));
+}
+
+API CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned flags) {
+    ENTER();
+    Context *context;
+    TRY(current(&context));
+    TRY(unsafe_call());
+    CUdeviceptr at = (CUdeviceptr)pointer;
+    CHECK(at && bytes && flags < 16, INVALID_VALUE);
+    int place = place_of(at);
+    CHECK(place == count || memories[place]->at >= at + bytes, HOST_MEMORY_ALREADY_REGISTERED);
+    Memory *memory = calloc(1, sizeof *memory);
+    *memory = (Memory){.at = at, .bytes = bytes, .context = context, .place = REGISTERED, .flags = flags};
+    add(memory);
+    LEAVE(OK);
+}
+
+API CUresult cuMemHostUnregister(void *pointer) {
+    ENTER();
+    TRY(unsafe_call());
+    Memory *memory = find((CUdeviceptr)pointer);
+    CHECK(memory && memory->at == (CUdeviceptr)pointer && memory->place == REGISTERED, HOST_MEMORY_NOT_REGISTERED);
+    LEAVE(free_at(memory->at, REGISTERED));
+}
+
+API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *at, void *pointer, unsigned flags) {
+    ENTER();
+    Memory *memory = find((CUdeviceptr)pointer);
+    CHECK(at && !flags && memory && memory->place != ON_DEVICE && memory->flags & HOST_MAPPED, INVALID_VALUE);
+    *at = (CUdeviceptr)pointer;
+    LEAVE(OK);
+}
+
+API CUresult cuMemHostGetFlags(unsigned *flags, void *pointer) {
+    ENTER();
+    Memory *memory = find((CUdeviceptr)pointer);
+    CHECK(flags && memory && memory->place == ON_HOST, INVALID_VALUE);
+    *flags = memory->flags;
+    LEAVE(OK);
+}
+
+API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+    ENTER();
+    Context *context;
+    TRY(current(&context));
+    CHECK(free_bytes && total, INVALID_VALUE);
+    *free_bytes = context->device->bytes - context->device->used;
+    *total = context->device->bytes;
+    LEAVE(OK);
+}
+
+API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at) {
+    ENTER();
+    Memory *memory = find(at);
+    CHECK(memory, NOT_FOUND);
+    if (base) *base = memory->at;
+    if (bytes) *bytes = memory->bytes;
+    LEAVE(OK);
+}
+
+static CUresult pointer_attribute(void *value, int which, CUdeviceptr at) {
+    const Memory *memory = find(at);
+    if (!value || which < 1 || which > 21) return INVALID_VALUE;
+    if (!memory) return INVALID_VALUE;
+    int on_device = memory->place == ON_DEVICE;
+    switch (which) {
+        case 1: *(Handle *)value = memory->context->object.handle; return OK;
+        case 2: *(unsigned *)value = on_device ? 2 : 1; return OK;
+        case 3: *(CUdeviceptr *)value = at; return OK;
+        case 4:
+            if (on_device) return INVALID_VALUE;
+            *(CUdeviceptr *)value = at;
+            return OK;
+        case 6: *(int *)value = 0; return OK;
+        case 7: *(uint64_t *)value = memory->id; return OK;
+        case 8: *(int *)value = 0; return OK;
+        case 9: *(int *)value = memory->context->index; return OK;
+        case 11: *(CUdeviceptr *)value = memory->at; return OK;
+        case 12: *(size_t *)value = memory->bytes; return OK;
+        case 13: *(int *)value = 1; return OK;
+        default: return NOT_SUPPORTED;
+    }
+}
+
+API CUresult cuPointerGetAttribute(void *value, int which, CUdeviceptr at) {
+    ENTER();
+    LEAVE(pointer_attribute(value, which, at));
+}
+
+API CUresult cuPointerGetAttributes(unsigned wanted, int *which, void **values, CUdeviceptr at) {
+    ENTER();
+    CHECK(wanted && which && values, INVALID_VALUE);
+    for (unsigned i = 0; i < wanted; i++) {
+        if (find(at)) TRY(pointer_attribute(values[i], which[i], at));
+        else if (which[i] == 2) *(unsigned *)values[i] = 0;
+        else if (which[i] == 1 || which[i] == 3 || which[i] == 4) *(CUdeviceptr *)values[i] = 0;
+    }
+    LEAVE(OK);
+}
+
+/* ---- Stream-ordered allocation ---- */
+
+typedef struct {
+    Object object;
+    int device;
+} Pool;
+
+API CUresult cuMemPoolCreate(Handle *handle, const int *properties) {
+    ENTER();
+    CHECK(handle && properties, INVALID_VALUE);
+    int device = properties[3]; /* type, handle types, type of the location, its number */
+    CHECK(properties[0] == 1 && properties[2] == 1, INVALID_VALUE);
+    CHECK(device >= 0 && device < emu.devices, INVALID_DEVICE);
+    Pool *pool = calloc(1, sizeof *pool);
+    pool->device = device;
+    add_object(&pool->object, POOL);
+    *handle = pool->object.handle;
+    LEAVE(OK);
+}
+
+API CUresult cuMemPoolDestroy(Handle handle) {
+    ENTER();
+    Pool *pool = find_object(handle, POOL);
+    CHECK(pool, INVALID_VALUE);
+    free_object(&pool->object);
+    LEAVE(OK);
+}
+
+API CUresult cuMemPoolTrimTo(Handle handle, size_t bytes) {
+    ENTER();
+    (void)bytes; /* what is freed is never kept */
+    CHECK(find_object(handle, POOL), INVALID_VALUE);
+    LEAVE(OK);
+}
+
+static CUresult allocate_in_order(CUdeviceptr *at, size_t bytes, Handle stream_handle) {
+    Stream *stream;
+    CUresult code = stream_of(stream_handle, &stream);
+    if (code) return code;
+    if (!at) return INVALID_VALUE;
+    if (stream->capture) return spoil_capture(stream->capture), CAPTURE_UNSUPPORTED;
+    return allocate(stream->context, ON_DEVICE, bytes, 0, at);
+}
+
+API CUresult cuMemAllocAsync(CUdeviceptr *at, size_t bytes, Handle stream) {
+    ENTER();
+    LEAVE(allocate_in_order(at, bytes, stream));
+}
+
+API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t bytes, Handle handle, Handle stream) {
+    ENTER();
+    CHECK(find_object(handle, POOL), INVALID_VALUE);
+    LEAVE(allocate_in_order(at, bytes, stream));
+}
+
+/* Carried out by a thread of the pool. */
+static void free_now(void *at) {
+    pthread_mutex_lock(&emu.lock);
+    Memory *memory = find((CUdeviceptr)at);
+    if (!memory || memory->at != (CUdeviceptr)at) problem("%p is freed, but no such memory is allocated", at);
+    else if (memory->busy) problem("%p is freed in stream order while other work touches it", at);
+    else discard(memory);
+    pthread_mutex_unlock(&emu.lock);
+}
+
+API CUresult cuMemFreeAsync(CUdeviceptr at, Handle stream_handle) {
+    ENTER();
+    Stream *stream;
+    TRY(stream_of(stream_handle, &stream));
+    Memory *memory = find(at);
+    CHECK(memory && memory->at == at && memory->place == ON_DEVICE, INVALID_VALUE);
+    CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
+    LEAVE(submit(stream, &(Work){.kind = HOST, .host = {.own = free_now, .data = (void *)at}}, NULL));
+}
+
+/* ---- What work may touch ---- */
+
+static uint64_t extent(uint64_t rows, uint64_t pitch, uint64_t bytes) { return rows ? (rows - 1) * pitch + bytes : 0; }
+
+static int holds(const Memory *memory, CUdeviceptr at, uint64_t bytes) {
+    return memory->at <= at && bytes <= memory->bytes - (at - memory->at);
+}
+
+void copy_devices(const Copy *copy, int *from, int *to) {
+    const Memory *source = find(copy->source), *target = find(copy->target);
+    *from = source && source->place == ON_DEVICE ? source->context->index : -1;
+    *to = target && target->place == ON_DEVICE ? target->context->index : -1;
+}
+
+CUresult check_copy(Copy *copy, const Context *context) {
+    const Memory *source = find(copy->source), *target = find(copy->target);
+    if ((source && !holds(source, copy->source, extent(copy->rows, copy->source_pitch, copy->bytes)))
+        || (target && !holds(target, copy->target, extent(copy->rows, copy->target_pitch, copy->bytes)))) {
+        problem("a copy of %llu bytes leaves its allocation", (unsigned long long)copy->bytes);
+        return INVALID_VALUE;
+    }
+    copy->source_known = source != NULL;
+    copy->target_known = target != NULL;
+    copy->staged = 0;
+    if (!source || !target || source->place != ON_DEVICE || target->place != ON_DEVICE) return OK;
+    const Context *from = source->context, *to = target->context;
+    if (from->index == to->index) return OK;
+    int access = context->index == from->index ? may_access(context, to)
+               : context->index == to->index ? may_access(context, from)
+               : may_access(from, to) || may_access(to, from);
+    if (access) return OK;
+    copy->staged = 1;
+    if (!emu.strict) return OK;
+    problem("a copy from device %d to %d by device %d, which has not enabled peer access", from->index, to->index,
+            context->index);
+    return PEER_ACCESS_NOT_ENABLED;
+}
+
+CUresult check_fill(const Fill *fill, const Context *context) {
+    const Memory *target = find(fill->target);
+    uint64_t bytes = fill->width * fill->element_bytes;
+    if (fill->target % fill->element_bytes) return INVALID_VALUE;
+    if (!target || !holds(target, fill->target, extent(fill->rows, fill->pitch, bytes))) return INVALID_VALUE;
+    if (target->place == ON_DEVICE && !may_access(context, target->context)) return INVALID_VALUE;
+    return OK;
+}
+
+CUresult pin(const Context *context, const Range *ranges, int number, const char *what) {
+    pthread_mutex_lock(&emu.lock);
+    int pinned = 0;
+    CUresult code = OK;
+    for (; pinned < number && !code; pinned++) {
+        const Range *range = &ranges[pinned];
+        if (!range->bytes) continue;
+        Memory *memory = find(range->at);
+        const char *why = NULL;
+        if (range->at % range->align) why = "is misaligned";
+        else if (!memory) why = "is not allocated";
+        else if (!holds(memory, range->at, range->bytes)) why = "leaves its allocation";
+        else if (memory->place == ON_DEVICE && context && !may_access(context, memory->context))
+            why = "is on a device whose peer access was not enabled";
+        else if (memory->place != ON_DEVICE && context && !(memory->flags & HOST_MAPPED)) why = "is not mapped";
+        if (why) {
+            problem("%s: range %d, %llu bytes at 0x%llx, %s", what, pinned, (unsigned long long)range->bytes,
+                    (unsigned long long)range->at, why);
+            code = range->at % range->align ? MISALIGNED_ADDRESS : ILLEGAL_ADDRESS;
+            break;
+        }
+        memory->busy++;
+    }
+    pthread_mutex_unlock(&emu.lock);
+    if (code) unpin(ranges, pinned);
+    return code;
+}
+
+void unpin(const Range *ranges, int number) {
+    pthread_mutex_lock(&emu.lock);
+    for (int r = 0; r < number; r++) {
+        if (ranges[r].bytes) find(ranges[r].at)->busy--;
+    }
+    pthread_mutex_unlock(&emu.lock);
+}
+
+/* ---- Copies ---- */
+
+CUresult carry_out_copy(Op *op) {
+    const Copy *copy = &op->work.copy;
+    Range ranges[2] = {
+        {copy->target, copy->target_known ? extent(copy->rows, copy->target_pitch, copy->bytes) : 0, 1},
+        {copy->source, copy->source_known ? extent(copy->rows, copy->source_pitch, copy->bytes) : 0, 1}};
+    CUresult code = pin(NULL, ranges, 2, "a copy");
+    if (code) return code;
+    const unsigned char *source = copy->snapshot ? copy->snapshot : (const unsigned char *)copy->source;
+    unsigned char *target = (unsigned char *)copy->target;
+    for (uint64_t row = 0; row < copy->rows; row++) {
+        memmove(target + row * copy->target_pitch, source + row * copy->source_pitch, copy->bytes);
+    }
+    int from, to;
+    pthread_mutex_lock(&emu.lock);
+    copy_devices(copy, &from, &to);
+    counters.copies++;
+    counters.copied_bytes += (int64_t)(copy->bytes * copy->rows);
+    int peers = from >= 0 && to >= 0 && from != to;
+    counters.peer_copies += peers;
+    counters.staged_copies += copy->staged;
+    int corrupt = peers && !copy->staged && emu.device[from].corrupt[to];
+    pthread_mutex_unlock(&emu.lock);
+    if (corrupt && copy->bytes && copy->rows) target[copy->bytes / 2] ^= 0x10;
+    unpin(ranges, 2);
+    return OK;
+}
+
+CUresult carry_out_fill(Op *op) {
+    const Fill *fill = &op->work.fill;
+    Range range = {fill->target, extent(fill->rows, fill->pitch, fill->width * fill->element_bytes), 1};
+    CUresult code = pin(NULL, &range, 1, "a fill");
+    if (code) return code;
+    for (uint64_t row = 0; row < fill->rows; row++) {
+        unsigned char *target = (unsigned char *)fill->target + row * fill->pitch;
+        for (uint64_t i = 0; i < fill->width; i++) {
+            memcpy(target + i * fill->element_bytes, &fill->value, fill->element_bytes);
+        }
+    }
+    pthread_mutex_lock(&emu.lock);
+    counters.fills++;
+    pthread_mutex_unlock(&emu.lock);
+    unpin(&range, 1);
+    return OK;
+}
+
+typedef enum { ANY, DEVICE_MEMORY, HOST_MEMORY } Side;
+
+static int is_side(CUdeviceptr at, Side side) {
+    const Memory *memory = find(at);
+    /* Pinned memory has the same address for devices. */
+    return side == ANY || (side == DEVICE_MEMORY ? memory != NULL : !memory || memory->place != ON_DEVICE);
+}
+
+static CUresult copy_in(Stream *stream, Copy copy, int wait) {
+    if (!copy.bytes || !copy.rows) return OK;
+    if (!copy.target || !copy.source) return INVALID_VALUE;
+    CUresult code = check_copy(&copy, stream->context);
+    if (code) return code;
+    if (!copy.source_known && !stream->capture) {
+        /* The driver has read pageable memory when the call returns. */
+        uint64_t bytes = extent(copy.rows, copy.source_pitch, copy.bytes);
+        copy.snapshot = malloc(bytes);
+        memcpy(copy.snapshot, (const void *)copy.source, bytes);
+    }
+    Op *op = NULL;
+    code = submit(stream, &(Work){.kind = COPY, .copy = copy}, &op);
+    if (code) {
+        free(copy.snapshot);
+        return code;
+    }
+    if (op && (wait || !copy.target_known)) {
+        code = wait_for(op);
+        if (!code) code = usable(stream->context);
+    }
+    drop(op);
+    return code;
+}
+
+static CUresult copy_row(CUdeviceptr target, Side target_side, CUdeviceptr source, Side source_side, size_t bytes,
+                         Handle handle, int wait) {
+    Stream *stream;
+    CUresult code = stream_of(handle, &stream);
+    if (code) return code;
+    if (bytes && (!is_side(target, target_side) || !is_side(source, source_side))) return INVALID_VALUE;
+    return copy_in(stream, (Copy){.target = target, .source = source, .bytes = bytes, .rows = 1}, wait);
+}
+
+API CUresult cuMemcpyHtoD_v2(CUdeviceptr target, const void *source, size_t bytes) {
+    ENTER();
+    LEAVE(copy_row(target, DEVICE_MEMORY, (CUdeviceptr)source, HOST_MEMORY, bytes, 0, 1));
+}
+
+API CUresult cuMemcpyDtoH_v2(void *target, CUdeviceptr source, size_t bytes) {
+    ENTER();
+    LEAVE(copy_row((CUdeviceptr)target, HOST_MEMORY, source, DEVICE_MEMORY, bytes, 0, 1));
+}
+
+/* Between devices the host does not wait. */
+API CUresult cuMemcpyDtoD_v2(CUdeviceptr target, CUdeviceptr source, size_t bytes) {
+    ENTER();
+    LEAVE(copy_row(target, DEVICE_MEMORY, source, DEVICE_MEMORY, bytes, 0, 0));
+}
+
+API CUresult cuMemcpy(CUdeviceptr target, CUdeviceptr source, size_t bytes) {
+    ENTER();
+    LEAVE(copy_row(target, ANY, source, ANY, bytes, 0, 1));
+}
+
+API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr target, const void *source, size_t bytes, Handle stream) {
+    ENTER();
+    LEAVE(copy_row(target, DEVICE_MEMORY, (CUdeviceptr)source, HOST_MEMORY, bytes, stream, 0));
+}
+
+API CUresult cuMemcpyDtoHAsync_v2(void *target, CUdeviceptr source, size_t bytes, Handle stream) {
+    ENTER();
+    LEAVE(copy_row((CUdeviceptr)target, HOST_MEMORY, source, DEVICE_MEMORY, bytes, stream, 0));
+}
+
+API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr target, CUdeviceptr source, size_t bytes, Handle stream) {
+    ENTER();
+    LEAVE(copy_row(target, DEVICE_MEMORY, source, DEVICE_MEMORY, bytes, stream, 0));
+}
+
+API CUresult cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes, Handle stream) {
+    ENTER();
+    LEAVE(copy_row(target, ANY, source, ANY, bytes, stream, 0));
+}
+
+static CUresult copy_peer(CUdeviceptr target, Handle target_context, CUdeviceptr source, Handle source_context,
+                          size_t bytes, Handle stream) {
+    Context *to, *from;
+    CUresult code = context_of(target_context, &to);
+    if (!code) code = context_of(source_context, &from);
+    if (code) return code;
+    const Memory *read = find(source), *written = find(target);
+    if (bytes && (!read || !written || (read->place == ON_DEVICE && read->context->index != from->index)
+                  || (written->place == ON_DEVICE && written->context->index != to->index))) return INVALID_VALUE;
+    return copy_row(target, DEVICE_MEMORY, source, DEVICE_MEMORY, bytes, stream, 0);
+}
+
+API CUresult cuMemcpyPeer(CUdeviceptr target, Handle to, CUdeviceptr source, Handle from, size_t bytes) {
+    ENTER();
+    LEAVE(copy_peer(target, to, source, from, bytes, 0));
+}
+
+API CUresult cuMemcpyPeerAsync(CUdeviceptr target, Handle to, CUdeviceptr source, Handle from, size_t bytes,
+                               Handle stream) {
+    ENTER();
+    LEAVE(copy_peer(target, to, source, from, bytes, stream));
+}
+
+/* ---- Copies of rectangles ---- */
+
+typedef struct {
+    size_t x, y;
+    int type;
+    CUdeviceptr host, device;
+    uintptr_t array;
+    size_t pitch;
+} Corner2D;
+
+typedef struct {
+    Corner2D source, target;
+    size_t width, height;
+} Copy2D;
+
+_Static_assert(sizeof(Copy2D) == 128, "CUDA_MEMCPY2D");
+
+enum { TYPE_HOST = 1, TYPE_DEVICE = 2, TYPE_UNIFIED = 4 };
+
+static CUresult corner(int type, CUdeviceptr host, CUdeviceptr device, CUdeviceptr *at) {
+    *at = type == TYPE_HOST ? host : device;
+    if (type == TYPE_HOST) return is_side(host, HOST_MEMORY) ? OK : INVALID_VALUE;
+    if (type == TYPE_DEVICE) return is_side(device, DEVICE_MEMORY) ? OK : INVALID_VALUE;
+    return type == TYPE_UNIFIED ? OK : NOT_SUPPORTED;
+}
+
+static CUresult copy_2d(const Copy2D *rectangle, Handle handle, int wait) {
+    Stream *stream;
+    CUresult code = stream_of(handle, &stream);
+    if (code) return code;
+    Copy copy = {.bytes = rectangle->width, .rows = rectangle->height, .target_pitch = rectangle->target.pitch,
+                 .source_pitch = rectangle->source.pitch};
+    const Corner2D *from = &rectangle->source, *to = &rectangle->target;
+    code = corner(from->type, from->host, from->device, &copy.source);
+    if (!code) code = corner(to->type, to->host, to->device, &copy.target);
+    if (code) return code;
+    if (copy.rows > 1 && (copy.target_pitch < copy.bytes || copy.source_pitch < copy.bytes)) return INVALID_VALUE;
+    copy.source += from->y * from->pitch + from->x;
+    copy.target += to->y * to->pitch + to->x;
+    return copy_in(stream, copy, wait);
+}
+
+API CUresult cuMemcpy2D_v2(const Copy2D *rectangle) {
+    ENTER();
+    CHECK(rectangle, INVALID_VALUE);
+    LEAVE(copy_2d(rectangle, 0, 1));
+}
+
+API CUresult cuMemcpy2DUnaligned_v2(const Copy2D *rectangle) {
+    ENTER();
+    CHECK(rectangle, INVALID_VALUE);
+    LEAVE(copy_2d(rectangle, 0, 1));
+}
+
+API CUresult cuMemcpy2DAsync_v2(const Copy2D *rectangle, Handle stream) {
+    ENTER();
+    CHECK(rectangle, INVALID_VALUE);
+    LEAVE(copy_2d(rectangle, stream, 0));
+}
+
+/* A box of one layer, as nodes of graphs have it. */
+CUresult copy_of_box(const Box *box, const Context *context, Copy *copy) {
+    *copy = (Copy){.bytes = box->width, .rows = box->height, .target_pitch = box->target.pitch,
+                   .source_pitch = box->source.pitch};
+    if (box->depth != 1 || box->source.z || box->target.z) return NOT_SUPPORTED;
+    CUresult code = corner(box->source.type, box->source.host, box->source.device, &copy->source);
+    if (!code) code = corner(box->target.type, box->target.host, box->target.device, &copy->target);
+    if (code) return code;
+    if (copy->rows > 1 && (copy->target_pitch < copy->bytes || copy->source_pitch < copy->bytes)) return INVALID_VALUE;
+    copy->source += box->source.y * box->source.pitch + box->source.x;
+    copy->target += box->target.y * box->target.pitch + box->target.x;
+    return check_copy(copy, context);
+}
+
+/* ---- Fills ---- */
+
+static CUresult fill(CUdeviceptr target, uint64_t pitch, unsigned value, unsigned element_bytes, uint64_t width,
+                     uint64_t rows, Handle handle) {
+    Stream *stream;
+    CUresult code = stream_of(handle, &stream);
+    if (code || !width || !rows) return code;
+    Fill fill = {target, pitch, width, rows, value, element_bytes};
+    code = check_fill(&fill, stream->context);
+    return code ? code : submit(stream, &(Work){.kind = FILL, .fill = fill}, NULL);
+}
+
+#define FILLS(bits, type) \
+    API CUresult cuMemsetD##bits##_v2(CUdeviceptr target, type value, size_t number) { \
+        ENTER(); \
+        LEAVE(fill(target, 0, value, sizeof value, number, 1, 0)); \
+    } \
+    API CUresult cuMemsetD##bits##Async(CUdeviceptr target, type value, size_t number, Handle stream) { \
+        ENTER(); \
+        LEAVE(fill(target, 0, value, sizeof value, number, 1, stream)); \
+    } \
+    API CUresult cuMemsetD2D##bits##_v2(CUdeviceptr target, size_t pitch, type value, size_t width, size_t rows) { \
+        ENTER(); \
+        LEAVE(fill(target, pitch, value, sizeof value, width, rows, 0)); \
+    } \
+    API CUresult cuMemsetD2D##bits##Async(CUdeviceptr target, size_t pitch, type value, size_t width, size_t rows, \
+                                          Handle stream) { \
+        ENTER(); \
+        LEAVE(fill(target, pitch, value, sizeof value, width, rows, stream)); \
+    }
+
+FILLS(8, unsigned char)
+FILLS(16, unsigned short)
+FILLS(32, unsigned)
