@@ -146,15 +146,17 @@ public final class DependencyEngine implements AutoCloseable {
     }
 
     /**
-     * Waits for all operations, and takes no more. Failures that nobody waited for are forgotten. Closing twice is
-     * no error.
+     * Waits for all operations, also for those that tasks push meanwhile, and takes no more. Failures that nobody
+     * waited for are forgotten. Closing twice is no error.
      *
      * @throws IllegalStateException if it is called by a task
      */
     @Override
     public void close() {
         checkMayWait();
+        awaitIdle();
         closed = true;
+        // For operations that came in between.
         awaitIdle();
         lanes.values().forEach(Workers::close);
     }
