@@ -14,8 +14,12 @@ final class Entry {
     final Variable variable;
     /** At the server. */
     final MemorySegment value;
-    /** Where the server sums up what an updater is to work in; made when it is first needed. */
+    /** Where the server sums up what an updater or a device is to get; made when it is first needed. */
     @Nullable MemorySegment pushed;
+    /** For compression to half of the bits; made when it is first needed. */
+    @Nullable HalfCodec half;
+    /** For compression to two bits; made when it is first needed. */
+    @Nullable TwoBitCodec twoBit;
 
     Entry(KeyInfo info, Way way, Variable variable, MemorySegment value) {
         this.info = info;

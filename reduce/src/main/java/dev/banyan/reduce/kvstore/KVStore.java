@@ -57,6 +57,7 @@ public final class KVStore implements AutoCloseable {
     /** By key, in the order of their initialisation. Also the lock of all that changes. */
     private final Map<Key, Entry> entries = new LinkedHashMap<>();
     private @Nullable Updater updater;
+    private @Nullable Compression compression;
     private @Nullable StoreListener listener;
     private long operations;
     private boolean closed;
@@ -93,6 +94,21 @@ public final class KVStore implements AutoCloseable {
                 throw new IllegalStateException("the store has begun its work; set the updater before the first push");
             }
             updater = Objects.requireNonNull(newUpdater, "newUpdater");
+        }
+    }
+
+    /**
+     * Makes gradients shorter on their way. Keys must be of F32. Codes of two bits are not fused.
+     *
+     * @throws IllegalStateException if something was pushed already
+     */
+    public void setCompression(Compression newCompression) {
+        synchronized (entries) {
+            if (operations > 0) {
+                throw new IllegalStateException(
+                        "the store has begun its work; set the compression before the first push");
+            }
+            compression = Objects.requireNonNull(newCompression, "newCompression");
         }
     }
 
@@ -182,11 +198,12 @@ public final class KVStore implements AutoCloseable {
         synchronized (entries) {
             Entry entry = entry("push", key);
             checkArrays("push", entry, arrays);
-            MemorySegment target = reduceTarget(entry);
-            CollectiveCall reduce = reduce(entry, arrays, target);
-            check("push", entry, reduce);
+            checkPushable("push", entry);
+            MemorySegment target = updater == null ? entry.value : pushed(entry);
+            check("push", entry, reduce(entry, arrays, target));
             Progress progress = progress(Kind.PUSH, entry, priority);
-            pushReduce(progress, entry, reduce, target, true);
+            pushReduce(progress, entry, arrays, target, updater == null);
+            pushUpdate(progress, entry, target, true);
             return progress.future();
         }
     }
@@ -214,7 +231,7 @@ public final class KVStore implements AutoCloseable {
         synchronized (entries) {
             Entry entry = entry("pull", key);
             checkArrays("pull", entry, arrays);
-            CollectiveCall broadcast = broadcast(entry, arrays);
+            CollectiveCall broadcast = broadcast(entry, entry.value, arrays);
             check("pull", entry, broadcast);
             Progress progress = progress(Kind.PULL, entry, priority);
             pushBroadcast(progress, entry, broadcast);
@@ -251,24 +268,19 @@ public final class KVStore implements AutoCloseable {
             Entry entry = entry("push-pull", key);
             checkArrays("push-pull", entry, arrays);
             checkArrays("push-pull", entry, results);
-            if (updater == null) {
-                CollectiveCall allReduce = allReduce(entry, arrays, results);
-                check("push-pull", entry, allReduce);
-                Progress progress = progress(Kind.PUSH_PULL, entry, priority);
-                engine.pushDeferred(
-                        new Transfer(sender, progress, Stage.ALL_REDUCE, true, allReduce, entry.way),
-                        List.of(),
-                        List.of(entry.variable));
-                return progress.future();
+            checkPushable("push-pull", entry);
+            check("push-pull", entry, allReduce(entry, arrays, results));
+            Progress progress;
+            if (updater == null && !(compression instanceof Compression.TwoBit)) {
+                progress = progress(Kind.PUSH_PULL, entry, priority);
+                pushAllReduce(progress, entry, arrays, results);
+            } else {
+                MemorySegment target = pushed(entry);
+                progress = progress(Kind.PUSH_PULL, entry, priority);
+                pushReduce(progress, entry, arrays, target, false);
+                pushUpdate(progress, entry, target, false);
+                pushBroadcast(progress, entry, broadcast(entry, updater == null ? target : entry.value, results));
             }
-            MemorySegment target = reduceTarget(entry);
-            CollectiveCall reduce = reduce(entry, arrays, target);
-            CollectiveCall broadcast = broadcast(entry, results);
-            check("push-pull", entry, reduce);
-            check("push-pull", entry, broadcast);
-            Progress progress = progress(Kind.PUSH_PULL, entry, priority);
-            pushReduce(progress, entry, reduce, target, false);
-            pushBroadcast(progress, entry, broadcast);
             return progress.future();
         }
     }
@@ -357,20 +369,67 @@ public final class KVStore implements AutoCloseable {
     }
 
     private void pushReduce(
-            Progress progress, Entry entry, CollectiveCall reduce, MemorySegment target, boolean last) {
-        Updater working = updater;
-        engine.pushDeferred(
-                new Transfer(sender, progress, Stage.REDUCE, last && working == null, reduce, entry.way),
-                List.of(),
-                List.of(entry.variable));
-        if (working != null) {
-            engine.push(
-                    Lane.COMPUTE,
-                    new Update(progress, last, () -> working.update(entry.info, target, entry.value)),
-                    List.of(),
-                    List.of(entry.variable),
-                    progress.operation().priority());
+            Progress progress, Entry entry, List<MemorySegment> arrays, MemorySegment target, boolean last) {
+        switch (compression) {
+            case null -> pushTransfer(progress, Stage.REDUCE, last, entry, reduce(entry, arrays, target));
+            case Compression.Half _ -> {
+                HalfCodec codec = half(entry);
+                int server = entry.info.server();
+                pushWork(progress, null, false, entry, () -> codec.encode(arrays));
+                pushTransfer(
+                        progress,
+                        Stage.REDUCE,
+                        false,
+                        entry,
+                        inPlace(Collective.REDUCE, server, entry, codec.halves()));
+                pushWork(progress, null, last, entry, () -> codec.decode(server, target));
+            }
+            case Compression.TwoBit twoBit -> {
+                TwoBitCodec codec = twoBit(entry, twoBit);
+                pushWork(progress, null, false, entry, () -> codec.encode(arrays));
+                pushWork(progress, Stage.REDUCE, last, entry, () -> codec.decode(target));
+            }
         }
+    }
+
+    private void pushAllReduce(
+            Progress progress, Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
+        if (!(compression instanceof Compression.Half)) {
+            pushTransfer(progress, Stage.ALL_REDUCE, true, entry, allReduce(entry, arrays, results));
+            return;
+        }
+        HalfCodec codec = half(entry);
+        pushWork(progress, null, false, entry, () -> codec.encode(arrays));
+        pushTransfer(
+                progress, Stage.ALL_REDUCE, false, entry, inPlace(Collective.ALL_REDUCE, -1, entry, codec.halves()));
+        pushWork(progress, null, true, entry, () -> {
+            for (int rank = 0; rank < results.size(); rank++) {
+                codec.decode(rank, results.get(rank));
+            }
+        });
+    }
+
+    private void pushUpdate(Progress progress, Entry entry, MemorySegment target, boolean last) {
+        Updater working = updater;
+        if (working != null) {
+            pushWork(
+                    progress, Stage.UPDATE, last, entry, () -> working.update(entry.info, target, entry.value));
+        }
+    }
+
+    private void pushWork(
+            Progress progress, @Nullable Stage stage, boolean last, Entry entry, Runnable body) {
+        engine.push(
+                Lane.COMPUTE,
+                new Work(progress, stage, last, body),
+                List.of(),
+                List.of(entry.variable),
+                progress.operation().priority());
+    }
+
+    private void pushTransfer(Progress progress, Stage stage, boolean last, Entry entry, CollectiveCall call) {
+        engine.pushDeferred(
+                new Transfer(sender, progress, stage, last, call, entry.way), List.of(), List.of(entry.variable));
     }
 
     private void pushBroadcast(Progress progress, Entry entry, CollectiveCall broadcast) {
@@ -384,22 +443,51 @@ public final class KVStore implements AutoCloseable {
         return new Progress(new StoreOperation(operations++, kind, entry.info, priority), listener);
     }
 
-    /** Where the server wants the sum: as the value, or where the updater takes it from. */
-    private MemorySegment reduceTarget(Entry entry) {
-        if (updater == null) {
-            return entry.value;
+    private void checkPushable(String what, Entry entry) {
+        if (compression != null && entry.info.type() != DataType.F32) {
+            throw new IllegalArgumentException(what + " of key " + entry.info.key() + ", which has elements of "
+                    + entry.info.type() + ", but compression is for F32 only; use another store for it");
         }
-        MemorySegment pushed = entry.pushed;
-        if (pushed == null) {
+        if (updater != null && entry.pushed == null) {
             try {
                 updater.check(entry.info);
             } catch (IllegalArgumentException e) {
-                throw new IllegalArgumentException("push of key " + entry.info.key() + ": " + e.getMessage(), e);
+                throw new IllegalArgumentException(what + " of key " + entry.info.key() + ": " + e.getMessage(), e);
             }
+        }
+    }
+
+    private MemorySegment pushed(Entry entry) {
+        MemorySegment pushed = entry.pushed;
+        if (pushed == null) {
             pushed = communicator.allocate(entry.info.server(), entry.info.bytes());
             entry.pushed = pushed;
         }
         return pushed;
+    }
+
+    private HalfCodec half(Entry entry) {
+        HalfCodec codec = entry.half;
+        if (codec == null) {
+            codec = new HalfCodec(communicator, entry.info.count());
+            entry.half = codec;
+        }
+        return codec;
+    }
+
+    private TwoBitCodec twoBit(Entry entry, Compression.TwoBit how) {
+        TwoBitCodec codec = entry.twoBit;
+        if (codec == null) {
+            codec = new TwoBitCodec(communicator, entry.info.count(), how.threshold());
+            entry.twoBit = codec;
+        }
+        return codec;
+    }
+
+    private static CollectiveCall inPlace(
+            Collective collective, int root, Entry entry, List<MemorySegment> halves) {
+        return CollectiveCall.inPlace(
+                collective, root, entry.info.count(), DataType.F16, ReduceOp.SUM, halves);
     }
 
     private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
@@ -408,7 +496,7 @@ public final class KVStore implements AutoCloseable {
                 Collective.REDUCE, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays, List.of(target));
     }
 
-    private static CollectiveCall broadcast(Entry entry, List<MemorySegment> arrays) {
+    private static CollectiveCall broadcast(Entry entry, MemorySegment source, List<MemorySegment> arrays) {
         KeyInfo info = entry.info;
         return CollectiveCall.outOfPlace(
                 Collective.BROADCAST,
@@ -416,7 +504,7 @@ public final class KVStore implements AutoCloseable {
                 info.count(),
                 info.type(),
                 ReduceOp.SUM,
-                List.of(entry.value),
+                List.of(source),
                 arrays);
     }
 
