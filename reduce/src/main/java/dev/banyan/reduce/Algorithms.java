@@ -1,9 +1,11 @@
 package dev.banyan.reduce;
 
+import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.ForestAlgorithm;
 import dev.banyan.reduce.algorithm.PackedAlgorithm;
 import dev.banyan.reduce.algorithm.Packings;
+import dev.banyan.reduce.algorithm.RankOrderAlgorithm;
 import dev.banyan.reduce.algorithm.RingAlgorithm;
 import dev.banyan.reduce.algorithm.StarAlgorithm;
 import dev.banyan.reduce.algorithm.TreeAlgorithm;
@@ -56,6 +58,11 @@ final class Algorithms {
     TreeAlgorithm get(Choice choice) {
         return made.computeIfAbsent(
                 new Kind(choice.algorithm(), choice.maxTrees()), kind -> make(kind.choice(), kind.maxTrees()));
+    }
+
+    /** The same algorithm, in the order of ranks where that is asked for. */
+    CollectiveAlgorithm ordered(TreeAlgorithm algorithm) {
+        return config.reproducible() ? new RankOrderAlgorithm(algorithm) : algorithm;
     }
 
     /** Where an algorithm's transfers go other than the usual way, by the nodes of all links of the machine. */

@@ -82,6 +82,10 @@ import java.util.stream.Stream;
  * <tr><td>BANYAN_TUNED_ALL_REDUCE, _REDUCE, _BROADCAST, _REDUCE_SCATTER, _ALL_GATHER</td><td>what
  *     BANYAN_ALGORITHM=auto takes for this collective on that machine, unless MXNET_KVSTORE_USETREE is 0 or
  *     MXNET_KVSTORE_TREE_ARRAY_BOUND is set</td><td></td><td>none</td><td>as BANYAN_ALGORITHM</td></tr>
+ * <tr><td>BANYAN_REPRODUCIBLE</td><td>whether every element of a reduction is summed in the order of ranks, whatever
+ *     the size, the algorithm, the chunks and the fusion</td><td>flag</td><td>0</td><td>0, 1</td></tr>
+ * <tr><td>BANYAN_FUSION_BYTES</td><td>a store's keys up to this size share collectives up to this size</td>
+ *     <td>bytes</td><td>256K</td><td>off, or 64 or more</td></tr>
  * <tr><td>BANYAN_CONFIG</td><td>path of the properties file; not read from the file itself</td><td></td>
  *     <td>banyan.properties if it is there</td><td>a readable file</td></tr>
  * </table>
@@ -105,6 +109,8 @@ import java.util.stream.Stream;
  * @param bufferLimit BANYAN_BUFFER_LIMIT, in bytes
  * @param timeout BANYAN_TIMEOUT_MS
  * @param seed BANYAN_SEED
+ * @param reproducible BANYAN_REPRODUCIBLE
+ * @param fusionBytes BANYAN_FUSION_BYTES; 0 if it is off
  * @param tuning BANYAN_TUNED_MACHINE and all that go with it
  * @param warnings what was odd in the sources, one sentence each, for the caller to log
  */
@@ -122,6 +128,8 @@ public record Config(
         long bufferLimit,
         Duration timeout,
         long seed,
+        boolean reproducible,
+        long fusionBytes,
         Optional<Tuning> tuning,
         List<String> warnings) {
     /** The array bound, in elements, where nothing else is known. */
@@ -177,6 +185,12 @@ public record Config(
                     collective -> rules(tuned(collective)),
                     (one, other) -> one,
                     () -> new EnumMap<>(Collective.class)));
+    private static final Setting<Boolean> REPRODUCIBLE = Setting.flag("BANYAN_REPRODUCIBLE");
+    private static final Setting<Long> FUSION_BYTES = new Setting<>(
+            "BANYAN_FUSION_BYTES",
+            "off, or a whole number of bytes, at least 64, e.g. 256K",
+            text -> text.equals("off") ? 0L : parseBytes(text),
+            value -> value == 0 || value >= 64);
     private static final Setting<Path> FILE =
             new Setting<>("BANYAN_CONFIG", "the path of a readable file", Path::of, value -> true);
 
@@ -195,6 +209,8 @@ public record Config(
                     BUFFER_LIMIT,
                     TIMEOUT_MS,
                     SEED,
+                    REPRODUCIBLE,
+                    FUSION_BYTES,
                     FILE,
                     MACHINE,
                     DEVICES,
@@ -218,6 +234,7 @@ public record Config(
         check(CHUNK_BYTES, chunkBytes);
         check(THREADS, threads);
         check(BUFFER_LIMIT, bufferLimit);
+        check(FUSION_BYTES, fusionBytes);
         check(TIMEOUT_MS, TimeUnit.MILLISECONDS.convert(timeout));
     }
 
@@ -358,6 +375,16 @@ public record Config(
         /** Sets BANYAN_SEED. */
         public Builder seed(long seed) {
             return set(SEED, seed);
+        }
+
+        /** Sets BANYAN_REPRODUCIBLE. */
+        public Builder reproducible(boolean value) {
+            return flag(REPRODUCIBLE, value);
+        }
+
+        /** Sets BANYAN_FUSION_BYTES; 0 turns fusion off. */
+        public Builder fusionBytes(long bytes) {
+            return set(FUSION_BYTES, bytes);
         }
 
         /** Sets BANYAN_CONFIG. */
@@ -513,6 +540,8 @@ public record Config(
                     value(BUFFER_LIMIT, 256L << 20),
                     Duration.ofMillis(value(TIMEOUT_MS, 600_000L)),
                     value(SEED, KernighanLin.DEFAULT_SEED),
+                    value(REPRODUCIBLE, false),
+                    value(FUSION_BYTES, 256L << 10),
                     tuning(),
                     warnings);
         }

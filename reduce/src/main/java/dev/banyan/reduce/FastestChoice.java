@@ -1,5 +1,6 @@
 package dev.banyan.reduce;
 
+import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.TreeAlgorithm;
 import dev.banyan.trees.packing.LogicalLink;
@@ -126,19 +127,20 @@ final class FastestChoice {
 
     private double predict(Choice choice, CollectiveRequest request, int pieces, long chunkBytes) {
         TreeAlgorithm algorithm = algorithms.get(choice);
+        CollectiveAlgorithm carrier = algorithms.ordered(algorithm);
         List<LogicalLink> links = algorithms.links(choice, request);
         int steady = Math.clamp(
                 STEPS / (2L * ranks * algorithm.trees(request.collective(), request.root()).size()),
                 LEAST_STEADY,
                 MOST_STEADY);
         if (pieces <= 2 * steady) {
-            return model.predictedUs(algorithm.schedule(sized(request, request.count(), chunkBytes)), links);
+            return model.predictedUs(carrier.schedule(sized(request, request.count(), chunkBytes)), links);
         }
         double perPiece = request.count() / (slice(choice, request) / chunkBytes);
         long few = Math.round(steady * perPiece);
         long more = Math.round(2 * steady * perPiece);
-        double usOfFew = model.predictedUs(algorithm.schedule(sized(request, few, chunkBytes)), links);
-        double usOfMore = model.predictedUs(algorithm.schedule(sized(request, more, chunkBytes)), links);
+        double usOfFew = model.predictedUs(carrier.schedule(sized(request, few, chunkBytes)), links);
+        double usOfMore = model.predictedUs(carrier.schedule(sized(request, more, chunkBytes)), links);
         return usOfMore + (usOfMore - usOfFew) * (request.count() - more) / (more - few);
     }
 

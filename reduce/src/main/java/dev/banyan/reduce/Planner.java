@@ -1,6 +1,7 @@
 package dev.banyan.reduce;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.algorithm.StarAlgorithm;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.topology.Machine;
 import java.util.List;
@@ -176,7 +177,20 @@ public final class Planner {
                 choice.cuts() ? choice.chunkBytes() : request.chunkBytes());
         return new Planned(
                 choice,
-                algorithms.get(choice).schedule(cut),
+                algorithms.ordered(algorithms.get(choice)).schedule(cut),
                 algorithms.links(choice, request));
+    }
+
+    /** Makes the schedule of a request in a given way. */
+    Planned plan(CollectiveRequest request, Way way) {
+        if (way.algorithm() == AlgorithmChoice.STAR && way.centre() != 0) {
+            return new Planned(
+                    Choice.of(AlgorithmChoice.STAR),
+                    algorithms
+                            .ordered(new StarAlgorithm(machine.size(), way.centre()))
+                            .schedule(request),
+                    List.of());
+        }
+        return plan(way.algorithm() == AlgorithmChoice.AUTO ? choose(request) : Choice.of(way.algorithm()), request);
     }
 }

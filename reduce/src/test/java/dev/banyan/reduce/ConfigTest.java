@@ -44,6 +44,8 @@ class ConfigTest {
                         256L << 20,
                         Duration.ofMinutes(10),
                         1970,
+                        false,
+                        256 * 1024,
                         Optional.empty(),
                         List.of()));
     }
@@ -65,6 +67,8 @@ class ConfigTest {
                         Map.entry("BANYAN_THREADS", "3"),
                         Map.entry("BANYAN_TIMEOUT_MS", "250"),
                         Map.entry("BANYAN_SEED", "-9"),
+                        Map.entry("BANYAN_REPRODUCIBLE", "1"),
+                        Map.entry("BANYAN_FUSION_BYTES", "off"),
                         Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
                         Map.entry("BANYAN_BUFFER_LIMIT", "64M"),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"),
@@ -84,6 +88,8 @@ class ConfigTest {
                         64L << 20,
                         Duration.ofMillis(250),
                         -9,
+                        true,
+                        0,
                         Optional.empty(),
                         List.of()));
     }
@@ -104,6 +110,8 @@ class ConfigTest {
                 .bufferLimit(4 << 20)
                 .timeout(Duration.ofSeconds(1))
                 .seed(7)
+                .reproducible(true)
+                .fusionBytes(4096)
                 .build();
         assertThat(config)
                 .isEqualTo(new Config(
@@ -120,6 +128,8 @@ class ConfigTest {
                         4L << 20,
                         Duration.ofSeconds(1),
                         7,
+                        true,
+                        4096,
                         Optional.empty(),
                         List.of()));
         assertThat(Config.builder().chunkBytes(Long.MAX_VALUE).build().chunkBytes()).isEqualTo(Long.MAX_VALUE);

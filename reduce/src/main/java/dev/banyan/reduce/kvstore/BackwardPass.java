@@ -1,0 +1,63 @@
+package dev.banyan.reduce.kvstore;
+
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Plays backward passes on a store, to see how much of the communication they hide. The last layer's gradient comes
+ * first; each of k keys takes 1/k of the time that computing takes. The computation is waited for, not done, as if
+ * accelerators did it. Keys of first layers have the greatest priority, as the next forward pass wants them first.
+ *
+ * <p>Not safe for use from several threads at once.
+ */
+public final class BackwardPass {
+    private final KVStore store;
+    private final List<Key> keys;
+    private final List<List<MemorySegment>> gradients;
+
+    /**
+     * @param keys from the first layer to the last
+     * @param gradients for each key one array of each rank, push-pulled in place
+     * @throws IllegalArgumentException if there are other numbers of keys and gradients, or none
+     */
+    public BackwardPass(KVStore store, List<Key> keys, List<List<MemorySegment>> gradients) {
+        if (keys.isEmpty() || keys.size() != gradients.size()) {
+            throw new IllegalArgumentException("a backward pass of " + keys.size() + " keys and the gradients of "
+                    + gradients.size() + "; give at least one key, and gradients for each");
+        }
+        this.store = store;
+        this.keys = List.copyOf(keys);
+        this.gradients = List.copyOf(gradients);
+    }
+
+    /**
+     * Plays one pass without computation and one with it.
+     *
+     * @param compute how long the computation takes
+     */
+    public Overlap play(Duration compute) {
+        long alone = run(0);
+        long together = run(TimeUnit.NANOSECONDS.convert(compute));
+        return new Overlap(compute.toNanos() / 1e3, alone / 1e3, together / 1e3);
+    }
+
+    /** Time in ns from the begin of the computation to the end of all that is sent. */
+    private long run(long computeNanos) {
+        CompletableFuture<?>[] pending = new CompletableFuture<?>[keys.size()];
+        long start = System.nanoTime();
+        for (int released = 1; released <= pending.length; released++) {
+            long due = start + computeNanos / pending.length * released;
+            for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
+                LockSupport.parkNanos(this, left);
+            }
+            int layer = pending.length - released;
+            pending[layer] = store.pushPull(keys.get(layer), gradients.get(layer), gradients.get(layer), -layer);
+        }
+        CompletableFuture.allOf(pending).join();
+        return System.nanoTime() - start;
+    }
+}

@@ -1,0 +1,50 @@
+package dev.banyan.reduce.kvstore;
+
+import dev.banyan.reduce.engine.Task;
+import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import org.jspecify.annotations.Nullable;
+
+/** Part of an operation that a device computes by itself. */
+final class Work implements Task {
+    private final Progress progress;
+    private final @Nullable Stage stage;
+    private final boolean last;
+    private final Runnable body;
+
+    /**
+     * @param stage the stage that it is, or null if nobody is told of it
+     * @param last whether the operation has ended with it
+     * @param body what it does
+     */
+    Work(Progress progress, @Nullable Stage stage, boolean last, Runnable body) {
+        this.progress = progress;
+        this.stage = stage;
+        this.last = last;
+        this.body = body;
+    }
+
+    @Override
+    public void run() {
+        if (stage != null) {
+            progress.begin(stage);
+        }
+        try {
+            body.run();
+        } catch (Throwable e) {
+            KVStoreException told = progress.failure(e);
+            progress.fail(told);
+            throw told;
+        }
+        if (stage != null) {
+            progress.end(stage);
+        }
+        if (last) {
+            progress.complete();
+        }
+    }
+
+    @Override
+    public void skipped(Throwable cause) {
+        progress.fail(cause);
+    }
+}

@@ -1,0 +1,70 @@
+package dev.banyan.reduce.kvstore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class BackwardPassTest {
+    @Test
+    void releasesTheLastLayerFirstAndWaitsForTheComputation() {
+        List<String> order = new ArrayList<>();
+        try (Communicator communicator = Communicator.create(
+                        Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
+                        Config.builder().threads(2).build());
+                KVStore store = KVStore.create("ring", communicator)) {
+            List<Key> keys = List.of(Key.of("conv1"), Key.of("conv2"), Key.of("fc"));
+            List<List<MemorySegment>> gradients = new ArrayList<>();
+            for (Key key : keys) {
+                gradients.add(Floats.byRank(communicator, 100));
+                store.init(key, gradients.getLast().getFirst(), 100, DataType.F32);
+            }
+            store.setListener(new StoreListener() {
+                @Override
+                public void initialized(KeyInfo key, long nanos) {}
+
+                @Override
+                public void submitted(StoreOperation operation, long nanos) {
+                    order.add(operation.key().key() + " " + operation.priority());
+                }
+
+                @Override
+                public void began(StoreOperation operation, Stage stage, long nanos) {}
+
+                @Override
+                public void ended(StoreOperation operation, Stage stage, long nanos) {}
+
+                @Override
+                public void failed(StoreOperation operation, Throwable cause, long nanos) {}
+            });
+            Overlap overlap = new BackwardPass(store, keys, gradients).play(Duration.ofMillis(6));
+            assertThat(overlap.stepUs()).isGreaterThanOrEqualTo(5999);
+            assertThat(overlap.computeUs()).isEqualTo(6000);
+            assertThat(overlap.communicationUs()).isPositive();
+            assertThat(overlap.ratio()).isBetween(0.0, 1.0);
+            assertThatThrownBy(() -> new BackwardPass(store, keys, List.of()))
+                    .hasMessageContaining("at least one key");
+        }
+        assertThat(order).containsExactly("fc -2", "conv2 -1", "conv1 0", "fc -2", "conv2 -1", "conv1 0");
+    }
+
+    @Test
+    void exposedIsWhatTheStepTakesBeyondItsComputation() {
+        Overlap half = new Overlap(1000, 400, 1200);
+        assertThat(half.exposedUs()).isEqualTo(200);
+        assertThat(half.ratio()).isEqualTo(0.5);
+        assertThat(new Overlap(0, 400, 500).ratio()).isZero();
+        assertThat(new Overlap(1000, 400, 990).ratio()).isEqualTo(1);
+    }
+}

@@ -1,0 +1,79 @@
+package dev.banyan.reduce.kvstore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Many keys in flight, for long. */
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
+class StoreWorkloadTest {
+    private static final int KEYS = 157;
+
+    /** All keys in flight, round after round, without waiting in between: each round doubles what the last gave. */
+    @Test
+    void allKeysOfALargeModelMayBeInFlight() {
+        rounds(10);
+    }
+
+    @Test
+    @Tag("soak")
+    void memoryStaysFlat() {
+        Runtime runtime = Runtime.getRuntime();
+        try (Communicator communicator = two();
+                KVStore store = KVStore.create("auto", communicator)) {
+            List<MemorySegment> arrays = Floats.zeros(communicator, 500);
+            store.init(0, MemorySegment.ofArray(new float[500]), 500, DataType.F32);
+            long before = 0;
+            for (int round = 0; round < 20_000; round++) {
+                store.pushPull(0, arrays, arrays, 0).join();
+                if (round == 10_000) {
+                    System.gc();
+                    before = runtime.totalMemory() - runtime.freeMemory();
+                }
+            }
+            System.gc();
+            assertThat(runtime.totalMemory() - runtime.freeMemory()).isLessThan(before + (2 << 20));
+        }
+    }
+
+    private static Communicator two() {
+        return Communicator.create(
+                Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
+                Config.builder().threads(2).build());
+    }
+
+    private static void rounds(int rounds) {
+        try (Communicator communicator = two();
+                KVStore store = KVStore.create("auto", communicator)) {
+            List<List<MemorySegment>> arrays = new ArrayList<>();
+            for (int k = 0; k < KEYS; k++) {
+                int count = 1 + 997 * k % 5000;
+                arrays.add(Floats.zeros(communicator, count));
+                int key = k;
+                arrays.getLast().forEach(array -> array.setAtIndex(ValueLayout.JAVA_FLOAT, 0, key));
+                store.init(k, arrays.getLast().getFirst(), count, DataType.F32);
+            }
+            for (int round = 0; round < rounds; round++) {
+                for (int k = KEYS - 1; k >= 0; k--) {
+                    var _ = store.pushPull(k, arrays.get(k), arrays.get(k), -k);
+                }
+            }
+            store.barrier();
+            float factor = 1 << rounds;
+            assertThat(IntStream.range(0, KEYS)).allSatisfy(k -> assertThat(arrays.get(k))
+                    .allSatisfy(array -> assertThat(array.getAtIndex(ValueLayout.JAVA_FLOAT, 0)).isEqualTo(k * factor)));
+        }
+    }
+}
