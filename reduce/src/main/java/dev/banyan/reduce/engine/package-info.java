@@ -1,0 +1,5 @@
+/** A dependency engine: operations over variables that run when those before them allow it. */
+@NullMarked
+package dev.banyan.reduce.engine;
+
+import org.jspecify.annotations.NullMarked;

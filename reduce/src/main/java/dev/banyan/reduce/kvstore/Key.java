@@ -1,0 +1,31 @@
+package dev.banyan.reduce.kvstore;
+
+import java.util.Objects;
+
+/**
+ * Name of one array of a store. A store's keys are all integers or all strings.
+ *
+ * @param name the string, or the integer in decimal
+ * @param integer whether it was given as an integer
+ */
+public record Key(String name, boolean integer) {
+    public Key {
+        Objects.requireNonNull(name, "name");
+    }
+
+    /** An integer as key. */
+    public static Key of(int number) {
+        return new Key(Integer.toString(number), true);
+    }
+
+    /** A string as key. */
+    public static Key of(String name) {
+        return new Key(name, false);
+    }
+
+    /** The name, as messages have it. */
+    @Override
+    public String toString() {
+        return name;
+    }
+}

@@ -1,0 +1,28 @@
+package dev.banyan.reduce.kvstore;
+
+import java.util.Objects;
+
+/**
+ * One key's part of a call of a store.
+ *
+ * @param id 0, 1, 2, ... in the order in which the store took the operations; a key's operations take effect in it
+ * @param kind what was called
+ * @param key the key
+ * @param priority as the caller gave it; greater ones go first
+ */
+public record StoreOperation(long id, Kind kind, KeyInfo key, int priority) {
+    /** What was called. */
+    public enum Kind {
+        /** The key's arrays are reduced into its value. */
+        PUSH,
+        /** The key's value is copied to arrays. */
+        PULL,
+        /** Both at once. */
+        PUSH_PULL
+    }
+
+    public StoreOperation {
+        Objects.requireNonNull(kind, "kind");
+        Objects.requireNonNull(key, "key");
+    }
+}
