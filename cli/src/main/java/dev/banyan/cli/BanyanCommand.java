@@ -4,6 +4,7 @@ import dev.banyan.cli.bench.BenchCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.trace.TraceCommand;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.util.Optional;
@@ -29,7 +30,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TreesCommand.class,
             CompareCommand.class,
             BoundCommand.class,
-            BenchCommand.class
+            BenchCommand.class,
+            TraceCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
@@ -57,7 +59,7 @@ final class BanyanCommand implements Runnable {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound or bench");
+        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound, bench or trace");
     }
 
     private int wrongUsage(ParameterException error, String[] args) {

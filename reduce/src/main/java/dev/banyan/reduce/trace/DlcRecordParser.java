@@ -2,7 +2,6 @@ package dev.banyan.reduce.trace;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.regex.Matcher;
@@ -15,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 final class DlcRecordParser {
     private static final Pattern OPERATION_ID = Pattern.compile("(\\d{1,9})-(-?\\d{1,9})(?:-([sw])(\\d{1,9}))?");
     private static final Pattern ALL_KEYS = Pattern.compile("(-?\\d{1,9})(?:-([sw])(\\d{1,9}))?");
+
+    private static final Pattern LISTED = Pattern.compile("[^.,\\s]+");
 
     private final Optional<DlcHeader> header;
 
@@ -89,7 +90,8 @@ final class DlcRecordParser {
                     + " is not between a worker and a server of the header");
         }
         DlcOperationId operationId = operationId(line, word, peerRole, peer);
-        int type = (int) line.number("dep_type", 0, DlcDependencyType.values().length - 1L);
+        DlcDependencyType type =
+                DlcDependencyType.of(line.number("dep_type", 0, DlcDependencyType.values().length - 1L));
         long delay = line.number("d_time", Long.MIN_VALUE, Long.MAX_VALUE);
         long seconds = line.number("time_sec", 0, Integer.MAX_VALUE);
         long micros = line.number("time_usec", 0, DlcWriter.US_PER_SECOND - 1);
@@ -101,7 +103,7 @@ final class DlcRecordParser {
                 number,
                 operation,
                 operationId,
-                DlcDependencyType.values()[type],
+                type,
                 delay,
                 seconds * DlcWriter.US_PER_SECOND + micros,
                 dependencies(line, operationId));
@@ -144,10 +146,9 @@ final class DlcRecordParser {
         }
         String inner = open ? text.substring(1, text.length() - 1) : text;
         List<DlcDependency> dependencies = new ArrayList<>();
-        for (String part : inner.split("[.,\\s]+")) {
-            if (!part.isEmpty()) {
-                dependencies.add(dependency(line, part, of));
-            }
+        Matcher parts = LISTED.matcher(inner);
+        while (parts.find()) {
+            dependencies.add(dependency(line, parts.group(), of));
         }
         if (dependencies.isEmpty()) {
             throw line.wrong("id_dep is '" + text + "', which names no operation; write -1 if there is none");
@@ -165,7 +166,7 @@ final class DlcRecordParser {
         if (all.matches()) {
             return dependency(OptionalInt.empty(), all.group(1), all.group(2), all.group(3), of);
         }
-        throw line.wrong("id_dep has '" + part.toLowerCase(Locale.ROOT)
+        throw line.wrong("id_dep has '" + part
                 + "'; it must be -1, an op_id as 0-4-s0, or a list in brackets as (3-s0.)");
     }
 

@@ -77,7 +77,7 @@ public final class DlcWriter {
                 start + DlcSetup.NUMBER + "\t" + OPERATION + " " + setup.command() + SETUP_TAIL;
             case DlcMessage message ->
                 start + message.number() + "\t" + OPERATION + " " + message.operation().label() + "\t"
-                        + message.operationId() + "\t" + message.dependencyType().ordinal() + "\t"
+                        + message.operationId() + "\t" + message.dependencyType().number() + "\t"
                         + message.delayUs() + "\t" + message.timeUs() / US_PER_SECOND + "\t"
                         + message.timeUs() % US_PER_SECOND + "\t" + dependencies(message.dependencies());
         };

@@ -63,14 +63,16 @@ class DlcFormatTest {
     /** As the first public tracer writes it: its own names, two tabs, servers from 0, no peers. */
     @Test
     void readsEarlyTracers() {
-        DlcTrace trace = DlcSamples.read("=======\r\n"
-                + "==\t\t num_workers: = 2     num_servers: = 1     worker_hostname:= gpu1            \r\n"
-                + "==\t\t Worker_ID: = 0,1,\tServer_ID: =0,\r\n"
-                + "==     Dep_PP:  odd: push_operation   even: pull_operation  -15: Initialize Server\r\n"
-                + "ID\tsrc\tdst\tlength\t\tDep_PP\t\tOperation\t\tOP_ID\t\tdep_Type\t\tdTime\r\n"
-                + "0\t0\t2\t73\t\t21\t\tOP:= Push_Send_Worker\t\t6-4\t\t4\t\t70213\t\t1516622729\t\t812819\t\t3\r\n"
-                + "1\t2\t0\t19\t\t21\t\tOP:= Push_Recv_Worker\t\t6-5\t\t1\t\t9\t\t1516622729\t\t812828\t\t6-4\r\n"
-                + "\r\n");
+        DlcTrace trace = DlcSamples.read("""
+                =======
+                ==\t\t num_workers: = 2     num_servers: = 1     worker_hostname:= gpu1            \s
+                ==\t\t Worker_ID: = 0,1,\tServer_ID: =0,
+                ==     Dep_PP:  odd: push_operation   even: pull_operation  -15: Initialize Server
+                ID\tsrc\tdst\tlength\t\tDep_PP\t\tOperation\t\tOP_ID\t\tdep_Type\t\tdTime
+                0\t0\t2\t73\t\t21\t\tOP:= Push_Send_Worker\t\t6-4\t\t4\t\t70213\t\t1516622729\t\t812819\t\t3
+                1\t2\t0\t19\t\t21\t\tOP:= Push_Recv_Worker\t\t6-5\t\t1\t\t9\t\t1516622729\t\t812828\t\t6-4
+
+                """.replace("\n", "\r\n"));
         assertThat(trace.header()).isEqualTo(DlcHeader.of(DlcRole.WORKER, "gpu1", 2, 1));
         assertThat(trace.messages().map(DlcMessage::operationId))
                 .containsExactly(
@@ -167,7 +169,7 @@ class DlcFormatTest {
                 records.add(new DlcSetup(id, worker, workers + servers, random.nextInt(100), "SendCom_To_Servers"));
                 continue;
             }
-            DlcOperation operation = DlcOperation.values()[random.nextInt(DlcOperation.values().length)];
+            DlcOperation operation = List.of(DlcOperation.values()).get(random.nextInt(8));
             DlcRole peerRole = operation.role().other();
             DlcOperationId name = new DlcOperationId(
                     random.nextInt(9),
@@ -187,7 +189,7 @@ class DlcFormatTest {
                     random.nextBoolean() ? DlcMessage.INITIALISES : random.nextInt(50),
                     operation,
                     name,
-                    DlcDependencyType.values()[random.nextInt(5)],
+                    DlcDependencyType.of(random.nextInt(5)),
                     random.nextLong(-100, 1 << 20),
                     random.nextLong(1L << 50),
                     after));

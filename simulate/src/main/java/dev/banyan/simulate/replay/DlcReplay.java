@@ -12,10 +12,9 @@ import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Simulation;
 import dev.banyan.simulate.Simulator;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.LongSummaryStatistics;
-import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -62,39 +61,47 @@ public final class DlcReplay {
 
     private Replayed replay(Simulator simulator) {
         List<Message> order = messages.inOrder();
-        Map<Message, Integer> index = new HashMap<>();
         List<Job> jobs = new ArrayList<>();
         for (Message message : order) {
-            List<Integer> after = message.after.stream().map(index::get).toList();
-            index.put(message, jobs.size());
+            message.job = jobs.size();
+            List<Integer> after = message.after.stream().map(before -> before.job).toList();
             jobs.add(new Job(copy(message), message.startUs, after, message.delayUs));
         }
         Simulation simulation = simulator.run(jobs);
-        SortedMap<Integer, LongSummaryStatistics> traced = new TreeMap<>();
-        SortedMap<Integer, List<Double>> predicted = new TreeMap<>();
+        SortedMap<Integer, Times> keys = new TreeMap<>();
         double end = 0;
-        double tracedEnd = 0;
+        long tracedEnd = 0;
         for (Message message : order) {
             Message push = messages.pushOf(message);
             DlcMessage pulled = message.received();
-            if (!message.isPull() || push == null || push.sent() == null || pulled == null) {
-                continue;
+            DlcMessage pushed = push == null ? null : push.sent();
+            if (message.isPull() && push != null && pushed != null && pulled != null) {
+                double done = simulation.endUs(message.job);
+                Times times = keys.computeIfAbsent(message.id.key(), key -> new Times());
+                times.traced.accept(pulled.timeUs() - pushed.timeUs());
+                times.predicted.accept(done - begin(jobs.get(push.job), simulation));
+                end = Math.max(end, done);
+                tracedEnd = Math.max(tracedEnd, pulled.timeUs() - messages.beginUs(pulled.worker()));
             }
-            double done = simulation.endUs(index.get(message));
-            double begun = begin(jobs.get(index.get(push)), simulation);
-            int key = pulled.key();
-            traced.computeIfAbsent(key, which -> new LongSummaryStatistics())
-                    .accept(pulled.timeUs() - push.sent().timeUs());
-            predicted.computeIfAbsent(key, which -> new ArrayList<>()).add(done - begun);
-            end = Math.max(end, done);
-            tracedEnd = Math.max(tracedEnd, pulled.timeUs() - messages.beginUs(pulled.worker()));
         }
-        List<Replayed.KeyTime> keys = new ArrayList<>();
-        predicted.forEach((key, times) -> keys.add(new Replayed.KeyTime(
-                key,
-                traced.get(key).getAverage(),
-                times.stream().mapToDouble(Double::doubleValue).average().orElseThrow())));
-        return new Replayed(order.size(), messages.iterations(), tracedEnd, end, apart, keys);
+        return new Replayed(
+                order.size(),
+                messages.iterations(),
+                tracedEnd,
+                end,
+                apart,
+                keys.entrySet().stream()
+                        .map(entry -> new Replayed.KeyTime(
+                                entry.getKey(),
+                                entry.getValue().traced.getAverage(),
+                                entry.getValue().predicted.getAverage()))
+                        .toList());
+    }
+
+    /** Of a key, from pushes to values. */
+    private static final class Times {
+        final LongSummaryStatistics traced = new LongSummaryStatistics();
+        final DoubleSummaryStatistics predicted = new DoubleSummaryStatistics();
     }
 
     private static double begin(Job job, Simulation simulation) {

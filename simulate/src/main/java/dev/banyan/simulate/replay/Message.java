@@ -32,17 +32,23 @@ final class Message {
     final Set<Message> after = new LinkedHashSet<>();
     double delayUs;
     double startUs;
+    /** Its place in the simulation. */
+    int job;
 
     Message(Id id) {
         this.id = id;
     }
 
     void add(DlcMessage record) {
-        if (record.operation().toServer() == (record.operation().role() == DlcRole.WORKER)) {
+        if (bySender(record)) {
             sent = record;
         } else {
             received = record;
         }
+    }
+
+    static boolean bySender(DlcMessage record) {
+        return record.operation().toServer() == (record.operation().role() == DlcRole.WORKER);
     }
 
     /** What its sender recorded. */

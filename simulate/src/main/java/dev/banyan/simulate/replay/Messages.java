@@ -132,7 +132,7 @@ final class Messages {
     private void addDependencies(Past past) {
         for (DlcMessage record : past.records) {
             Message message = messages.get(Message.Id.of(record));
-            if (message == null || message.sent() != record) {
+            if (message == null || !Message.bySender(record)) {
                 continue;
             }
             List<Message> before = past.before(record).stream()
