@@ -132,7 +132,7 @@ class DlcFormatTest {
 
     @Test
     void headersMustMakeSense() {
-        assertRefused("== num_workers:= many\n", "t.txt:1:17: num_workers is 'many'");
+        assertRefused("== num_workers:= many\n", "t.txt:1:18: num_workers is 'many'");
         assertRefused("num_workers:= 2\nWorker_ID:= 0,1,2,\n", "t.txt:2:13: Worker_ID lists 3 nodes, but 2");
         assertRefused("", "t.txt: has no records of a DLC trace");
         assertRefused("{\"a\": 1}\n", "t.txt: has no records of a DLC trace");
