@@ -5,6 +5,7 @@ import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.ForestAlgorithm;
 import dev.banyan.reduce.algorithm.PackedAlgorithm;
 import dev.banyan.reduce.algorithm.Packings;
+import dev.banyan.reduce.algorithm.RankOrderAlgorithm;
 import dev.banyan.reduce.algorithm.RingAlgorithm;
 import dev.banyan.reduce.algorithm.StarAlgorithm;
 import dev.banyan.reduce.algorithm.TreeAlgorithm;
@@ -46,7 +47,16 @@ final class Algorithms {
 
     /** What carries out a request. */
     CollectiveAlgorithm of(CollectiveRequest request) {
-        return get(choose(request));
+        return of(request, Way.CONFIGURED);
+    }
+
+    /** What carries out a request in a given way. */
+    CollectiveAlgorithm of(CollectiveRequest request, Way way) {
+        AlgorithmChoice choice = way.algorithm() == AlgorithmChoice.AUTO ? choose(request) : way.algorithm();
+        TreeAlgorithm algorithm = choice == AlgorithmChoice.STAR && way.centre() != 0
+                ? new StarAlgorithm(machine.size(), way.centre())
+                : get(choice);
+        return config.reproducible() ? new RankOrderAlgorithm(algorithm) : algorithm;
     }
 
     /** Which algorithm carries out a request; never {@link AlgorithmChoice#AUTO}. */

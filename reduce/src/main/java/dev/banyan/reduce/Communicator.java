@@ -120,16 +120,43 @@ public final class Communicator implements AutoCloseable {
         return backend.allocate(rank, bytes);
     }
 
+    /** The settings. */
+    public Config config() {
+        return config;
+    }
+
     /** Carries out a call and returns when it has ended. */
     public void run(CollectiveCall call) {
+        run(call, Way.CONFIGURED);
+    }
+
+    /**
+     * Carries out a call in a given way and returns when it has ended.
+     *
+     * @throws IllegalArgumentException if the way's centre is not one of the ranks, or as by {@link #check}
+     */
+    public void run(CollectiveCall call, Way way) {
+        if (way.centre() >= size()) {
+            throw new IllegalArgumentException(
+                    "centre " + way.centre() + " for " + size() + " ranks; centres are 0.." + (size() - 1));
+        }
+        check(call);
+        queue.run(() -> execute(call, way));
+    }
+
+    /**
+     * Does nothing but refuse a call that {@link #run} would refuse.
+     *
+     * @throws IllegalArgumentException if the root or a buffer does not fit; the message says which and why
+     */
+    public void check(CollectiveCall call) {
         BufferCheck.check(call, size());
-        queue.run(() -> execute(call));
     }
 
     /** Submits a call. The future completes when it has ended. */
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
-        BufferCheck.check(call, size());
-        return queue.submit(() -> execute(call));
+        check(call);
+        return queue.submit(() -> execute(call, Way.CONFIGURED));
     }
 
     /** Gives every rank the reduction of all buffers, in place. */
@@ -266,8 +293,8 @@ public final class Communicator implements AutoCloseable {
         }
     }
 
-    private void execute(CollectiveCall call) {
-        PlanKey key = PlanKey.of(call);
+    private void execute(CollectiveCall call, Way way) {
+        PlanKey key = PlanKey.of(call, way);
         Executable plan = plans.get(key, this::prepare);
         plan.run(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
     }
@@ -275,7 +302,7 @@ public final class Communicator implements AutoCloseable {
     private Executable prepare(PlanKey key) {
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(), key.root(), key.count(), key.type().bytes(), key.inPlace(), config.chunkBytes());
-        return backend.prepare(algorithms.of(request).schedule(request), key.type(), key.op());
+        return backend.prepare(algorithms.of(request, key.way()).schedule(request), key.type(), key.op());
     }
 
     /** One segment per rank; a lone one is the root's. */

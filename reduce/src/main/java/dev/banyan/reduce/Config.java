@@ -62,6 +62,10 @@ import java.util.stream.Stream;
  *     <td>milliseconds</td><td>600000 (ten minutes)</td><td>1 or more</td></tr>
  * <tr><td>BANYAN_SEED</td><td>seed of the tie-breaking choices; the same seed gives the same trees</td>
  *     <td></td><td>1970</td><td>any 64-bit integer</td></tr>
+ * <tr><td>BANYAN_REPRODUCIBLE</td><td>whether every element of a reduction is summed in the order of ranks, whatever
+ *     the size, the algorithm, the chunks and the fusion</td><td>flag</td><td>0</td><td>0, 1</td></tr>
+ * <tr><td>BANYAN_FUSION_BYTES</td><td>a store's keys up to this size share collectives up to this size</td>
+ *     <td>bytes</td><td>256K</td><td>off, or 64 or more</td></tr>
  * <tr><td>BANYAN_CONFIG</td><td>path of the properties file; not read from the file itself</td><td></td>
  *     <td>banyan.properties if it is there</td><td>a readable file</td></tr>
  * </table>
@@ -84,6 +88,8 @@ import java.util.stream.Stream;
  * @param threads BANYAN_THREADS
  * @param timeout BANYAN_TIMEOUT_MS
  * @param seed BANYAN_SEED
+ * @param reproducible BANYAN_REPRODUCIBLE
+ * @param fusionBytes BANYAN_FUSION_BYTES; 0 if it is off
  * @param warnings what was odd in the sources, one sentence each, for the caller to log
  */
 public record Config(
@@ -99,6 +105,8 @@ public record Config(
         int threads,
         Duration timeout,
         long seed,
+        boolean reproducible,
+        long fusionBytes,
         List<String> warnings) {
     private static final String PROGRAM = "set by the program";
     private static final String DEFAULT_FILE = "banyan.properties";
@@ -135,6 +143,12 @@ public record Config(
     private static final Setting<Long> TIMEOUT_MS = Setting.atLeast(1, "milliseconds", "BANYAN_TIMEOUT_MS");
     private static final Setting<Long> SEED =
             new Setting<>("BANYAN_SEED", "a 64-bit integer", Long::valueOf, value -> true);
+    private static final Setting<Boolean> REPRODUCIBLE = Setting.flag("BANYAN_REPRODUCIBLE");
+    private static final Setting<Long> FUSION_BYTES = new Setting<>(
+            "BANYAN_FUSION_BYTES",
+            "off, or a whole number of bytes, at least 64, e.g. 256K",
+            text -> text.equals("off") ? 0L : parseBytes(text),
+            value -> value == 0 || value >= 64);
     private static final Setting<Path> FILE =
             new Setting<>("BANYAN_CONFIG", "the path of a readable file", Path::of, value -> true);
 
@@ -151,6 +165,8 @@ public record Config(
                     THREADS,
                     TIMEOUT_MS,
                     SEED,
+                    REPRODUCIBLE,
+                    FUSION_BYTES,
                     FILE)
             .map(Setting::name)
             .toList();
@@ -168,6 +184,7 @@ public record Config(
         check(BIG_ARRAY_BOUND, bigArrayBound);
         check(CHUNK_BYTES, chunkBytes);
         check(THREADS, threads);
+        check(FUSION_BYTES, fusionBytes);
         check(TIMEOUT_MS, TimeUnit.MILLISECONDS.convert(timeout));
     }
 
@@ -271,6 +288,16 @@ public record Config(
         /** Sets BANYAN_SEED. */
         public Builder seed(long seed) {
             return set(SEED, seed);
+        }
+
+        /** Sets BANYAN_REPRODUCIBLE. */
+        public Builder reproducible(boolean value) {
+            return flag(REPRODUCIBLE, value);
+        }
+
+        /** Sets BANYAN_FUSION_BYTES; 0 turns fusion off. */
+        public Builder fusionBytes(long bytes) {
+            return set(FUSION_BYTES, bytes);
         }
 
         /** Sets BANYAN_CONFIG. */
@@ -390,6 +417,8 @@ public record Config(
                     value(THREADS, Runtime.getRuntime().availableProcessors()),
                     Duration.ofMillis(value(TIMEOUT_MS, 600_000L)),
                     value(SEED, KernighanLin.DEFAULT_SEED),
+                    value(REPRODUCIBLE, false),
+                    value(FUSION_BYTES, 256L << 10),
                     warnings);
         }
     }

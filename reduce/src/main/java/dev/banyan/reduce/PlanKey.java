@@ -11,14 +11,16 @@ record PlanKey(
         DataType type,
         ReduceOp op,
         boolean inPlace,
-        int root) {
-    static PlanKey of(CollectiveCall call) {
+        int root,
+        Way way) {
+    static PlanKey of(CollectiveCall call, Way way) {
         return new PlanKey(
                 call.collective(),
                 call.count(),
                 call.type(),
                 call.collective().reduces() ? call.op() : ReduceOp.SUM,
                 call.inPlace(),
-                call.root());
+                call.root(),
+                way);
     }
 }

@@ -24,6 +24,9 @@ import java.util.stream.Collectors;
  *
  * <p>An allreduce's way down needs no further waiting: whatever it overwrites was read by a step that the
  * root's result depends on.
+ *
+ * <p>In the {@link SummationOrder#OF_RANKS order of ranks} there are no partial results: the root reads every
+ * device's input itself.
  */
 final class Lowering {
     private final String name;
@@ -31,6 +34,7 @@ final class Lowering {
     private final CollectiveRequest request;
     private final Collective collective;
     private final long[] scratch;
+    private SummationOrder order = SummationOrder.OF_TREES;
     private final List<List<Chunk>> slices = new ArrayList<>();
 
     Lowering(String name, int ranks, CollectiveRequest request) {
@@ -45,8 +49,14 @@ final class Lowering {
         scratch = new long[ranks];
     }
 
-    /** @param trees as {@link TreeAlgorithm#trees} says */
-    Schedule lower(List<PackedTree> trees) {
+    /**
+     * The steps.
+     *
+     * @param trees as {@link TreeAlgorithm#trees} says
+     * @param summation how their data is summed up
+     */
+    Schedule lower(List<PackedTree> trees, SummationOrder summation) {
+        order = summation;
         long bytes = Math.multiplyExact(request.count(), (long) request.elementBytes());
         if (collective == Collective.ALL_REDUCE) {
             addBlock(trees, 0, 0);
@@ -171,7 +181,10 @@ final class Lowering {
 
         List<Step> steps() {
             if (collective.reduces()) {
-                reduceUp();
+                switch (order) {
+                    case OF_TREES -> reduceUp();
+                    case OF_RANKS -> reduceAtRoot();
+                }
             }
             if (collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER) {
                 broadcastDown();
@@ -200,6 +213,22 @@ final class Lowering {
             }
             if (ranks == 1) {
                 copyInputOfRoot();
+            }
+        }
+
+        /** All inputs in one step; where the result's place is an input that is not the first, by way of scratch. */
+        private void reduceAtRoot() {
+            int root = tree.root();
+            if (ranks == 1) {
+                copyInputOfRoot();
+                return;
+            }
+            Location result = new Location(root, Space.OUTPUT, output);
+            if (request.inPlace() && root != 0) {
+                emit(List.of(held), new Location(root, Space.SCRATCH, allocateScratch(root, bytes)), List.of());
+                emit(List.of(held[root]), result, List.of(ready[root]));
+            } else {
+                emit(List.of(held), result, List.of());
             }
         }
 

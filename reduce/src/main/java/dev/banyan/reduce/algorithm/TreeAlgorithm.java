@@ -20,6 +20,7 @@ public interface TreeAlgorithm extends CollectiveAlgorithm {
 
     @Override
     default Schedule schedule(CollectiveRequest request) {
-        return new Lowering(name(), ranks(), request).lower(trees(request.collective(), request.root()));
+        return new Lowering(name(), ranks(), request)
+                .lower(trees(request.collective(), request.root()), SummationOrder.OF_TREES);
     }
 }

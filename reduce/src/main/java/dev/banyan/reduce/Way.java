@@ -1,0 +1,21 @@
+package dev.banyan.reduce;
+
+import java.util.Objects;
+
+/**
+ * How a call is carried out.
+ *
+ * @param algorithm the algorithm; {@link AlgorithmChoice#AUTO} leaves it to the configuration
+ * @param centre the rank through which {@link AlgorithmChoice#STAR} sends an all_reduce; no matter for all others
+ */
+public record Way(AlgorithmChoice algorithm, int centre) {
+    /** As the configuration says. */
+    public static final Way CONFIGURED = new Way(AlgorithmChoice.AUTO, 0);
+
+    public Way {
+        Objects.requireNonNull(algorithm, "algorithm");
+        if (centre < 0) {
+            throw new IllegalArgumentException("centre " + centre + "; give the rank of a device");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package dev.banyan.reduce.engine;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** Starts a task on the thread that lets it go ahead, and ends when it is told to. */
+final class DeferredOperation extends Operation implements Completion {
+    private final DependencyEngine engine;
+    private final DeferredTask task;
+    private final AtomicBoolean ended = new AtomicBoolean();
+
+    DeferredOperation(DependencyEngine engine, DeferredTask task, Named named) {
+        super(named, 0);
+        this.engine = engine;
+        this.task = task;
+    }
+
+    @Override
+    @Nullable Workers workers() {
+        return null;
+    }
+
+    @Override
+    void run(ReadyOperations ready) {
+        Throwable failure = poison();
+        try {
+            if (failure == null) {
+                task.start(this);
+                return;
+            }
+            task.skipped(failure);
+        } catch (Throwable e) {
+            failure = e;
+        }
+        end(failure, ready);
+    }
+
+    @Override
+    public void done() {
+        end(null);
+    }
+
+    @Override
+    public void failed(Throwable cause) {
+        end(cause);
+    }
+
+    private void end(@Nullable Throwable failure) {
+        ReadyOperations ready = new ReadyOperations();
+        end(failure, ready);
+        DependencyEngine.dispatch(ready);
+    }
+
+    private void end(@Nullable Throwable failure, ReadyOperations ready) {
+        if (ended.compareAndSet(false, true)) {
+            engine.end(this, failure, ready);
+        }
+    }
+}

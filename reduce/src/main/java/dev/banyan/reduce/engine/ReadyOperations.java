@@ -1,0 +1,30 @@
+package dev.banyan.reduce.engine;
+
+import org.jspecify.annotations.Nullable;
+
+/** Operations that may run, first in, first out. Linked through the operations; of one thread. */
+final class ReadyOperations {
+    private @Nullable Operation first;
+    private @Nullable Operation last;
+
+    void add(Operation operation) {
+        if (last == null) {
+            first = operation;
+        } else {
+            last.next = operation;
+        }
+        last = operation;
+    }
+
+    @Nullable Operation poll() {
+        Operation polled = first;
+        if (polled != null) {
+            first = polled.next;
+            polled.next = null;
+            if (first == null) {
+                last = null;
+            }
+        }
+        return polled;
+    }
+}

@@ -1,0 +1,47 @@
+package dev.banyan.reduce.engine;
+
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+
+/** Reads a variable for somebody who waits for it. It is not skipped: it takes the poison along. */
+final class WaitOperation extends Operation {
+    private final DependencyEngine engine;
+    private final Variable variable;
+    private final CountDownLatch reached = new CountDownLatch(1);
+    private @Nullable Throwable poison;
+
+    WaitOperation(DependencyEngine engine, Variable variable) {
+        super(Named.of(variable), 0);
+        this.engine = engine;
+        this.variable = variable;
+    }
+
+    @Override
+    @Nullable Workers workers() {
+        return null;
+    }
+
+    @Override
+    void run(ReadyOperations ready) {
+        poison = engine.heal(variable);
+        engine.end(this, null, ready);
+        reached.countDown();
+    }
+
+    /** Waits until it has run. Returns what had poisoned the variable, or null. */
+    @Nullable Throwable await() {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                reached.await();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return poison;
+    }
+}

@@ -1,0 +1,26 @@
+package dev.banyan.reduce.kvstore;
+
+import dev.banyan.reduce.Way;
+import dev.banyan.reduce.engine.Variable;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/** What a store holds of one key. */
+final class Entry {
+    final KeyInfo info;
+    /** How its array is sent. */
+    final Way way;
+    /** Stands for the value: operations of the key take effect one after another. */
+    final Variable variable;
+    /** At the server. */
+    final MemorySegment value;
+    /** Where the server sums up what an updater is to work in; made when it is first needed. */
+    @Nullable MemorySegment pushed;
+
+    Entry(KeyInfo info, Way way, Variable variable, MemorySegment value) {
+        this.info = info;
+        this.way = way;
+        this.variable = variable;
+        this.value = value;
+    }
+}

@@ -1,0 +1,503 @@
+package dev.banyan.reduce.kvstore;
+
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.engine.DependencyEngine;
+import dev.banyan.reduce.engine.EngineException;
+import dev.banyan.reduce.engine.Lane;
+import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import dev.banyan.reduce.kvstore.StoreOperation.Kind;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Named arrays that all devices of a communicator push to and pull from, as MXNet's KVStore has them. A push sums up
+ * one array of every device; without an updater the sum becomes the key's value, with one the updater works it in. A
+ * pull copies the value to one array of every device. A push-pull does both, and moves fewer bytes: it knows where
+ * the result is wanted.
+ *
+ * <p><b>Order.</b> All calls return at once, with a future. Operations of one key take effect in the order of the
+ * calls, those of different keys in any order: among those that can begin, the greatest priority goes first. Give
+ * the layers that the next forward pass needs first the greatest. Arrays must not be touched, nor their arenas
+ * closed, until the operation has ended. What depends on a future runs on a thread of the store: keep it short, and
+ * do not wait there.
+ *
+ * <p><b>Values</b> live on one device each, the key's server; all devices hold about as many bytes. A push-pull
+ * without an updater leaves the value alone. Updaters run in the host's memory.
+ *
+ * <p><b>Fusion.</b> Keys of up to BANYAN_FUSION_BYTES that can begin and follow each other share one collective. That
+ * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not.
+ *
+ * <p><b>Failures.</b> A wrong key or array is refused by an exception that says which and what was expected, before
+ * anything is done. If an operation fails later, its future completes with a {@link KVStoreException}, and so do
+ * those of the key's later operations, until somebody waits for the key or for all: that throws, and the key can
+ * be used again. What its value then is is undefined after a failed push.
+ *
+ * <p><b>Cost.</b> A key's plan is made by its first operation of a kind and kept by the communicator, as are the
+ * buffers that the store needs; the steady state allocates no device memory. All of the store's memory is the
+ * communicator's, and freed with it.
+ *
+ * <p>Safe for use from any thread.
+ */
+public final class KVStore implements AutoCloseable {
+    private final Communicator communicator;
+    private final StoreType type;
+    private final DependencyEngine engine;
+    private final Sender sender;
+    private final Servers servers;
+    /** By key, in the order of their initialisation. Also the lock of all that changes. */
+    private final Map<Key, Entry> entries = new LinkedHashMap<>();
+    private @Nullable Updater updater;
+    private @Nullable StoreListener listener;
+    private long operations;
+    private boolean closed;
+
+    private KVStore(StoreType type, Communicator communicator) {
+        this.type = type;
+        this.communicator = communicator;
+        engine = new DependencyEngine(communicator.config().threads());
+        sender = new Sender(communicator, engine);
+        servers = new Servers(communicator.size(), communicator.config().fusionBytes());
+    }
+
+    /**
+     * A store without keys.
+     *
+     * @param type how keys are sent: {@code device} through the device that holds the key's value, as a parameter
+     *     server does; {@code tree} over one tree, above MXNET_KVSTORE_TREE_ARRAY_BOUND elements over one from every
+     *     device; {@code ring} around a ring; {@code auto} as the communicator is configured
+     * @param communicator carries it out; may be used for other things too, and is left open
+     * @throws IllegalArgumentException if there is no such type
+     */
+    public static KVStore create(String type, Communicator communicator) {
+        return new KVStore(StoreType.of(type), communicator);
+    }
+
+    /**
+     * Sets what works pushes into values; without one, what is pushed becomes the value.
+     *
+     * @throws IllegalStateException if something was pushed already
+     */
+    public void setUpdater(Updater newUpdater) {
+        synchronized (entries) {
+            if (operations > 0) {
+                throw new IllegalStateException("the store has begun its work; set the updater before the first push");
+            }
+            updater = Objects.requireNonNull(newUpdater, "newUpdater");
+        }
+    }
+
+    /** Makes a listener hear what happens from now on; null detaches it. */
+    public void setListener(@Nullable StoreListener newListener) {
+        synchronized (entries) {
+            listener = newListener;
+        }
+    }
+
+    /** As the method of that name with a {@link Key}. */
+    public void init(int key, MemorySegment initial, long count, DataType elements) {
+        init(Key.of(key), initial, count, elements);
+    }
+
+    /** As the method of that name with a {@link Key}. */
+    public void init(String key, MemorySegment initial, long count, DataType elements) {
+        init(Key.of(key), initial, count, elements);
+    }
+
+    /**
+     * Makes a key, and returns when it has its first value.
+     *
+     * @param key not yet in the store
+     * @param initial the value, of exactly as many bytes as the elements have; any memory
+     * @param count length in elements
+     * @param elements their type
+     * @throws IllegalArgumentException if the key is there already, is a string among integers or an integer among
+     *     strings, or the initial value has another length
+     */
+    public void init(Key key, MemorySegment initial, long count, DataType elements) {
+        if (count < 0 || count > Long.MAX_VALUE / elements.bytes()) {
+            throw new IllegalArgumentException("init of key " + key + " with " + count + " elements of " + elements
+                    + "; give 0 or more, and no more than 64 bits count bytes");
+        }
+        long bytes = count * elements.bytes();
+        if (initial.byteSize() != bytes) {
+            throw new IllegalArgumentException("init of key " + key + ": the initial value has " + initial.byteSize()
+                    + " bytes, but " + elementsAndBytes(count, elements) + " are needed");
+        }
+        synchronized (entries) {
+            checkOpen();
+            checkKind("init", key);
+            if (entries.containsKey(key)) {
+                throw new IllegalArgumentException(
+                        "init of key " + key + ", which the store has already; push to it to change its value");
+            }
+            int server = servers.next(bytes);
+            KeyInfo info = new KeyInfo(key, entries.size(), server, count, elements);
+            MemorySegment value = communicator.allocate(server, bytes);
+            MemorySegment.copy(initial, 0, value, 0, bytes);
+            entries.put(
+                    key, new Entry(info, type.way(count, server, communicator.config()), engine.variable(), value));
+            if (listener != null) {
+                listener.initialized(info, System.nanoTime());
+            }
+        }
+    }
+
+    /** What is known of all keys, in the order of their initialisation. */
+    public List<KeyInfo> keys() {
+        synchronized (entries) {
+            return entries.values().stream().map(entry -> entry.info).toList();
+        }
+    }
+
+    /** As the method of that name with a {@link Key}. */
+    public CompletableFuture<Void> push(int key, List<MemorySegment> arrays, int priority) {
+        return push(Key.of(key), arrays, priority);
+    }
+
+    /** As the method of that name with a {@link Key}. */
+    public CompletableFuture<Void> push(String key, List<MemorySegment> arrays, int priority) {
+        return push(Key.of(key), arrays, priority);
+    }
+
+    /**
+     * Sums up one array of every device, and makes the sum the key's value or gives it to the updater.
+     *
+     * @param arrays each rank's, of exactly the key's length
+     * @param priority greater ones go first
+     * @return completed when it is done
+     * @throws IllegalArgumentException if there is no such key, or an array does not fit
+     * @throws IllegalStateException if the store is closed
+     */
+    public CompletableFuture<Void> push(Key key, List<MemorySegment> arrays, int priority) {
+        synchronized (entries) {
+            Entry entry = entry("push", key);
+            checkArrays("push", entry, arrays);
+            MemorySegment target = reduceTarget(entry);
+            CollectiveCall reduce = reduce(entry, arrays, target);
+            check("push", entry, reduce);
+            Progress progress = progress(Kind.PUSH, entry, priority);
+            pushReduce(progress, entry, reduce, target, true);
+            return progress.future();
+        }
+    }
+
+    /** As the method of that name with a {@link Key}. */
+    public CompletableFuture<Void> pull(int key, List<MemorySegment> arrays, int priority) {
+        return pull(Key.of(key), arrays, priority);
+    }
+
+    /** As the method of that name with a {@link Key}. */
+    public CompletableFuture<Void> pull(String key, List<MemorySegment> arrays, int priority) {
+        return pull(Key.of(key), arrays, priority);
+    }
+
+    /**
+     * Copies the key's value to one array of every device.
+     *
+     * @param arrays each rank's, of exactly the key's length
+     * @param priority greater ones go first
+     * @return completed when it is done
+     * @throws IllegalArgumentException if there is no such key, or an array does not fit
+     * @throws IllegalStateException if the store is closed
+     */
+    public CompletableFuture<Void> pull(Key key, List<MemorySegment> arrays, int priority) {
+        synchronized (entries) {
+            Entry entry = entry("pull", key);
+            checkArrays("pull", entry, arrays);
+            CollectiveCall broadcast = broadcast(entry, arrays);
+            check("pull", entry, broadcast);
+            Progress progress = progress(Kind.PULL, entry, priority);
+            pushBroadcast(progress, entry, broadcast);
+            return progress.future();
+        }
+    }
+
+    /** As the method of that name with a {@link Key}. */
+    public CompletableFuture<Void> pushPull(
+            int key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
+        return pushPull(Key.of(key), arrays, results, priority);
+    }
+
+    /** As the method of that name with a {@link Key}. */
+    public CompletableFuture<Void> pushPull(
+            String key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
+        return pushPull(Key.of(key), arrays, results, priority);
+    }
+
+    /**
+     * Sums up one array of every device and gives every device the sum, or what the updater made of it. Without an
+     * updater that is one allreduce from the arrays to the results, and the key's value stays as it was.
+     *
+     * @param arrays each rank's, of exactly the key's length
+     * @param results as the arrays; they may be the arrays
+     * @param priority greater ones go first
+     * @return completed when it is done
+     * @throws IllegalArgumentException if there is no such key, or an array does not fit
+     * @throws IllegalStateException if the store is closed
+     */
+    public CompletableFuture<Void> pushPull(
+            Key key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
+        synchronized (entries) {
+            Entry entry = entry("push-pull", key);
+            checkArrays("push-pull", entry, arrays);
+            checkArrays("push-pull", entry, results);
+            if (updater == null) {
+                CollectiveCall allReduce = allReduce(entry, arrays, results);
+                check("push-pull", entry, allReduce);
+                Progress progress = progress(Kind.PUSH_PULL, entry, priority);
+                engine.pushDeferred(
+                        new Transfer(sender, progress, Stage.ALL_REDUCE, true, allReduce, entry.way),
+                        List.of(),
+                        List.of(entry.variable));
+                return progress.future();
+            }
+            MemorySegment target = reduceTarget(entry);
+            CollectiveCall reduce = reduce(entry, arrays, target);
+            CollectiveCall broadcast = broadcast(entry, results);
+            check("push-pull", entry, reduce);
+            check("push-pull", entry, broadcast);
+            Progress progress = progress(Kind.PUSH_PULL, entry, priority);
+            pushReduce(progress, entry, reduce, target, false);
+            pushBroadcast(progress, entry, broadcast);
+            return progress.future();
+        }
+    }
+
+    /**
+     * Pushes a row of keys, each as {@link #push(Key, List, int)}.
+     *
+     * @param arrays for each key those of all ranks
+     * @return completed when all are done
+     */
+    public CompletableFuture<Void> pushAll(List<Key> keys, List<List<MemorySegment>> arrays, int priority) {
+        checkRow("push", keys, arrays);
+        return all(keys, i -> push(keys.get(i), arrays.get(i), priority));
+    }
+
+    /**
+     * Pulls a row of keys, each as {@link #pull(Key, List, int)}.
+     *
+     * @param arrays for each key those of all ranks
+     * @return completed when all are done
+     */
+    public CompletableFuture<Void> pullAll(List<Key> keys, List<List<MemorySegment>> arrays, int priority) {
+        checkRow("pull", keys, arrays);
+        return all(keys, i -> pull(keys.get(i), arrays.get(i), priority));
+    }
+
+    /**
+     * Pushes and pulls a row of keys, each as {@link #pushPull(Key, List, List, int)}.
+     *
+     * @param arrays for each key those of all ranks
+     * @param results as the arrays; they may be the arrays
+     * @return completed when all are done
+     */
+    public CompletableFuture<Void> pushPullAll(
+            List<Key> keys, List<List<MemorySegment>> arrays, List<List<MemorySegment>> results, int priority) {
+        checkRow("push-pull", keys, arrays);
+        checkRow("push-pull", keys, results);
+        return all(keys, i -> pushPull(keys.get(i), arrays.get(i), results.get(i), priority));
+    }
+
+    /**
+     * Waits for the operations on a key that were called before.
+     *
+     * @throws KVStoreException if one failed and nobody was told by a wait; the key can be used again then
+     */
+    public void waitFor(Key key) {
+        Entry entry;
+        synchronized (entries) {
+            entry = entry("wait", key);
+        }
+        try {
+            engine.waitFor(entry.variable);
+        } catch (EngineException e) {
+            throw told(e);
+        }
+    }
+
+    /**
+     * Waits until no operation is left.
+     *
+     * @throws KVStoreException if one failed and nobody was told by a wait; all keys can be used again then
+     */
+    public void barrier() {
+        synchronized (entries) {
+            checkOpen();
+        }
+        try {
+            engine.waitAll();
+        } catch (EngineException e) {
+            throw told(e);
+        }
+    }
+
+    /** Waits for all operations, and takes no more. Failures are told by the futures. Closing twice is no error. */
+    @Override
+    public void close() {
+        synchronized (entries) {
+            closed = true;
+        }
+        engine.close();
+    }
+
+    private static KVStoreException told(EngineException e) {
+        Throwable cause = Objects.requireNonNull(e.getCause());
+        return new KVStoreException(String.valueOf(cause.getMessage()), cause);
+    }
+
+    private void pushReduce(
+            Progress progress, Entry entry, CollectiveCall reduce, MemorySegment target, boolean last) {
+        Updater working = updater;
+        engine.pushDeferred(
+                new Transfer(sender, progress, Stage.REDUCE, last && working == null, reduce, entry.way),
+                List.of(),
+                List.of(entry.variable));
+        if (working != null) {
+            engine.push(
+                    Lane.COMPUTE,
+                    new Update(progress, last, () -> working.update(entry.info, target, entry.value)),
+                    List.of(),
+                    List.of(entry.variable),
+                    progress.operation().priority());
+        }
+    }
+
+    private void pushBroadcast(Progress progress, Entry entry, CollectiveCall broadcast) {
+        engine.pushDeferred(
+                new Transfer(sender, progress, Stage.BROADCAST, true, broadcast, entry.way),
+                List.of(entry.variable),
+                List.of());
+    }
+
+    private Progress progress(Kind kind, Entry entry, int priority) {
+        return new Progress(new StoreOperation(operations++, kind, entry.info, priority), listener);
+    }
+
+    /** Where the server wants the sum: as the value, or where the updater takes it from. */
+    private MemorySegment reduceTarget(Entry entry) {
+        if (updater == null) {
+            return entry.value;
+        }
+        MemorySegment pushed = entry.pushed;
+        if (pushed == null) {
+            try {
+                updater.check(entry.info);
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException("push of key " + entry.info.key() + ": " + e.getMessage(), e);
+            }
+            pushed = communicator.allocate(entry.info.server(), entry.info.bytes());
+            entry.pushed = pushed;
+        }
+        return pushed;
+    }
+
+    private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
+        KeyInfo info = entry.info;
+        return CollectiveCall.outOfPlace(
+                Collective.REDUCE, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays, List.of(target));
+    }
+
+    private static CollectiveCall broadcast(Entry entry, List<MemorySegment> arrays) {
+        KeyInfo info = entry.info;
+        return CollectiveCall.outOfPlace(
+                Collective.BROADCAST,
+                info.server(),
+                info.count(),
+                info.type(),
+                ReduceOp.SUM,
+                List.of(entry.value),
+                arrays);
+    }
+
+    private static CollectiveCall allReduce(
+            Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
+        KeyInfo info = entry.info;
+        return arrays.equals(results)
+                ? CollectiveCall.inPlace(
+                        Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays)
+                : CollectiveCall.outOfPlace(
+                        Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays, results);
+    }
+
+    private Entry entry(String what, Key key) {
+        checkOpen();
+        checkKind(what, key);
+        Entry entry = entries.get(key);
+        if (entry == null) {
+            throw new IllegalArgumentException(
+                    what + " of key " + key + ", which the store does not have; init it first");
+        }
+        return entry;
+    }
+
+    private void checkOpen() {
+        if (closed) {
+            throw new IllegalStateException("the store is closed; create a new one");
+        }
+    }
+
+    private void checkKind(String what, Key key) {
+        if (!entries.isEmpty() && entries.keySet().iterator().next().integer() != key.integer()) {
+            throw new IllegalArgumentException(what + " of key " + key + ", which is "
+                    + (key.integer() ? "an integer, but the keys of this store are strings"
+                            : "a string, but the keys of this store are integers"));
+        }
+    }
+
+    private void checkArrays(String what, Entry entry, List<MemorySegment> arrays) {
+        KeyInfo info = entry.info;
+        if (arrays.size() != communicator.size()) {
+            throw new IllegalArgumentException(what + " of key " + info.key() + " with " + arrays.size()
+                    + " arrays, but it needs " + communicator.size() + ", one for each rank");
+        }
+        for (int rank = 0; rank < arrays.size(); rank++) {
+            if (arrays.get(rank).byteSize() != info.bytes()) {
+                throw new IllegalArgumentException(what + " of key " + info.key() + ": the array of rank " + rank
+                        + " has " + arrays.get(rank).byteSize() + " bytes, but the key has "
+                        + elementsAndBytes(info.count(), info.type()));
+            }
+        }
+    }
+
+    private void check(String what, Entry entry, CollectiveCall call) {
+        try {
+            communicator.check(call);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(what + " of key " + entry.info.key() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static String elementsAndBytes(long count, DataType type) {
+        return count + " elements of " + type + ", " + count * type.bytes() + " bytes";
+    }
+
+    private static void checkRow(String what, List<Key> keys, List<List<MemorySegment>> arrays) {
+        if (keys.size() != arrays.size()) {
+            throw new IllegalArgumentException(what + " of " + keys.size() + " keys with the arrays of " + arrays.size()
+                    + "; give a list of arrays for each key");
+        }
+    }
+
+    private interface OfKey {
+        CompletableFuture<Void> call(int index);
+    }
+
+    private static CompletableFuture<Void> all(List<Key> keys, OfKey operation) {
+        List<CompletableFuture<Void>> futures = new ArrayList<>(keys.size());
+        for (int i = 0; i < keys.size(); i++) {
+            futures.add(operation.call(i));
+        }
+        return CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new));
+    }
+}

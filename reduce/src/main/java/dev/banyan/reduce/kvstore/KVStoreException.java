@@ -1,0 +1,10 @@
+package dev.banyan.reduce.kvstore;
+
+/** An operation of a store failed while it ran; the message names operation and key, the cause is what happened. */
+public final class KVStoreException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    KVStoreException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,78 @@
+package dev.banyan.reduce.kvstore;
+
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Way;
+import dev.banyan.reduce.engine.Completion;
+import dev.banyan.reduce.engine.DeferredTask;
+import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import java.util.Comparator;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** The stage of an operation that is a collective. Waits for its turn in the {@link Sender}. */
+final class Transfer implements DeferredTask {
+    /** Who goes first: the greatest priority, then the oldest. */
+    static final Comparator<Transfer> ORDER = Comparator.comparingInt(
+                    (Transfer transfer) -> transfer.progress.operation().priority())
+            .reversed()
+            .thenComparingLong(transfer -> transfer.progress.operation().id());
+
+    private final Sender sender;
+    private final Progress progress;
+    private final Stage stage;
+    private final boolean last;
+    final CollectiveCall call;
+    final Way way;
+    private @Nullable Completion completion;
+
+    /** @param last whether the operation has ended with this stage */
+    Transfer(Sender sender, Progress progress, Stage stage, boolean last, CollectiveCall call, Way way) {
+        this.sender = sender;
+        this.progress = progress;
+        this.stage = stage;
+        this.last = last;
+        this.call = call;
+        this.way = way;
+    }
+
+    /** Length of one device's array. */
+    long bytes() {
+        return call.count() * call.type().bytes();
+    }
+
+    /** Whether both can be one collective. */
+    boolean goesWith(Transfer other) {
+        return call.collective() == other.call.collective()
+                && call.root() == other.call.root()
+                && call.type() == other.call.type();
+    }
+
+    @Override
+    public void start(Completion toTell) {
+        completion = toTell;
+        sender.add(this);
+    }
+
+    @Override
+    public void skipped(Throwable cause) {
+        progress.fail(cause);
+    }
+
+    void begin() {
+        progress.begin(stage);
+    }
+
+    void succeed() {
+        progress.end(stage);
+        Objects.requireNonNull(completion).done();
+        if (last) {
+            progress.complete();
+        }
+    }
+
+    void fail(Throwable cause) {
+        KVStoreException told = progress.failure(cause);
+        Objects.requireNonNull(completion).failed(told);
+        progress.fail(told);
+    }
+}
