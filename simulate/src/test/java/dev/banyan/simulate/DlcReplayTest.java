@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.banyan.reduce.trace.DlcHeader;
 import dev.banyan.reduce.trace.DlcReader;
+import dev.banyan.reduce.trace.DlcRole;
 import dev.banyan.reduce.trace.DlcRun;
 import dev.banyan.reduce.trace.DlcTrace;
 import dev.banyan.simulate.replay.DlcReplay;
@@ -102,10 +104,11 @@ class DlcReplayTest {
 
     @Test
     void whatCannotBeReplayedIsRefused() {
-        assertThatThrownBy(() -> replay(1, WORKER))
+        DlcTrace three = new DlcTrace(DlcHeader.of(DlcRole.WORKER, "box", 3, 1), WORKER.records());
+        assertThatThrownBy(() -> replay(2, three))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("the trace is of 2 workers and 1 servers, and there are 1 devices; name a machine with at"
-                        + " least 2");
+                .hasMessage("the trace is of 3 workers and 1 servers, and there are 2 devices; name a machine with at"
+                        + " least 3");
         assertThatThrownBy(() -> replay(3, SERVER))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("no worker's trace has an iteration");

@@ -67,7 +67,7 @@ final class TraceReplayCommand implements Runnable {
     @Override
     public void run() {
         DlcRun traced = files.read();
-        ChosenMachine chosen = machine.choose(1);
+        ChosenMachine chosen = machine.choose(2);
         Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
         Simulator simulator = new Simulator(chosen.allLinks(), List.of(), constants);
         ReplayReport report = ReplayReport.of(
