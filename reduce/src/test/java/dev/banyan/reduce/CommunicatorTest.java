@@ -420,7 +420,7 @@ class CommunicatorTest {
         for (long count : new long[] {1, 2, 1, 3, 1, 2}) {
             PlanKey key = PlanKey.of(
                     CollectiveCall.inPlace(
-                            Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()));
+                            Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()), Way.CONFIGURED);
             cache.get(key, made -> new FakeExecutable(() -> {}, () -> closed.add(made.count())));
         }
         assertThat(closed).containsExactly(2L, 3L);

@@ -40,6 +40,8 @@ class ConfigTest {
                         Runtime.getRuntime().availableProcessors(),
                         Duration.ofMinutes(10),
                         1970,
+                        false,
+                        256 * 1024,
                         List.of()));
     }
 
@@ -60,6 +62,8 @@ class ConfigTest {
                         Map.entry("BANYAN_THREADS", "3"),
                         Map.entry("BANYAN_TIMEOUT_MS", "250"),
                         Map.entry("BANYAN_SEED", "-9"),
+                        Map.entry("BANYAN_REPRODUCIBLE", "1"),
+                        Map.entry("BANYAN_FUSION_BYTES", "off"),
                         Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"),
                         Map.entry("PATH", "/bin")));
@@ -77,6 +81,8 @@ class ConfigTest {
                         3,
                         Duration.ofMillis(250),
                         -9,
+                        true,
+                        0,
                         List.of()));
     }
 
@@ -95,6 +101,8 @@ class ConfigTest {
                 .threads(3)
                 .timeout(Duration.ofSeconds(1))
                 .seed(7)
+                .reproducible(true)
+                .fusionBytes(4096)
                 .build();
         assertThat(config)
                 .isEqualTo(new Config(
@@ -110,6 +118,8 @@ class ConfigTest {
                         3,
                         Duration.ofSeconds(1),
                         7,
+                        true,
+                        4096,
                         List.of()));
         assertThat(Config.builder().chunkBytes(Long.MAX_VALUE).build().chunkBytes()).isEqualTo(Long.MAX_VALUE);
     }

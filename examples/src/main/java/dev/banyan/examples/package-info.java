@@ -1,0 +1,5 @@
+/** Small complete programs that use Banyan. */
+@NullMarked
+package dev.banyan.examples;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,132 @@
+package dev.banyan.jmh;
+
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.kvstore.KVStore;
+import dev.banyan.reduce.kvstore.Key;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * The 157 gradients of ResNet-50 through a store of 8 host devices, all in flight: in place, and by push and pull.
+ * The baseline is one allreduce of the same total size. Divide by it.
+ *
+ * <pre>java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=false,true</pre>
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 2)
+@Fork(value = 2, jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
+public class StorePushPull {
+    /** BANYAN_FUSION_BYTES. */
+    @Param({"off", "256K"})
+    public String fusion = "off";
+
+    /** BANYAN_REPRODUCIBLE. */
+    @Param({"false"})
+    public boolean reproducible;
+
+    /** Type of the store. */
+    @Param({"auto"})
+    public String type = "auto";
+
+    private final List<Key> keys = new ArrayList<>();
+    private final List<List<MemorySegment>> gradients = new ArrayList<>();
+    private @Nullable Communicator communicator;
+    private @Nullable KVStore store;
+    private @Nullable CollectiveCall whole;
+
+    /** Makes the gradients; they hold zeros, which stay what they are however often they are summed. */
+    @Setup
+    public void open() {
+        Communicator ranks = Communicator.create(
+                Presets.find("p3.16xlarge").orElseThrow(),
+                Config.builder()
+                        .fusionBytes(switch (fusion) {
+                            case "off" -> 0;
+                            default -> Long.parseLong(fusion.replace("K", "")) << 10;
+                        })
+                        .reproducible(reproducible)
+                        .build());
+        KVStore opened = KVStore.create(type, ranks);
+        long[] counts = GradientSizes.resnet50();
+        long total = Arrays.stream(counts).sum();
+        List<MemorySegment> all = IntStream.range(0, ranks.size())
+                .mapToObj(rank -> ranks.allocate(rank, Float.BYTES * total))
+                .toList();
+        long at = 0;
+        for (int k = 0; k < counts.length; k++) {
+            long first = at;
+            long bytes = Float.BYTES * counts[k];
+            opened.init(k, all.getFirst().asSlice(first, bytes), counts[k], DataType.F32);
+            keys.add(Key.of(k));
+            gradients.add(all.stream().map(segment -> segment.asSlice(first, bytes)).toList());
+            at += bytes;
+        }
+        whole = CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, total, DataType.F32, ReduceOp.SUM, all);
+        store = opened;
+        communicator = ranks;
+    }
+
+    /** Frees everything. */
+    @TearDown
+    public void close() {
+        Objects.requireNonNull(store).close();
+        Objects.requireNonNull(communicator).close();
+    }
+
+    /** The last layer's gradient comes first, the first layer's is wanted first. */
+    @Benchmark
+    public void pushPull() {
+        KVStore opened = Objects.requireNonNull(store);
+        CompletableFuture<?>[] futures = new CompletableFuture<?>[keys.size()];
+        for (int k = keys.size() - 1; k >= 0; k--) {
+            futures[k] = opened.pushPull(keys.get(k), gradients.get(k), gradients.get(k), -k);
+        }
+        CompletableFuture.allOf(futures).join();
+    }
+
+    /** As MXNet's trainers do without push-pull. */
+    @Benchmark
+    public void pushThenPull() {
+        KVStore opened = Objects.requireNonNull(store);
+        CompletableFuture<?>[] futures = new CompletableFuture<?>[2 * keys.size()];
+        for (int k = keys.size() - 1; k >= 0; k--) {
+            futures[2 * k] = opened.push(keys.get(k), gradients.get(k), -k);
+            futures[2 * k + 1] = opened.pull(keys.get(k), gradients.get(k), -k);
+        }
+        CompletableFuture.allOf(futures).join();
+    }
+
+    /** All of it at once. */
+    @Benchmark
+    public void oneAllReduce() {
+        Objects.requireNonNull(communicator).run(Objects.requireNonNull(whole));
+    }
+}

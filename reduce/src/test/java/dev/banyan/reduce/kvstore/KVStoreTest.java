@@ -1,0 +1,431 @@
+package dev.banyan.reduce.kvstore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import dev.banyan.reduce.schedule.Chunk;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.schedule.Step;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class KVStoreTest {
+    private static final Machine FOUR = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+    private static final Config CONFIG = Config.builder().threads(2).fusionBytes(4096).build();
+
+    /** A host backend that counts and can be held up. */
+    private static final class Watched implements Backend {
+        private final HostBackend host = new HostBackend(4, 2, Duration.ofSeconds(30));
+        final AtomicLong runs = new AtomicLong();
+        final AtomicLong bytes = new AtomicLong();
+        volatile CountDownLatch gate = new CountDownLatch(0);
+        volatile boolean failing;
+
+        @Override
+        public String name() {
+            return "watched";
+        }
+
+        @Override
+        public MemorySegment allocate(int rank, long size) {
+            return host.allocate(rank, size);
+        }
+
+        @Override
+        public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
+            Executable executable = host.prepare(schedule, type, op);
+            long moved = 0;
+            for (Chunk chunk : schedule.chunks()) {
+                for (Step step : chunk.steps()) {
+                    moved += chunk.bytes() * (step.sources().size() + 1);
+                }
+            }
+            long each = moved;
+            return new Executable() {
+                @Override
+                public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
+                    await(gate);
+                    if (failing) {
+                        throw new IllegalStateException("a link is down");
+                    }
+                    runs.incrementAndGet();
+                    bytes.addAndGet(each);
+                    executable.run(inputs, outputs);
+                }
+
+                @Override
+                public void close() {
+                    executable.close();
+                }
+            };
+        }
+
+        private static void await(CountDownLatch gate) {
+            try {
+                assertThat(gate.await(30, TimeUnit.SECONDS)).isTrue();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+
+        @Override
+        public void close() {
+            host.close();
+        }
+    }
+
+    private final Watched backend = new Watched();
+    private final Communicator communicator = Communicator.create(FOUR, CONFIG, backend);
+    private final KVStore store = KVStore.create("auto", communicator);
+
+    @AfterEach
+    void close() {
+        backend.gate.countDown();
+        store.close();
+        communicator.close();
+        backend.close();
+    }
+
+    private static void init(KVStore store, String key, int count) {
+        store.init(key, MemorySegment.ofArray(new float[count]), count, DataType.F32);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"device", "tree", "ring", "auto"})
+    void pushesAndPullsKeysOfAllSizes(String type) {
+        Random random = new Random(5);
+        int[] counts = {1, 7, 100, 1024, 1025, 50_000};
+        try (KVStore typed = KVStore.create(type, communicator)) {
+            List<Key> keys = new ArrayList<>();
+            List<List<MemorySegment>> arrays = new ArrayList<>();
+            List<List<MemorySegment>> pulled = new ArrayList<>();
+            List<List<MemorySegment>> exchanged = new ArrayList<>();
+            for (int count : counts) {
+                keys.add(Key.of("key" + count));
+                init(typed, "key" + count, count);
+                arrays.add(Floats.random(communicator, count, random));
+                pulled.add(Floats.zeros(communicator, count));
+                exchanged.add(Floats.zeros(communicator, count));
+            }
+            var _ = typed.pushAll(keys, arrays, 0);
+            var _ = typed.pullAll(keys, pulled, 1);
+            var _ = typed.pushPullAll(keys, arrays, exchanged, 2);
+            typed.barrier();
+            for (int k = 0; k < counts.length; k++) {
+                float[] expected = Floats.sumByRank(arrays.get(k));
+                for (int rank = 0; rank < 4; rank++) {
+                    assertThat(Floats.values(pulled.get(k).get(rank))).containsExactly(expected, within(1e-5f));
+                    assertThat(Floats.values(exchanged.get(k).get(rank))).containsExactly(expected, within(1e-5f));
+                }
+            }
+        }
+    }
+
+    @Test
+    void pullsTheFirstValueUntilSomethingIsPushed() {
+        store.init(3, MemorySegment.ofArray(new float[] {1, 2}), 2, DataType.F32);
+        List<MemorySegment> results = Floats.zeros(communicator, 2);
+        store.pull(3, results, 0).join();
+        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(1, 2));
+        store.pushPull(3, Floats.byRank(communicator, 2), results, 0).join();
+        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(10, 100));
+        store.pull(3, results, 0).join();
+        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(1, 2));
+        var _ = store.push(3, Floats.byRank(communicator, 2), 0);
+        store.pull(3, results, 0).join();
+        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(10, 100));
+    }
+
+    @Test
+    void operationsOfAKeyTakeEffectInOrder() {
+        init(store, "w", 100);
+        List<MemorySegment> arrays = Floats.byRank(communicator, 100);
+        List<CompletableFuture<Void>> futures = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            futures.add(store.pushPull("w", arrays, arrays, -i));
+        }
+        store.waitFor(Key.of("w"));
+        assertThat(futures).allMatch(CompletableFuture::isDone);
+        assertThat(arrays).allSatisfy(array -> assertThat(Floats.values(array)[0]).isEqualTo(10f * 256));
+    }
+
+    @Test
+    void theGreatestPriorityGoesFirst() {
+        backend.gate = new CountDownLatch(1);
+        List<String> order = Collections.synchronizedList(new ArrayList<>());
+        for (String key : List.of("busy", "low", "high", "middle", "high too")) {
+            init(store, key, 2000);
+        }
+        Map<String, Integer> priorities = new LinkedHashMap<>();
+        priorities.put("busy", 9);
+        priorities.put("low", 1);
+        priorities.put("high", 3);
+        priorities.put("middle", 2);
+        priorities.put("high too", 3);
+        priorities.forEach((key, priority) -> {
+            var _ = store.pushPull(key, Floats.byRank(communicator, 2000), Floats.zeros(communicator, 2000), priority)
+                    .thenRun(() -> order.add(key));
+        });
+        backend.gate.countDown();
+        store.barrier();
+        assertThat(order.subList(1, 5)).containsExactly("high", "high too", "middle", "low");
+    }
+
+    @Test
+    void smallKeysThatAreReadyShareACollective() {
+        int[] counts = {5, 300, 20, 400, 900, 1};
+        assertThat(runsOf(store, counts)).isBetween(3L, 4L);
+        try (Communicator plain = Communicator.create(
+                        FOUR, Config.builder().threads(2).fusionBytes(0).build(), backend);
+                KVStore unfused = KVStore.create("auto", plain)) {
+            assertThat(runsOf(unfused, counts)).isEqualTo(counts.length + 1);
+        }
+    }
+
+    /** Number of collectives of some keys that wait behind a large one. */
+    private long runsOf(KVStore keys, int[] counts) {
+        backend.gate = new CountDownLatch(1);
+        long before = backend.runs.get();
+        init(keys, "large", 5000);
+        var _ = keys.pushPull("large", Floats.byRank(communicator, 5000), Floats.zeros(communicator, 5000), 1);
+        List<List<MemorySegment>> results = new ArrayList<>();
+        for (int k = 0; k < counts.length; k++) {
+            init(keys, "key" + k, counts[k]);
+            results.add(Floats.zeros(communicator, counts[k]));
+            var _ = keys.pushPull("key" + k, Floats.byRank(communicator, counts[k]), results.getLast(), 0);
+        }
+        backend.gate.countDown();
+        keys.barrier();
+        for (int k = 0; k < counts.length; k++) {
+            for (MemorySegment result : results.get(k)) {
+                assertThat(Floats.values(result)[counts[k] - 1]).isEqualTo(100);
+                assertThat(Floats.values(result)[0]).isEqualTo(counts[k] == 1 ? 100 : 10);
+            }
+        }
+        return backend.runs.get() - before;
+    }
+
+    @Test
+    void smallKeysThatArePushedAndPulledShareCollectivesToo() {
+        backend.gate = new CountDownLatch(1);
+        init(store, "large", 5000);
+        var _ = store.push("large", Floats.byRank(communicator, 5000), 1);
+        List<List<MemorySegment>> results = new ArrayList<>();
+        for (int k = 0; k < 6; k++) {
+            init(store, "key" + k, 100 + k);
+            var _ = store.push("key" + k, Floats.byRank(communicator, 100 + k), 0);
+            results.add(Floats.zeros(communicator, 100 + k));
+            var _ = store.pull("key" + k, results.getLast(), 0);
+        }
+        backend.gate.countDown();
+        store.barrier();
+        for (int k = 0; k < 6; k++) {
+            for (MemorySegment result : results.get(k)) {
+                assertThat(Floats.values(result)).endsWith(10, 100).startsWith(10);
+            }
+        }
+        assertThat(backend.runs).hasValueLessThan(1 + 2 * 6);
+    }
+
+    @Test
+    void pushPullMovesFewerBytesThanPushAndPull() {
+        int count = 100_000;
+        init(store, "w", count);
+        List<MemorySegment> arrays = Floats.byRank(communicator, count);
+        List<MemorySegment> results = Floats.zeros(communicator, count);
+        store.pushPull("w", arrays, results, 0).join();
+        long together = backend.bytes.getAndSet(0);
+        var _ = store.push("w", arrays, 0);
+        store.pull("w", results, 0).join();
+        assertThat(together).isLessThan(backend.bytes.get());
+    }
+
+    @Test
+    void theUpdaterGetsTheSumAndChangesTheValue() {
+        store.setUpdater((key, pushed, value) -> {
+            for (long i = 0; i < key.count(); i++) {
+                value.setAtIndex(
+                        ValueLayout.JAVA_FLOAT,
+                        i,
+                        value.getAtIndex(ValueLayout.JAVA_FLOAT, i)
+                                - 0.5f * pushed.getAtIndex(ValueLayout.JAVA_FLOAT, i));
+            }
+        });
+        store.init("w", MemorySegment.ofArray(new float[] {1, 2}), 2, DataType.F32);
+        List<MemorySegment> gradients = Floats.byRank(communicator, 2);
+        List<MemorySegment> weights = Floats.zeros(communicator, 2);
+        store.pushPull("w", gradients, weights, 0).join();
+        assertThat(weights).allSatisfy(each -> assertThat(Floats.values(each)).containsExactly(-4, -48));
+        var _ = store.push("w", gradients, 0);
+        store.pull("w", weights, 0).join();
+        assertThat(weights).allSatisfy(each -> assertThat(Floats.values(each)).containsExactly(-9, -98));
+        assertThatThrownBy(() -> store.setUpdater((key, pushed, value) -> {}))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("before the first push");
+    }
+
+    @Test
+    void keysAreBalancedOverDevices() {
+        int[] counts = {9000, 5000, 5000, 10, 20, 5000, 700, 600, 8000, 3000};
+        for (int k = 0; k < counts.length; k++) {
+            store.init(k, MemorySegment.ofArray(new float[counts[k]]), counts[k], DataType.F32);
+        }
+        long[] bytes = new long[4];
+        store.keys().forEach(key -> bytes[key.server()] += key.bytes());
+        long total = LongStream.of(bytes).sum();
+        assertThat(total).isEqualTo(4 * 36330);
+        // What giving each to the least laden one guarantees.
+        assertThat(LongStream.of(bytes).max()).matches(most -> most.orElseThrow() <= total / 4 + 36000);
+        assertThat(store.keys().subList(3, 5)).extracting(KeyInfo::server).containsOnly(3);
+    }
+
+    @Test
+    void refusesWrongKeysAndArraysWithOneClearSentence() {
+        init(store, "w", 8);
+        List<MemorySegment> good = Floats.byRank(communicator, 8);
+        assertThatThrownBy(() -> KVStore.create("local", communicator))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("no type of store is called \"local\"; take device, tree, ring, auto");
+        assertThatThrownBy(() -> store.pull("v", good, 0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("pull of key v, which the store does not have; init it first");
+        assertThatThrownBy(() -> store.push(1, good, 0))
+                .hasMessage("push of key 1, which is an integer, but the keys of this store are strings");
+        assertThatThrownBy(() -> init(store, "w", 8))
+                .hasMessage("init of key w, which the store has already; push to it to change its value");
+        assertThatThrownBy(() -> store.init("x", MemorySegment.ofArray(new float[2]), 3, DataType.F32))
+                .hasMessage("init of key x: the initial value has 8 bytes, but 3 elements of F32, 12 bytes are needed");
+        assertThatThrownBy(() -> store.push("w", good.subList(0, 3), 0))
+                .hasMessage("push of key w with 3 arrays, but it needs 4, one for each rank");
+        assertThatThrownBy(() -> store.pushPull("w", good, Floats.zeros(communicator, 9), 0))
+                .hasMessage("push-pull of key w: the array of rank 0 has 36 bytes, but the key has 8 elements of F32,"
+                        + " 32 bytes");
+        assertThatThrownBy(() -> store.pull("w", good.stream().map(MemorySegment::asReadOnly).toList(), 0))
+                .hasMessageStartingWith("pull of key w: ")
+                .hasMessageContaining("rank 0 is read-only");
+        assertThatThrownBy(() -> store.pushAll(List.of(Key.of("w")), List.of(), 0))
+                .hasMessageContaining("give a list of arrays for each key");
+        store.close();
+        assertThatThrownBy(() -> store.push("w", good, 0))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("the store is closed; create a new one");
+    }
+
+    @Test
+    void failuresAreToldByFutureAndByWait() {
+        init(store, "w", 5000);
+        init(store, "v", 5000);
+        List<MemorySegment> arrays = Floats.byRank(communicator, 5000);
+        backend.failing = true;
+        CompletableFuture<Void> first = store.push("w", arrays, 0);
+        CompletableFuture<Void> second = store.pull("w", arrays, 0);
+        for (CompletableFuture<Void> future : List.of(first, second)) {
+            assertThatThrownBy(future::join)
+                    .cause()
+                    .isInstanceOf(KVStoreException.class)
+                    .hasMessage("push of key w failed: a link is down");
+        }
+        backend.failing = false;
+        store.pushPull("v", arrays, Floats.zeros(communicator, 5000), 0).join();
+        assertThatThrownBy(() -> store.waitFor(Key.of("w")))
+                .isInstanceOf(KVStoreException.class)
+                .hasMessage("push of key w failed: a link is down");
+        store.push("w", arrays, 0).join();
+        store.barrier();
+    }
+
+    @Test
+    void aFailingUpdaterFailsItsKeyAlone() {
+        store.setUpdater((key, pushed, value) -> {
+            if (key.key().name().equals("w")) {
+                throw new ArithmeticException("not finite");
+            }
+        });
+        init(store, "w", 10);
+        init(store, "v", 10);
+        List<MemorySegment> arrays = Floats.byRank(communicator, 10);
+        CompletableFuture<Void> failed = store.pushPull("w", arrays, Floats.zeros(communicator, 10), 0);
+        store.pushPull("v", arrays, Floats.zeros(communicator, 10), 0).join();
+        assertThatThrownBy(failed::join).cause().hasMessage("push-pull of key w failed: not finite");
+        assertThatThrownBy(store::barrier).hasMessage("push-pull of key w failed: not finite");
+    }
+
+    @Test
+    void aListenerHearsEveryStage() {
+        List<String> heard = Collections.synchronizedList(new ArrayList<>());
+        store.setListener(new StoreListener() {
+            @Override
+            public void initialized(KeyInfo key, long nanos) {
+                heard.add("init " + key.key() + " at " + key.server());
+            }
+
+            @Override
+            public void submitted(StoreOperation operation, long nanos) {
+                heard.add(operation.id() + " " + operation.kind() + " " + operation.key().key());
+            }
+
+            @Override
+            public void began(StoreOperation operation, Stage stage, long nanos) {
+                heard.add(operation.id() + " begins " + stage);
+            }
+
+            @Override
+            public void ended(StoreOperation operation, Stage stage, long nanos) {
+                heard.add(operation.id() + " ended " + stage);
+            }
+
+            @Override
+            public void failed(StoreOperation operation, Throwable cause, long nanos) {
+                heard.add(operation.id() + " failed");
+            }
+        });
+        store.setUpdater((key, pushed, value) -> {});
+        init(store, "w", 10);
+        List<MemorySegment> arrays = Floats.byRank(communicator, 10);
+        store.push("w", arrays, 0).join();
+        store.pull("w", arrays, 0).join();
+        store.setListener(null);
+        store.pull("w", arrays, 0).join();
+        assertThat(heard)
+                .containsExactly(
+                        "init w at 0",
+                        "0 PUSH w",
+                        "0 begins REDUCE",
+                        "0 ended REDUCE",
+                        "0 begins UPDATE",
+                        "0 ended UPDATE",
+                        "1 PULL w",
+                        "1 begins BROADCAST",
+                        "1 ended BROADCAST");
+        assertThat(Stage.values()).hasSize(4);
+    }
+}
