@@ -198,7 +198,8 @@ final class Engine implements FairShares.Listener {
 
     private void jobDone(int job) {
         for (int follower : jobFollowers.get(job)) {
-            jobReady[follower] = Math.max(jobReady[follower], jobEnd[job]);
+            long delay = Clock.ofUs(jobs.get(follower).delayUs());
+            jobReady[follower] = Math.max(jobReady[follower], jobEnd[job] + delay);
             if (--jobWaits[follower] == 0) {
                 push(jobReady[follower], CALL, follower);
             }

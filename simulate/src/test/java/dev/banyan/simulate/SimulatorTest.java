@@ -246,6 +246,23 @@ class SimulatorTest {
     }
 
     @Test
+    void jobsBeginADelayAfterTheLastOfThoseBefore() {
+        Schedule copy = schedule(3, BYTES, copy(0, 1));
+        Schedule other = schedule(3, 2 * BYTES, copy(0, 2));
+        Simulation simulation = new Simulator(allToAll(3, 10), List.of(), IDEAL)
+                .run(List.of(
+                        Job.of(copy),
+                        Job.of(other),
+                        new Job(copy, 500, List.of(0, 1), 700),
+                        new Job(copy, 9000, List.of(2), 100)));
+        assertThat(simulation.endUs(2)).isEqualTo(2000 + 700 + 1000, EXACT);
+        assertThat(simulation.endUs(3)).isEqualTo(9000 + 1000, EXACT);
+        assertThatThrownBy(() -> new Job(copy, 0, List.of(), Double.NaN))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("a job is delayed by NaN us");
+    }
+
+    @Test
     void pathsCarryTheirShares() {
         // Three quarters over the direct link, a quarter through the hub.
         Network network = Network.ofAllLinks(

@@ -1,0 +1,61 @@
+package dev.banyan.cli.trace;
+
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.simulate.replay.Replayed;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * What {@code banyan trace replay} tells, in the order of its JSON. Times are in us.
+ *
+ * @param machine the machine's name
+ * @param profile the simulator's constants
+ * @param messages messages that were simulated
+ * @param iterations iterations
+ * @param serversApart whether servers had devices of their own
+ * @param tracedUs time of all iterations when traced
+ * @param predictedUs the same on the machine
+ * @param keys times from push to value
+ */
+record ReplayReport(
+        String machine,
+        String profile,
+        int messages,
+        int iterations,
+        boolean serversApart,
+        double tracedUs,
+        double predictedUs,
+        List<Replayed.KeyTime> keys) {
+    static ReplayReport of(String machine, String profile, Replayed replayed) {
+        return new ReplayReport(
+                machine,
+                profile,
+                replayed.messages(),
+                replayed.iterations(),
+                replayed.serversApart(),
+                replayed.tracedUs(),
+                replayed.predictedUs(),
+                replayed.keys());
+    }
+
+    void print(PrintWriter out) {
+        out.println("# " + messages + " messages of " + iterations + " iterations on " + machine + ", profile " + profile
+                + ", servers on " + (serversApart ? "devices of their own" : "workers' devices"));
+        TextTable table = new TextTable("key", "traced\nus", "predicted\nus", "ratio");
+        for (Replayed.KeyTime key : keys) {
+            table.row(cells(Integer.toString(key.key()), key.tracedUs(), key.predictedUs()));
+        }
+        table.row(cells("all iterations", tracedUs, predictedUs));
+        table.lines().forEach(out::println);
+    }
+
+    private static String[] cells(String name, double traced, double predicted) {
+        return new String[] {
+            name,
+            String.format(Locale.ROOT, "%.1f", traced),
+            String.format(Locale.ROOT, "%.1f", predicted),
+            traced > 0 ? String.format(Locale.ROOT, "%.3f", predicted / traced) : "-"
+        };
+    }
+}

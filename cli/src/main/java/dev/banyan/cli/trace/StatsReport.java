@@ -1,0 +1,175 @@
+package dev.banyan.cli.trace;
+
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.reduce.trace.DlcStatistics;
+import dev.banyan.reduce.trace.KeyTraffic;
+import dev.banyan.reduce.trace.Overhead;
+import dev.banyan.reduce.trace.Phases;
+import dev.banyan.reduce.trace.Spread;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What {@code banyan trace stats} tells, in the order of its JSON. Times are in us.
+ *
+ * @param records records of all files
+ * @param setupRecords setup messages among them
+ * @param workers workers whose messages were recorded
+ * @param servers servers whose messages were recorded
+ * @param keys number of keys
+ * @param iterations iterations, initialisation apart
+ * @param pushedBytesPerIteration bytes pushed
+ * @param pulledBytesPerIteration bytes pulled
+ * @param bytesPerIteration bytes of all messages
+ * @param overlapRatio share of the communication that is hidden, or null where no iteration is whole
+ * @param phases means over iterations, or null where no iteration is whole
+ * @param messages how long each of the four kinds of messages are
+ * @param traffic the same by key
+ * @param overheads where the time goes, as far as it is known
+ */
+record StatsReport(
+        int records,
+        int setupRecords,
+        int workers,
+        int servers,
+        int keys,
+        int iterations,
+        double pushedBytesPerIteration,
+        double pulledBytesPerIteration,
+        double bytesPerIteration,
+        @Nullable Double overlapRatio,
+        @Nullable Phases phases,
+        Map<String, Lengths> messages,
+        List<KeyTraffic> traffic,
+        Map<String, Times> overheads) {
+    private static final List<String> MESSAGES = List.of("push", "acknowledgement", "request", "pull");
+
+    /**
+     * Lengths of messages in bytes.
+     *
+     * @param count how many there are
+     * @param total sum
+     * @param min the shortest
+     * @param median the middle one
+     * @param max the longest
+     */
+    record Lengths(int count, long total, long min, long median, long max) {
+        static Lengths of(List<Long> sorted) {
+            return new Lengths(
+                    sorted.size(),
+                    sorted.stream().mapToLong(Long::longValue).sum(),
+                    sorted.getFirst(),
+                    sorted.get(sorted.size() / 2),
+                    sorted.getLast());
+        }
+    }
+
+    /**
+     * An overhead.
+     *
+     * @param overall over all keys
+     * @param keys by key
+     */
+    record Times(Spread overall, SortedMap<Integer, Spread> keys) {}
+
+    static StatsReport of(DlcStatistics statistics) {
+        Map<String, Lengths> messages = new LinkedHashMap<>();
+        IntStream.range(0, MESSAGES.size())
+                .filter(message -> !statistics.lengths(message).isEmpty())
+                .forEach(message -> messages.put(MESSAGES.get(message), Lengths.of(statistics.lengths(message))));
+        Map<String, Times> overheads = new LinkedHashMap<>();
+        for (Overhead overhead : Overhead.values()) {
+            statistics
+                    .overhead(overhead)
+                    .ifPresent(overall ->
+                            overheads.put(overhead.label(), new Times(overall, statistics.overheadByKey(overhead))));
+        }
+        Phases phases = statistics.phases().orElse(null);
+        return new StatsReport(
+                statistics.records(),
+                statistics.setupRecords(),
+                statistics.workers(),
+                statistics.servers(),
+                statistics.keys().size(),
+                statistics.iterations(),
+                statistics.pushedBytesPerIteration(),
+                statistics.pulledBytesPerIteration(),
+                statistics.bytesPerIteration(),
+                phases == null ? null : phases.overlapRatio(),
+                phases,
+                messages,
+                statistics.traffic(),
+                overheads);
+    }
+
+    void print(PrintWriter out) {
+        out.printf(
+                Locale.ROOT,
+                "# %d records, %d of them setup; %d workers, %d servers, %d keys, %d iterations%n",
+                records,
+                setupRecords,
+                workers,
+                servers,
+                keys,
+                iterations);
+        out.printf(
+                Locale.ROOT,
+                "# per iteration: %s pushed, %s pulled, %s in all messages%n",
+                megabytes(pushedBytesPerIteration),
+                megabytes(pulledBytesPerIteration),
+                megabytes(bytesPerIteration));
+        if (phases != null) {
+            out.printf(
+                    Locale.ROOT,
+                    "# phases of an iteration of %s ms: computation %s ms, both %s ms, communication %s ms%n",
+                    ms(phases.iterationUs()),
+                    ms(phases.computationUs()),
+                    ms(phases.overlapUs()),
+                    ms(phases.communicationUs()));
+            out.println("# overlap ratio "
+                    + (overlapRatio == null ? "-" : String.format(Locale.ROOT, "%.1f%%", 100 * overlapRatio)));
+        }
+        out.println("#");
+        TextTable lengths = new TextTable("message", "count", "min\nbytes", "median\nbytes", "max\nbytes", "total\nbytes");
+        messages.forEach((name, length) -> lengths.row(
+                name,
+                Integer.toString(length.count()),
+                Long.toString(length.min()),
+                Long.toString(length.median()),
+                Long.toString(length.max()),
+                Long.toString(length.total())));
+        lengths.lines().forEach(out::println);
+        out.println("#");
+        TextTable times = new TextTable("overhead", "key", "count", "mean\nus", "min\nus", "max\nus");
+        overheads.forEach((name, overhead) -> {
+            times.row(cells(name, "all", overhead.overall()));
+            overhead.keys()
+                    .forEach((key, spread) -> times.row(cells("", key.toString(), spread)));
+        });
+        times.lines().forEach(out::println);
+    }
+
+    private static String[] cells(String name, String key, Spread spread) {
+        List<String> cells = new ArrayList<>(List.of(name, key, Long.toString(spread.count())));
+        cells.add(String.format(Locale.ROOT, "%.1f", spread.mean()));
+        cells.add(Long.toString(spread.min()));
+        cells.add(Long.toString(spread.max()));
+        return cells.toArray(String[]::new);
+    }
+
+    private static String megabytes(double bytes) {
+        return bytes < 1e5 ? Numbers.plain(bytes / 1e3) + " kB" : String.format(Locale.ROOT, "%.2f MB", bytes / 1e6);
+    }
+
+    private static String ms(double us) {
+        return String.format(Locale.ROOT, "%.3f", us / 1e3);
+    }
+}

@@ -1,0 +1,86 @@
+package dev.banyan.cli.trace;
+
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.NamedConverter;
+import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Remarks;
+import dev.banyan.reduce.trace.DlcRun;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.Simulator;
+import dev.banyan.simulate.replay.DlcReplay;
+import java.io.PrintWriter;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan trace replay}: a traced run on another machine. */
+@Command(
+        name = "replay",
+        description = "Simulate a traced run's iterations on a machine: the same messages with their dependencies.",
+        footer = {
+            "",
+            "What workers did between messages takes as long as it took when traced; so does",
+            "what servers did, where their traces are given, else it takes no time. How long",
+            "messages take is predicted. Worker w is device w; server s has a device of its",
+            "own behind those of the workers, or is device s where there are too few.",
+            "A key's time is from its push until its value is there.",
+            "",
+            "Examples:",
+            "  banyan trace replay worker-0.txt --machine p3.16xlarge",
+            "  banyan trace replay worker-*.txt server-*.txt --machine pcie-8 --format json"
+        })
+final class TraceReplayCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Mixin
+    private final TraceFiles files = new TraceFiles();
+
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
+
+    @Option(
+            names = "--profile",
+            paramLabel = "NAME",
+            converter = ProfileConverter.class,
+            description = "Constants of the simulation: p100-nvlink, v100-nvlink, v100-nvswitch, a100-nvswitch,"
+                    + " h100-nvswitch, mi250x-xgmi or pcie (default: those that fit the machine).")
+    private @Nullable Profile profile;
+
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    /** For picocli. */
+    static final class ProfileConverter extends NamedConverter<Profile> {
+        ProfileConverter() {
+            super("profile", byName(Profiles.all().toArray(Profile[]::new), Profile::name));
+        }
+    }
+
+    @Override
+    public void run() {
+        DlcRun traced = files.read();
+        ChosenMachine chosen = machine.choose(2);
+        Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
+        Simulator simulator = new Simulator(chosen.allLinks(), List.of(), constants);
+        ReplayReport report = ReplayReport.of(
+                chosen.machine().name(),
+                constants.name(),
+                DlcReplay.run(traced, simulator, chosen.machine().size()));
+        PrintWriter out = spec.commandLine().getOut();
+        if (format == OutputFormat.json) {
+            Json.print(out, report);
+            return;
+        }
+        Remarks.print(spec, chosen.remark(), chosen.warnings());
+        report.print(out);
+        out.flush();
+    }
+}

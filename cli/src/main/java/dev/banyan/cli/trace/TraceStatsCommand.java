@@ -1,0 +1,57 @@
+package dev.banyan.cli.trace;
+
+import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.reduce.trace.DlcStatistics;
+import java.io.PrintWriter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan trace stats}: what traces tell of a run. */
+@Command(
+        name = "stats",
+        description = "Sizes of messages, volume, overheads, phases and overlap of a traced run.",
+        footer = {
+            "",
+            "Initialisation and setup are left out of all but the numbers of records.",
+            "computation: from when a worker has a key's value until it pushes the key's next",
+            "gradient. push: from there until the push is acknowledged. wait: from there",
+            "until the worker asks for the value. pull: from there until it has the value.",
+            "synchronisation: from the first worker's gradient of a key at its server to the",
+            "last one's. update: from there until the server acknowledges. search: from the",
+            "request for a value until the server sends it. The last three need the traces",
+            "of servers, the others those of workers.",
+            "An iteration of a worker begins when it has all values of the one before. It",
+            "computes until its last push; it communicates while any key is between its push",
+            "and the end of its pull. The overlap ratio is the share of the communication",
+            "that goes on while it computes.",
+            "",
+            "Examples:",
+            "  banyan trace stats worker-0.txt",
+            "  banyan trace stats worker-*.txt server-*.txt --format json"
+        })
+final class TraceStatsCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Mixin
+    private final TraceFiles files = new TraceFiles();
+
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    @Override
+    public void run() {
+        StatsReport report = StatsReport.of(DlcStatistics.of(files.read()));
+        PrintWriter out = spec.commandLine().getOut();
+        if (format == OutputFormat.json) {
+            Json.print(out, report);
+        } else {
+            report.print(out);
+            out.flush();
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package dev.banyan.reduce.trace;
+
+/** A trace that cannot be understood. The message names the place and the remedy. */
+public final class DlcException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final int line;
+    private final int column;
+
+    /**
+     * @param source what was read, e.g. a file's name
+     * @param line line, from 1; 0 where the whole file is meant
+     * @param column column, from 1; 0 where the whole line is meant
+     * @param problem what is wrong and what to do, without a full stop
+     */
+    DlcException(String source, int line, int column, String problem) {
+        super(source + (line > 0 ? ":" + line + (column > 0 ? ":" + column : "") : "") + ": " + problem);
+        this.line = line;
+        this.column = column;
+    }
+
+    /** Line, from 1; 0 where the whole file is meant. */
+    public int line() {
+        return line;
+    }
+
+    /** Column, from 1; 0 where the whole line is meant. */
+    public int column() {
+        return column;
+    }
+}

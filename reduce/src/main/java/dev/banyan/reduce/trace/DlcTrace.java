@@ -1,0 +1,25 @@
+package dev.banyan.reduce.trace;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/**
+ * What one node recorded of a run: every push and pull that it sent or received, when, and what each waited for.
+ * The format is that of SketchDLC, a tracer for MXNet (Y. Xu, D. Dong et al., "SketchDLC: a sketch on distributed
+ * deep learning communication via trace capturing", ACM Trans. Archit. Code Optim. 16, 2019).
+ *
+ * @param header who took part
+ * @param records in the order of the file
+ */
+public record DlcTrace(DlcHeader header, List<DlcRecord> records) {
+    public DlcTrace {
+        Objects.requireNonNull(header, "header");
+        records = List.copyOf(records);
+    }
+
+    /** The records of pushes and pulls. */
+    public Stream<DlcMessage> messages() {
+        return records.stream().filter(DlcMessage.class::isInstance).map(DlcMessage.class::cast);
+    }
+}

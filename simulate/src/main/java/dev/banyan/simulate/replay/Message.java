@@ -1,0 +1,78 @@
+package dev.banyan.simulate.replay;
+
+import dev.banyan.reduce.trace.DlcMessage;
+import dev.banyan.reduce.trace.DlcOperation;
+import dev.banyan.reduce.trace.DlcRole;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** A message of a run, recorded by its sender, its receiver or both; and when it can be sent. */
+final class Message {
+    /** Which of the four messages, of which key, between whom. */
+    record Id(int iteration, int key, int worker, int server, int message) {
+        static Id of(DlcMessage record) {
+            return new Id(
+                    record.iteration(),
+                    record.key(),
+                    record.worker(),
+                    record.server(),
+                    record.operation().message());
+        }
+
+        Id with(int otherMessage) {
+            return new Id(iteration, key, worker, server, otherMessage);
+        }
+    }
+
+    final Id id;
+    private @Nullable DlcMessage sent;
+    private @Nullable DlcMessage received;
+
+    final Set<Message> after = new LinkedHashSet<>();
+    double delayUs;
+    double startUs;
+    /** Its place in the simulation. */
+    int job;
+
+    Message(Id id) {
+        this.id = id;
+    }
+
+    void add(DlcMessage record) {
+        if (bySender(record)) {
+            sent = record;
+        } else {
+            received = record;
+        }
+    }
+
+    static boolean bySender(DlcMessage record) {
+        return record.operation().toServer() == (record.operation().role() == DlcRole.WORKER);
+    }
+
+    /** What its sender recorded. */
+    @Nullable DlcMessage sent() {
+        return sent;
+    }
+
+    /** What its receiver recorded. */
+    @Nullable DlcMessage received() {
+        return received;
+    }
+
+    /** What either recorded. */
+    DlcMessage any() {
+        if (sent != null) {
+            return sent;
+        }
+        if (received != null) {
+            return received;
+        }
+        throw new IllegalStateException("nobody recorded " + id);
+    }
+
+    boolean isPull() {
+        return id.message == DlcOperation.PULL_RECV_WORKER.message();
+    }
+}
