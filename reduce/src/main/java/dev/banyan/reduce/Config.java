@@ -189,7 +189,7 @@ public record Config(
     private static final Setting<Long> FUSION_BYTES = new Setting<>(
             "BANYAN_FUSION_BYTES",
             "off, or a whole number of bytes, at least 64, e.g. 256K",
-            text -> text.equals("off") ? 0L : parseBytes(text),
+            text -> text.equals("off") ? 0L : Bytes.parse(text),
             value -> value == 0 || value >= 64);
     private static final Setting<Path> FILE =
             new Setting<>("BANYAN_CONFIG", "the path of a readable file", Path::of, value -> true);
@@ -254,6 +254,8 @@ public record Config(
                 bufferLimit,
                 timeout,
                 seed,
+                reproducible,
+                fusionBytes,
                 Optional.empty(),
                 warnings);
     }

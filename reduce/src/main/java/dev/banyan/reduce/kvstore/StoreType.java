@@ -21,7 +21,10 @@ enum StoreType {
         @Override
         Way way(long count, int server, Config config) {
             return new Way(
-                    count > config.treeArrayBound() ? AlgorithmChoice.MULTI_TREE : AlgorithmChoice.SINGLE_TREE, 0);
+                    count > config.treeArrayBound().orElse(Config.DEFAULT_TREE_ARRAY_BOUND)
+                            ? AlgorithmChoice.MULTI_TREE
+                            : AlgorithmChoice.SINGLE_TREE,
+                    0);
         }
     },
     /** Around a ring. */

@@ -31,6 +31,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,6 +59,21 @@ class KVStoreTest {
         @Override
         public MemorySegment allocate(int rank, long size) {
             return host.allocate(rank, size);
+        }
+
+        @Override
+        public void write(MemorySegment target, MemorySegment source) {
+            host.write(target, source);
+        }
+
+        @Override
+        public void read(MemorySegment source, MemorySegment target) {
+            host.read(source, target);
+        }
+
+        @Override
+        public @Nullable String refusal(MemorySegment buffer, DataType type) {
+            return host.refusal(buffer, type);
         }
 
         @Override
