@@ -7,7 +7,7 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
 import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
 import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.of;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
 import static dev.banyan.reduce.cuda.EmulatedGpus.stream;
@@ -63,10 +63,10 @@ class EmulatedFaultsTest {
     @Test
     void theKthOperationFailsAndItsContextWithIt() {
         CUcontext other = enter(1);
-        CUdeviceptr there = of(0);
+        CUdeviceptr there = holding(0);
         CUcontext context = enter(0);
         CUstream stream = stream();
-        CUdeviceptr pointer = of(1, 2);
+        CUdeviceptr pointer = holding(1, 2);
         emulator.tell("op copy 2 fail 719");
         ok(cuMemcpyDtoDAsync(pointer, EmulatedGpus.at(pointer, 4), 4, stream));
         ok(cuMemcpyDtoDAsync(EmulatedGpus.at(pointer, 4), pointer, 4, stream));
@@ -79,14 +79,14 @@ class EmulatedFaultsTest {
         ok(cuDevicePrimaryCtxRelease(device(0)));
         CUcontext again = enter(0);
         assertThat(again).isNotEqualTo(context);
-        assertThat(ints(of(3), 1)).containsExactly(3);
+        assertThat(ints(holding(3), 1)).containsExactly(3);
     }
 
     @Test
     void anOperationHangsUntilItIsReleased() {
         enter(0);
         CUstream stream = stream();
-        CUdeviceptr pointer = of(5);
+        CUdeviceptr pointer = holding(5);
         emulator.tell("patience 1", "op kernel 1 hang");
         ok(launch(addition(), stream, 1, pointer, pointer, pointer));
         fails(cuStreamSynchronize(stream), CUresult.CUDA_ERROR_LAUNCH_TIMEOUT);
@@ -100,10 +100,10 @@ class EmulatedFaultsTest {
     void aPairStalls() {
         emulator.tell("stall 0 1");
         CUcontext second = enter(1);
-        CUdeviceptr far = of(0);
+        CUdeviceptr far = holding(0);
         CUcontext first = enter(0);
         reach(second);
-        CUdeviceptr near = of(1);
+        CUdeviceptr near = holding(1);
         CUstream one = stream();
         CUstream two = stream();
         ok(cuMemcpyPeerAsync(far, second, near, first, 4, one));
@@ -118,7 +118,7 @@ class EmulatedFaultsTest {
     void aLostDeviceAnswersNothing() {
         CUcontext second = enter(1);
         CUstream there = stream();
-        CUdeviceptr far = of(1);
+        CUdeviceptr far = holding(1);
         CUcontext first = enter(0);
         emulator.tell("op any 2 lose 1 46");
         ok(cuCtxSetCurrent(second));
@@ -127,7 +127,7 @@ class EmulatedFaultsTest {
         fails(cuStreamSynchronize(there), CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE);
         fails(cuMemAlloc(new CUdeviceptr(), 4), CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE);
         ok(cuCtxSetCurrent(first));
-        assertThat(ints(of(6), 1)).containsExactly(6);
+        assertThat(ints(holding(6), 1)).containsExactly(6);
         emulator.tell("lose 0 214");
         fails(cuCtxSynchronize(), CUresult.CUDA_ERROR_ECC_UNCORRECTABLE);
         fails(cuDevicePrimaryCtxRetain(new CUcontext(), device(0)), CUresult.CUDA_ERROR_ECC_UNCORRECTABLE);
@@ -137,7 +137,7 @@ class EmulatedFaultsTest {
     void losingADeviceEndsWhatHangsThere() {
         enter(0);
         CUstream stream = stream();
-        CUdeviceptr pointer = of(1);
+        CUdeviceptr pointer = holding(1);
         emulator.tell("op fill 1 hang");
         ok(cuMemsetD32Async(pointer, 1, 1, stream));
         emulator.tell("lose 0 999");
@@ -150,7 +150,7 @@ class EmulatedFaultsTest {
     void aNodeOfAGraphFails() {
         enter(0);
         CUstream stream = stream();
-        CUdeviceptr pointer = of(1);
+        CUdeviceptr pointer = holding(1);
         ok(cuStreamBeginCapture(stream, CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED));
         ok(cuMemsetD32Async(pointer, 1, 1, stream));
         ok(launch(addition(), stream, 1, pointer, pointer, pointer));
@@ -171,7 +171,7 @@ class EmulatedFaultsTest {
     void aResetEndsEverything() {
         enter(0);
         CUstream stream = stream();
-        CUdeviceptr pointer = of(1);
+        CUdeviceptr pointer = holding(1);
         emulator.tell("op fill 1 hang");
         for (int i = 0; i < 5; i++) {
             ok(cuMemsetD32Async(pointer, 1, 1, stream));
@@ -181,7 +181,7 @@ class EmulatedFaultsTest {
         fails(cuStreamQuery(stream), CUresult.CUDA_ERROR_INVALID_HANDLE);
         fails(cuMemAlloc(pointer, 4), CUresult.CUDA_ERROR_INVALID_CONTEXT);
         enter(0);
-        assertThat(ints(of(4), 1)).containsExactly(4);
+        assertThat(ints(holding(4), 1)).containsExactly(4);
     }
 
     @Test

@@ -16,6 +16,7 @@ import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
 
 /** What the tests of the emulated driver do again and again. Each call must succeed. */
 final class EmulatedGpus {
@@ -54,7 +55,7 @@ final class EmulatedGpus {
         return pointer;
     }
 
-    static CUdeviceptr of(int... values) {
+    static CUdeviceptr holding(int... values) {
         CUdeviceptr pointer = allocate(4L * values.length);
         ok(JCudaDriver.cuMemcpyHtoD(pointer, Pointer.to(values), 4L * values.length));
         return pointer;
@@ -119,7 +120,7 @@ final class EmulatedGpus {
         return Pointer.to(all);
     }
 
-    static int launch(CUfunction function, CUstream stream, long count, CUdeviceptr... addresses) {
+    static int launch(CUfunction function, @Nullable CUstream stream, long count, CUdeviceptr... addresses) {
         return JCudaDriver.cuLaunchKernel(
                 function, 1, 1, 1, 128, 1, 1, 0, stream, parameters(count, addresses), null);
     }

@@ -7,7 +7,7 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.event;
 import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
 import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.of;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.parameters;
 import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
@@ -96,11 +96,11 @@ class EmulatedGraphsTest {
         CUcontext second = enter(1);
         CUstream there = stream();
         CUfunction add = addition();
-        CUdeviceptr far = of(0);
+        CUdeviceptr far = holding(0);
         CUcontext first = enter(0);
         reach(second);
         CUstream here = stream();
-        CUdeviceptr near = of(1);
+        CUdeviceptr near = holding(1);
         ok(cuCtxSetCurrent(second));
         reach(first);
         ok(cuCtxSetCurrent(first));
@@ -136,7 +136,7 @@ class EmulatedGraphsTest {
         enter(0);
         CUstream stream = stream();
         CUstream other = stream();
-        CUdeviceptr sum = of(1);
+        CUdeviceptr sum = holding(1);
         capture(stream);
         ok(launch(addition(), stream, 1, sum, sum, sum));
         CUgraphExec exec = instantiate(captured(stream));
@@ -167,7 +167,7 @@ class EmulatedGraphsTest {
         fails(cuStreamWaitEvent(stream, outside, 0), CUresult.CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
         fails(cuStreamEndCapture(stream, graph), CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 
-        CUdeviceptr pointer = of(0);
+        CUdeviceptr pointer = holding(0);
         capture(stream);
         CUevent fork = recorded(stream);
         fails(cuEventQuery(fork), CUresult.CUDA_ERROR_CAPTURED_EVENT);
@@ -187,9 +187,9 @@ class EmulatedGraphsTest {
     void graphsAreBuiltByNode() {
         CUcontext context = enter(0);
         CUstream stream = stream();
-        CUdeviceptr a = of(3);
-        CUdeviceptr b = of(4);
-        CUdeviceptr sum = of(0);
+        CUdeviceptr a = holding(3);
+        CUdeviceptr b = holding(4);
+        CUdeviceptr sum = holding(0);
         CUdeviceptr out = allocate(4);
         CUgraph graph = new CUgraph();
         ok(cuGraphCreate(graph, 0));
@@ -243,7 +243,7 @@ class EmulatedGraphsTest {
     void graphsHoldGraphs() {
         enter(0);
         CUstream stream = stream();
-        CUdeviceptr sum = of(1);
+        CUdeviceptr sum = holding(1);
         CUfunction add = addition();
         capture(stream);
         ok(launch(add, stream, 1, sum, sum, sum));
@@ -277,7 +277,7 @@ class EmulatedGraphsTest {
         enter(0);
         CUstream stream = stream();
         CUstream other = stream();
-        CUdeviceptr pointer = of(0);
+        CUdeviceptr pointer = holding(0);
         CUevent before = event();
         CUevent after = event();
         capture(stream);

@@ -8,7 +8,7 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
 import static dev.banyan.reduce.cuda.EmulatedGpus.kernel;
 import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.of;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.pinned;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ptx;
@@ -77,7 +77,7 @@ class EmulatedKernelsTest {
     @Test
     void kernelsReachPeersWithAccessAndPinnedMemory() {
         CUcontext second = enter(1);
-        CUdeviceptr far = of(40);
+        CUdeviceptr far = holding(40);
         enter(0);
         reach(second);
         Pointer host = new Pointer();
@@ -102,9 +102,9 @@ class EmulatedKernelsTest {
     @Test
     void kernelsDoNotReachPeersWithoutAccess() {
         enter(1);
-        CUdeviceptr far = of(1);
+        CUdeviceptr far = holding(1);
         enter(0);
-        CUdeviceptr near = of(1);
+        CUdeviceptr near = holding(1);
         faults(CUresult.CUDA_ERROR_ILLEGAL_ADDRESS, "peer access", 1, near, near, far);
         enter(1);
         assertThat(ints(far, 1)).as("other contexts live on").containsExactly(1);
@@ -113,15 +113,15 @@ class EmulatedKernelsTest {
     @Test
     void kernelsDoNotLeaveAllocations() {
         enter(0);
-        CUdeviceptr near = of(1, 2);
+        CUdeviceptr near = holding(1, 2);
         faults(CUresult.CUDA_ERROR_ILLEGAL_ADDRESS, "leaves its allocation", 2, near, near, at(near, 4));
     }
 
     @Test
     void kernelsDoNotTouchFreedMemory() {
         enter(0);
-        CUdeviceptr near = of(1, 2);
-        CUdeviceptr gone = of(1, 2);
+        CUdeviceptr near = holding(1, 2);
+        CUdeviceptr gone = holding(1, 2);
         ok(cuMemFree(gone));
         faults(CUresult.CUDA_ERROR_ILLEGAL_ADDRESS, "is not allocated", 2, near, near, gone);
     }
@@ -129,7 +129,7 @@ class EmulatedKernelsTest {
     @Test
     void elementsMustBeAligned() {
         enter(0);
-        CUdeviceptr near = of(1, 2);
+        CUdeviceptr near = holding(1, 2);
         faults(CUresult.CUDA_ERROR_MISALIGNED_ADDRESS, "is misaligned", 1, at(near, 1), near, near);
     }
 
@@ -138,7 +138,7 @@ class EmulatedKernelsTest {
         CUcontext second = enter(1);
         CUstream there = stream();
         enter(0);
-        CUdeviceptr near = of(1);
+        CUdeviceptr near = holding(1);
         CUfunction add = addition();
         fails(launch(add, there, 1, near, near, near), CUresult.CUDA_ERROR_INVALID_HANDLE);
         Pointer parameters = EmulatedGpus.parameters(1, near, near, near);

@@ -6,7 +6,7 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.device;
 import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
 import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
-import static dev.banyan.reduce.cuda.EmulatedGpus.of;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.pinned;
 import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
@@ -107,7 +107,7 @@ class EmulatedMemoryTest {
     @Test
     void copiesStayWithinAllocations() {
         enter(0);
-        CUdeviceptr pointer = of(1, 2, 3, 4);
+        CUdeviceptr pointer = holding(1, 2, 3, 4);
         CUdeviceptr other = allocate(16);
         ok(cuMemcpyDtoD(at(other, 4), pointer, 12));
         assertThat(Arrays.copyOfRange(ints(other, 4), 1, 4)).containsExactly(1, 2, 3);
@@ -123,7 +123,7 @@ class EmulatedMemoryTest {
     @Test
     void fills() {
         enter(0);
-        CUdeviceptr pointer = of(0, 0, 0, 0);
+        CUdeviceptr pointer = holding(0, 0, 0, 0);
         ok(cuMemsetD32(pointer, 0x01020304, 2));
         ok(cuMemsetD16(at(pointer, 8), (short) 0x0506, 1));
         ok(cuMemsetD8(at(pointer, 15), (byte) 7, 1));
@@ -137,8 +137,8 @@ class EmulatedMemoryTest {
     @Test
     void copiesRectangles() {
         enter(0);
-        CUdeviceptr from = of(1, 2, 3, 4, 5, 6);
-        CUdeviceptr to = of(0, 0, 0, 0, 0, 0);
+        CUdeviceptr from = holding(1, 2, 3, 4, 5, 6);
+        CUdeviceptr to = holding(0, 0, 0, 0, 0, 0);
         CUDA_MEMCPY2D copy = new CUDA_MEMCPY2D();
         copy.srcMemoryType = CUmemorytype.CU_MEMORYTYPE_DEVICE;
         copy.srcDevice = from;
@@ -208,7 +208,7 @@ class EmulatedMemoryTest {
         CUcontext second = enter(1);
         CUdeviceptr there = allocate(16);
         CUcontext first = enter(0);
-        CUdeviceptr here = of(1, 2, 3, 4);
+        CUdeviceptr here = holding(1, 2, 3, 4);
         fails(cuMemcpyPeer(there, second, here, first, 16), CUresult.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
         fails(cuMemcpyDtoD(there, here, 16), CUresult.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
         assertThat(emulator.problems()).hasSize(2).first().asString().contains("from device 0 to 1");
@@ -226,7 +226,7 @@ class EmulatedMemoryTest {
         CUcontext far = enter(5);
         CUdeviceptr there = allocate(8);
         CUcontext first = enter(0);
-        ok(cuMemcpyPeer(there, far, of(8, 9), first, 8));
+        ok(cuMemcpyPeer(there, far, holding(8, 9), first, 8));
         assertThat(ints(there, 2)).containsExactly(8, 9);
         assertThat(emulator.count("staged copies")).isEqualTo(1);
     }
@@ -238,7 +238,7 @@ class EmulatedMemoryTest {
         CUdeviceptr there = allocate(16);
         CUcontext first = enter(0);
         reach(second);
-        CUdeviceptr here = of(0, 0, 0, 0);
+        CUdeviceptr here = holding(0, 0, 0, 0);
         ok(cuMemcpyPeer(there, second, here, first, 16));
         assertThat(ints(there, 4)).isNotEqualTo(new int[4]);
         ok(cuMemcpyPeer(here, first, there, second, 16));
@@ -267,7 +267,7 @@ class EmulatedMemoryTest {
     void freeingWaitsForWork() {
         enter(0);
         CUstream stream = stream();
-        CUdeviceptr pointer = of(1, 2);
+        CUdeviceptr pointer = holding(1, 2);
         CUdeviceptr other = allocate(8);
         emulator.tell("patience 1", "pause");
         ok(cuMemcpyDtoDAsync(other, pointer, 8, stream));

@@ -7,7 +7,7 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.event;
 import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
 import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.of;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.pinned;
 import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
@@ -48,7 +48,7 @@ class EmulatedStreamsTest {
         Pointer host = new Pointer();
         ByteBuffer buffer = pinned(host, 4);
         buffer.putInt(0, 0);
-        CUdeviceptr pointer = of(7);
+        CUdeviceptr pointer = holding(7);
         emulator.tell("pause");
         ok(cuMemcpyDtoHAsync(host, pointer, 4, stream));
         CUevent event = recorded(stream);
@@ -82,12 +82,12 @@ class EmulatedStreamsTest {
         CUcontext second = enter(1);
         CUstream there = stream();
         CUfunction add = addition();
-        CUdeviceptr one = of(1);
-        CUdeviceptr far = of(0);
+        CUdeviceptr one = holding(1);
+        CUdeviceptr far = holding(0);
         CUcontext first = enter(0);
         reach(second);
         CUstream here = stream();
-        CUdeviceptr near = of(0);
+        CUdeviceptr near = holding(0);
         List<CUevent> events = new ArrayList<>();
         emulator.tell("pause");
         for (int i = 0; i < 50; i++) {
@@ -112,8 +112,8 @@ class EmulatedStreamsTest {
         enter(0);
         CUstream held = stream();
         CUstream free = stream();
-        CUdeviceptr pointer = of(1);
-        CUdeviceptr other = of(0);
+        CUdeviceptr pointer = holding(1);
+        CUdeviceptr other = holding(0);
         emulator.tell("op copy 1 hang");
         ok(cuMemcpyDtoDAsync(other, pointer, 4, held));
         ok(cuMemcpyDtoDAsync(other, pointer, 4, free));
@@ -128,7 +128,7 @@ class EmulatedStreamsTest {
         enter(0);
         CUstream blocking = new CUstream();
         ok(cuStreamCreate(blocking, 0));
-        CUdeviceptr pointer = of(0);
+        CUdeviceptr pointer = holding(0);
         emulator.tell("op fill 1 hang");
         ok(cuMemsetD32Async(pointer, 9, 1, blocking));
         fails(cuStreamQuery(blocking), CUresult.CUDA_ERROR_NOT_READY);
@@ -146,7 +146,7 @@ class EmulatedStreamsTest {
     void hostFunctionsAndCallbacksAreCalledInOrder() throws InterruptedException {
         enter(0);
         CUstream stream = stream();
-        CUdeviceptr pointer = of(0);
+        CUdeviceptr pointer = holding(0);
         CountDownLatch may = new CountDownLatch(1);
         CountDownLatch called = new CountDownLatch(2);
         int[] status = {-1};
@@ -215,7 +215,7 @@ class EmulatedStreamsTest {
     void aDestroyedStreamFinishesItsWork() {
         CUcontext context = enter(0);
         CUstream stream = stream();
-        CUdeviceptr pointer = of(0);
+        CUdeviceptr pointer = holding(0);
         emulator.tell("pause");
         ok(cuMemsetD32Async(pointer, 8, 1, stream));
         CUevent event = recorded(stream);
