@@ -1,5 +1,7 @@
 package dev.banyan.reduce.kvstore;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.banyan.reduce.Communicator;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -52,5 +54,16 @@ final class Floats {
             }
         }
         return sum;
+    }
+
+    /** First index at which values are further apart than a tolerance, or -1; AssertJ takes long for many. */
+    static int mismatch(float[] expected, float[] values, float tolerance) {
+        assertThat(values).hasSameSizeAs(expected);
+        for (int i = 0; i < values.length; i++) {
+            if (!(Math.abs(values[i] - expected[i]) <= tolerance)) {
+                return i;
+            }
+        }
+        return -1;
     }
 }
