@@ -1,11 +1,16 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.calibrate.CalibrateCommand;
+import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
+import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.tune.TuneCommand;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -29,7 +34,11 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TreesCommand.class,
             CompareCommand.class,
             BoundCommand.class,
-            BenchCommand.class
+            BenchCommand.class,
+            TuneCommand.class,
+            CalibrateCommand.class,
+            ValidateCommand.class,
+            FiguresCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
@@ -57,7 +66,10 @@ final class BanyanCommand implements Runnable {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? topo, probe, trees, compare, bound or bench");
+        List<String> names = List.copyOf(spec.subcommands().keySet());
+        throw new ParameterException(
+                spec.commandLine(),
+                "which command? " + String.join(", ", names.subList(0, names.size() - 1)) + " or " + names.getLast());
     }
 
     private int wrongUsage(ParameterException error, String[] args) {

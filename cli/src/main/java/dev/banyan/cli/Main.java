@@ -13,6 +13,8 @@ public final class Main {
      * @param args as typed
      */
     public static void main(String[] args) {
+        // Charts are drawn into files; no window system is needed, nor woken.
+        System.setProperty("java.awt.headless", "true");
         PrintWriter out = new PrintWriter(System.out, false, Charset.defaultCharset());
         PrintWriter err = new PrintWriter(System.err, true, Charset.defaultCharset());
         int status = BanyanCommand.commandLine(out, err).execute(args);

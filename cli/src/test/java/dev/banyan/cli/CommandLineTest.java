@@ -41,7 +41,7 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            ''                                            | which command? topo, probe, trees, compare, bound or bench
+            ''                                            | which command? topo, probe, trees, compare, bound, bench, tune, calibrate, validate or figures
             tpoo                                          | tpoo
             topo --nonsense                               | --nonsense
             topo extra                                    | 'extra' belongs to no option

@@ -1,6 +1,5 @@
 package dev.banyan.reduce;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.ForestAlgorithm;
 import dev.banyan.reduce.algorithm.PackedAlgorithm;
@@ -16,10 +15,13 @@ import dev.banyan.trees.Tree;
 import dev.banyan.trees.balanced.Exact;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LogicalLink;
+import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.render.LevelText;
 import dev.banyan.trees.render.TreeDrawing;
 import dev.banyan.trees.ring.RingFinder;
-import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -35,38 +37,38 @@ final class Algorithms {
 
     private final Machine machine;
     private final Config config;
-    private final Prices prices;
-    private final Map<AlgorithmChoice, TreeAlgorithm> made = new EnumMap<>(AlgorithmChoice.class);
+    private final Map<Kind, TreeAlgorithm> made = new HashMap<>();
+    private final IdentityHashMap<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
+
+    /** What there is one algorithm for. */
+    private record Kind(AlgorithmChoice choice, int maxTrees) {}
 
     Algorithms(Machine machine, Config config) {
         this.machine = machine;
         this.config = config;
-        prices = new Prices(machine, this::get);
     }
 
-    /** What carries out a request. */
-    CollectiveAlgorithm of(CollectiveRequest request) {
-        return get(choose(request));
+    TreeAlgorithm get(AlgorithmChoice choice) {
+        return get(Choice.of(choice));
     }
 
-    /** Which algorithm carries out a request; never {@link AlgorithmChoice#AUTO}. */
-    AlgorithmChoice choose(CollectiveRequest request) {
-        if (config.algorithm() != AlgorithmChoice.AUTO) {
-            return config.algorithm();
-        }
-        if (!config.useTree()) {
-            return AlgorithmChoice.STAR;
-        }
-        return request.count() > config.treeArrayBound() && machine.size() > 1
-                ? prices.cheapest(request)
-                : AlgorithmChoice.SINGLE_TREE;
+    /** @param choice not {@link AlgorithmChoice#AUTO} */
+    TreeAlgorithm get(Choice choice) {
+        return made.computeIfAbsent(
+                new Kind(choice.algorithm(), choice.maxTrees()), kind -> make(kind.choice(), kind.maxTrees()));
     }
 
-    private TreeAlgorithm get(AlgorithmChoice choice) {
-        return made.computeIfAbsent(choice, this::make);
+    /** Where an algorithm's transfers go other than the usual way, by the nodes of all links of the machine. */
+    List<LogicalLink> links(Choice choice, CollectiveRequest request) {
+        return get(choice) instanceof PackedAlgorithm packed
+                ? links.computeIfAbsent(
+                        packed.packing(request.collective(), request.root()),
+                        packing -> packing.linksOn(Network.ofAllLinks(
+                                machine, IntStream.range(0, machine.size()).toArray())))
+                : List.of();
     }
 
-    private TreeAlgorithm make(AlgorithmChoice choice) {
+    private TreeAlgorithm make(AlgorithmChoice choice, int maxTrees) {
         return switch (choice) {
             case SINGLE_TREE -> new ForestAlgorithm(choice.label(), forest(0));
             case MULTI_TREE ->
@@ -75,17 +77,17 @@ final class Algorithms {
                 // Nothing can be packed into no link.
                 machine.size() == 1
                         ? new ForestAlgorithm(choice.label(), Forest.equalShares(List.of(Tree.ofParents(-1))))
-                        : new PackedAlgorithm(machine.size(), packings());
+                        : new PackedAlgorithm(machine.size(), packings(maxTrees));
             case RING -> new RingAlgorithm(RingFinder.order(LinkMatrix.of(machine)));
             case STAR -> new StarAlgorithm(machine.size());
             case AUTO -> throw new IllegalArgumentException("auto is no algorithm; choose one for the call first");
         };
     }
 
-    private Packings packings() {
+    private Packings packings(int maxTrees) {
         Network network = Network.of(machine);
         network.warnings().forEach(LOG::warn);
-        Packings best = Packings.best(network);
+        Packings best = Packings.best(network, maxTrees);
         return !config.logTree() ? best : (collective, root) -> {
             var packing = best.packing(collective, root);
             packing.trees().forEach(tree -> {

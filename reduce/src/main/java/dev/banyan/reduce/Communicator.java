@@ -55,7 +55,7 @@ public final class Communicator implements AutoCloseable {
     private final Config config;
     private final Backend backend;
     private final boolean ownsBackend;
-    private final Algorithms algorithms;
+    private final Planner planner;
     private final CallQueue queue;
     private final AtomicBoolean freed = new AtomicBoolean();
     private final PlanCache plans = new PlanCache(KEPT_PLANS);
@@ -65,7 +65,7 @@ public final class Communicator implements AutoCloseable {
         this.config = config;
         this.backend = backend;
         this.ownsBackend = ownsBackend;
-        algorithms = new Algorithms(machine, config);
+        planner = Planner.of(machine, config);
         queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.timeout());
         config.warnings().forEach(LOG::warn);
     }
@@ -275,7 +275,7 @@ public final class Communicator implements AutoCloseable {
     private Executable prepare(PlanKey key) {
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(), key.root(), key.count(), key.type().bytes(), key.inPlace(), config.chunkBytes());
-        return backend.prepare(algorithms.of(request).schedule(request), key.type(), key.op());
+        return backend.prepare(planner.plan(planner.choose(request), request).schedule(), key.type(), key.op());
     }
 
     /** One segment per rank; a lone one is the root's. */

@@ -1,5 +1,6 @@
 package dev.banyan.reduce;
 
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.balanced.KernighanLin;
 import java.io.IOException;
 import java.io.Reader;
@@ -9,10 +10,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -29,6 +33,7 @@ import java.util.stream.Stream;
  *   <li>environment variables, {@code NAME=value};
  *   <li>the properties file (UTF-8) that BANYAN_CONFIG names as system property or environment variable;
  *       without that, {@code banyan.properties} in the working directory if there is one;
+ *   <li>{@code banyan-tuned.properties} in the working directory, which {@code banyan tune} writes;
  *   <li>the default.
  * </ol>
  *
@@ -42,8 +47,9 @@ import java.util.stream.Stream;
  *     MXNet's way without trees</td><td>flag</td><td>1</td><td>0, 1</td></tr>
  * <tr><td>MXNET_KVSTORE_LOGTREE</td><td>whether new trees are drawn in the log</td>
  *     <td>flag</td><td>0</td><td>0, 1</td></tr>
- * <tr><td>MXNET_KVSTORE_TREE_ARRAY_BOUND</td><td>arrays of more elements than this take what should cost
- *     least, mostly many trees; others take one tree</td><td>elements</td><td>10000000</td><td>0 or more</td></tr>
+ * <tr><td>MXNET_KVSTORE_TREE_ARRAY_BOUND</td><td>where it is set, BANYAN_ALGORITHM=auto takes many trees for
+ *     arrays of more elements than this, and one tree for others; where it is not, auto is free, but for 10000000
+ *     if it has no model of the machine</td><td>elements</td><td>none</td><td>0 or more</td></tr>
  * <tr><td>MXNET_KVSTORE_TREE_BACKTRACK</td><td>whether trees must be of the greatest weight possible instead
  *     of Kernighan and Lin's</td><td>flag</td><td>0</td><td>0, 1</td></tr>
  * <tr><td>MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY</td><td>what a link's weight is multiplied by when a tree
@@ -52,16 +58,28 @@ import java.util.stream.Stream;
  *     are; nothing uses it</td><td>elements</td><td>1000000</td><td>0 or more</td></tr>
  * <tr><td>MXNET_ENABLE_GPU_P2P</td><td>whether GPUs may read each other's memory directly; the host backend has
  *     none</td><td>flag</td><td>1</td><td>0, 1</td></tr>
- * <tr><td>BANYAN_ALGORITHM</td><td>the algorithm of every collective</td><td></td><td>auto</td>
- *     <td>auto, single-tree, multi-tree, packing, ring, star</td></tr>
- * <tr><td>BANYAN_CHUNK_BYTES</td><td>greatest length of a chunk, the unit of pipelining</td><td>bytes</td>
- *     <td>auto (the backend decides)</td><td>auto, or 64 or more</td></tr>
+ * <tr><td>BANYAN_ALGORITHM</td><td>the algorithm of every collective, or several by size: {@code
+ *     star:4K,single-tree@64K:1M,packing/8} is the star up to 4 KiB (of the larger of a rank's buffers), a single
+ *     tree in chunks of 64 KiB up to 1 MiB, and at most 8 packed trees above. {@link Planner} says what auto
+ *     does</td><td></td><td>auto</td>
+ *     <td>auto, single-tree, multi-tree, packing, ring, star; {@code /TREES}, {@code @CHUNK}, {@code :SIZE} behind them, commas
+ *     between ascending sizes</td></tr>
+ * <tr><td>BANYAN_CHUNK_BYTES</td><td>greatest length of a chunk, the unit of pipelining, where BANYAN_ALGORITHM
+ *     names none by {@code @CHUNK}</td><td>bytes</td>
+ *     <td>auto (the backend or the model decides)</td><td>auto, or 64 or more</td></tr>
  * <tr><td>BANYAN_THREADS</td><td>worker threads of the host backend</td><td>threads</td>
  *     <td>the JVM's available processors</td><td>1 to 4096</td></tr>
  * <tr><td>BANYAN_TIMEOUT_MS</td><td>how long a collective may take before it fails on every rank</td>
  *     <td>milliseconds</td><td>600000 (ten minutes)</td><td>1 or more</td></tr>
  * <tr><td>BANYAN_SEED</td><td>seed of the tie-breaking choices; the same seed gives the same trees</td>
  *     <td></td><td>1970</td><td>any 64-bit integer</td></tr>
+ * <tr><td>BANYAN_TUNED_MACHINE, BANYAN_TUNED_DEVICES, BANYAN_TUNED_WIRES</td><td>name, number of devices and
+ *     check sum of the links of the machine that the BANYAN_TUNED_ lists were made for by {@code banyan tune}; on any
+ *     other they are not used, with a warning. All BANYAN_TUNED_ settings come from one source, the first that has
+ *     any</td><td></td><td>none</td><td></td></tr>
+ * <tr><td>BANYAN_TUNED_ALL_REDUCE, _REDUCE, _BROADCAST, _REDUCE_SCATTER, _ALL_GATHER</td><td>what
+ *     BANYAN_ALGORITHM=auto takes for this collective on that machine, unless MXNET_KVSTORE_USETREE is 0 or
+ *     MXNET_KVSTORE_TREE_ARRAY_BOUND is set</td><td></td><td>none</td><td>as BANYAN_ALGORITHM</td></tr>
  * <tr><td>BANYAN_CONFIG</td><td>path of the properties file; not read from the file itself</td><td></td>
  *     <td>banyan.properties if it is there</td><td>a readable file</td></tr>
  * </table>
@@ -74,7 +92,7 @@ import java.util.stream.Stream;
  *
  * @param useTree MXNET_KVSTORE_USETREE
  * @param logTree MXNET_KVSTORE_LOGTREE
- * @param treeArrayBound MXNET_KVSTORE_TREE_ARRAY_BOUND, in elements
+ * @param treeArrayBound MXNET_KVSTORE_TREE_ARRAY_BOUND, in elements; empty where it is not set
  * @param treeBacktrack MXNET_KVSTORE_TREE_BACKTRACK
  * @param linkUsagePenalty MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY
  * @param bigArrayBound MXNET_KVSTORE_BIGARRAY_BOUND, in elements
@@ -84,24 +102,34 @@ import java.util.stream.Stream;
  * @param threads BANYAN_THREADS
  * @param timeout BANYAN_TIMEOUT_MS
  * @param seed BANYAN_SEED
+ * @param tuning BANYAN_TUNED_MACHINE and all that go with it
  * @param warnings what was odd in the sources, one sentence each, for the caller to log
  */
 public record Config(
         boolean useTree,
         boolean logTree,
-        long treeArrayBound,
+        OptionalLong treeArrayBound,
         boolean treeBacktrack,
         double linkUsagePenalty,
         long bigArrayBound,
         boolean gpuPeerAccess,
-        AlgorithmChoice algorithm,
+        SizeRules algorithm,
         long chunkBytes,
         int threads,
         Duration timeout,
         long seed,
+        Optional<Tuning> tuning,
         List<String> warnings) {
+    /** The array bound, in elements, where nothing else is known. */
+    public static final long DEFAULT_TREE_ARRAY_BOUND = 10_000_000;
+
     private static final String PROGRAM = "set by the program";
     private static final String DEFAULT_FILE = "banyan.properties";
+    private static final String TUNED_FILE = "banyan-tuned.properties";
+    private static final String TUNED = "BANYAN_TUNED_";
+    static final String TUNED_MACHINE = TUNED + "MACHINE";
+    static final String TUNED_DEVICES = TUNED + "DEVICES";
+    static final String TUNED_WIRES = TUNED + "WIRES";
 
     private static final Setting<Boolean> USE_TREE = Setting.flag("MXNET_KVSTORE_USETREE");
     private static final Setting<Boolean> LOG_TREE = Setting.flag("MXNET_KVSTORE_LOGTREE");
@@ -115,18 +143,12 @@ public record Config(
             value -> value > 0 && value <= 1);
     private static final Setting<Long> BIG_ARRAY_BOUND = Setting.atLeast(0, "elements", "MXNET_KVSTORE_BIGARRAY_BOUND");
     private static final Setting<Boolean> GPU_PEER_ACCESS = Setting.flag("MXNET_ENABLE_GPU_P2P");
-    private static final Setting<AlgorithmChoice> ALGORITHM = new Setting<>(
-            "BANYAN_ALGORITHM",
-            Stream.of(AlgorithmChoice.values())
-                    .map(AlgorithmChoice::label)
-                    .collect(Collectors.joining(", ", "one of ", "")),
-            Config::parseAlgorithm,
-            value -> true);
+    private static final Setting<SizeRules> ALGORITHM = rules("BANYAN_ALGORITHM");
     private static final Setting<Long> CHUNK_BYTES = new Setting<>(
             "BANYAN_CHUNK_BYTES",
             "auto, or a whole number of bytes, at least 64, e.g. 512K",
-            text -> text.equals("auto") ? Long.MAX_VALUE : parseBytes(text),
-            value -> value >= 64);
+            text -> text.equals("auto") ? Long.MAX_VALUE : Bytes.parse(text),
+            value -> value >= Choice.LEAST_CHUNK);
     private static final Setting<Integer> THREADS = new Setting<>(
             "BANYAN_THREADS",
             "a whole number of threads, 1 to 4096",
@@ -135,10 +157,22 @@ public record Config(
     private static final Setting<Long> TIMEOUT_MS = Setting.atLeast(1, "milliseconds", "BANYAN_TIMEOUT_MS");
     private static final Setting<Long> SEED =
             new Setting<>("BANYAN_SEED", "a 64-bit integer", Long::valueOf, value -> true);
+    private static final Setting<String> MACHINE =
+            new Setting<>(TUNED_MACHINE, "the name of a machine", text -> text, value -> true);
+    private static final Setting<Long> DEVICES = Setting.atLeast(1, "devices", TUNED_DEVICES);
+    private static final Setting<String> WIRES =
+            new Setting<>(TUNED_WIRES, "what banyan tune writes", text -> text, value -> true);
+    private static final Map<Collective, Setting<SizeRules>> TUNED_RULES = Arrays.stream(Collective.values())
+            .collect(Collectors.toMap(
+                    collective -> collective,
+                    collective -> rules(tuned(collective)),
+                    (one, other) -> one,
+                    () -> new EnumMap<>(Collective.class)));
     private static final Setting<Path> FILE =
             new Setting<>("BANYAN_CONFIG", "the path of a readable file", Path::of, value -> true);
 
-    private static final List<String> KNOWN = Stream.of(
+    private static final List<String> KNOWN = Stream.concat(
+                    Stream.of(
                     USE_TREE,
                     LOG_TREE,
                     TREE_ARRAY_BOUND,
@@ -151,7 +185,11 @@ public record Config(
                     THREADS,
                     TIMEOUT_MS,
                     SEED,
-                    FILE)
+                    FILE,
+                    MACHINE,
+                    DEVICES,
+                    WIRES),
+                    TUNED_RULES.values().stream())
             .map(Setting::name)
             .toList();
     /** Names of other parts of Banyan. */
@@ -163,12 +201,32 @@ public record Config(
     public Config {
         Objects.requireNonNull(algorithm, "algorithm");
         warnings = List.copyOf(warnings);
-        check(TREE_ARRAY_BOUND, treeArrayBound);
+        Objects.requireNonNull(tuning, "tuning");
+        treeArrayBound.ifPresent(elements -> check(TREE_ARRAY_BOUND, elements));
         check(LINK_USAGE_PENALTY, linkUsagePenalty);
         check(BIG_ARRAY_BOUND, bigArrayBound);
         check(CHUNK_BYTES, chunkBytes);
         check(THREADS, threads);
         check(TIMEOUT_MS, TimeUnit.MILLISECONDS.convert(timeout));
+    }
+
+    /** The same without what was tuned. */
+    public Config untuned() {
+        return new Config(
+                useTree,
+                logTree,
+                treeArrayBound,
+                treeBacktrack,
+                linkUsagePenalty,
+                bigArrayBound,
+                gpuPeerAccess,
+                algorithm,
+                chunkBytes,
+                threads,
+                timeout,
+                seed,
+                Optional.empty(),
+                warnings);
     }
 
     private static <T> void check(Setting<T> setting, T value) {
@@ -190,21 +248,22 @@ public record Config(
         return new Builder();
     }
 
-    private static AlgorithmChoice parseAlgorithm(String text) {
-        return Arrays.stream(AlgorithmChoice.values())
-                .filter(choice -> choice.label().equals(text))
-                .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException(text));
+    private static Setting<SizeRules> rules(String name) {
+        return new Setting<>(
+                name,
+                Stream.of(AlgorithmChoice.values())
+                        .map(AlgorithmChoice::label)
+                        .collect(Collectors.joining(
+                                ", ",
+                                "one of ",
+                                ", or a list by size such as star:4K,single-tree@64K:1M,packing/8")),
+                SizeRules::parse,
+                value -> true);
     }
 
-    private static long parseBytes(String text) {
-        int power = text.isEmpty() ? 0 : "KMG".indexOf(text.charAt(text.length() - 1)) + 1;
-        long number = Long.parseLong(power == 0 ? text : text.substring(0, text.length() - 1));
-        try {
-            return Math.multiplyExact(number, 1L << (10 * power));
-        } catch (ArithmeticException e) {
-            throw new IllegalArgumentException(text + " bytes are more than 64 bits hold", e);
-        }
+    /** Name of the setting that says what a collective takes on the machine that was tuned. */
+    static String tuned(Collective collective) {
+        return TUNED + collective.name();
     }
 
     /** Collects what the program sets; everything else comes from the lower sources. Not thread-safe. */
@@ -251,6 +310,17 @@ public record Config(
         /** Sets BANYAN_ALGORITHM. */
         public Builder algorithm(AlgorithmChoice choice) {
             return set(ALGORITHM, choice.label());
+        }
+
+        /** Sets BANYAN_ALGORITHM by size. */
+        public Builder algorithm(SizeRules rules) {
+            return set(ALGORITHM, rules);
+        }
+
+        /** Sets BANYAN_TUNED_MACHINE and all that go with it. */
+        public Builder tuning(Tuning tuning) {
+            values.putAll(tuning.settings());
+            return this;
         }
 
         /** Sets BANYAN_CHUNK_BYTES; {@link Long#MAX_VALUE} leaves the cutting to the backend. */
@@ -332,6 +402,12 @@ public record Config(
                 fromFile.warnOfUnknown(true, warnings);
                 layers.add(fromFile);
             }
+            Path tuned = directory.resolve(TUNED_FILE);
+            if (Files.exists(tuned) && !tuned.equals(file)) {
+                Layer fromTuning = new Layer("file " + tuned, read(tuned));
+                fromTuning.warnOfUnknown(true, warnings);
+                layers.add(fromTuning);
+            }
             return new Resolver(layers, warnings).config();
         }
 
@@ -376,21 +452,56 @@ public record Config(
             return otherwise;
         }
 
+        /** All of the first source that has any of it. */
+        Optional<Tuning> tuning() {
+            return layers.stream()
+                    .filter(layer -> layer.values().keySet().stream().anyMatch(name -> name.startsWith(TUNED)))
+                    .findFirst()
+                    .map(layer -> new Resolver(List.of(layer), warnings).only(layer.origin()));
+        }
+
+        private Tuning only(String origin) {
+            Map<Collective, SizeRules> rules = new EnumMap<>(Collective.class);
+            TUNED_RULES.forEach((collective, setting) -> {
+                SizeRules found = value(setting, SizeRules.AUTO);
+                if (!found.equals(SizeRules.AUTO)) {
+                    rules.put(collective, found);
+                }
+            });
+            return new Tuning(
+                    need(MACHINE, "", origin), Math.toIntExact(need(DEVICES, 0L, origin)), need(WIRES, "", origin), rules);
+        }
+
+        private <T> T need(Setting<T> setting, T none, String origin) {
+            T value = value(setting, none);
+            if (value.equals(none)) {
+                throw new ConfigException(setting.name() + " is missing (" + origin + ") beside other " + TUNED
+                        + " settings; let banyan tune write them all");
+            }
+            return value;
+        }
+
         Config config() {
             return new Config(
                     value(USE_TREE, true),
                     value(LOG_TREE, false),
-                    value(TREE_ARRAY_BOUND, 10_000_000L),
+                    bound(),
                     value(TREE_BACKTRACK, false),
                     value(LINK_USAGE_PENALTY, KernighanLin.DEFAULT_PENALTY),
                     value(BIG_ARRAY_BOUND, 1_000_000L),
                     value(GPU_PEER_ACCESS, true),
-                    value(ALGORITHM, AlgorithmChoice.AUTO),
+                    value(ALGORITHM, SizeRules.AUTO),
                     value(CHUNK_BYTES, Long.MAX_VALUE),
                     value(THREADS, Runtime.getRuntime().availableProcessors()),
                     Duration.ofMillis(value(TIMEOUT_MS, 600_000L)),
                     value(SEED, KernighanLin.DEFAULT_SEED),
+                    tuning(),
                     warnings);
+        }
+
+        private OptionalLong bound() {
+            long elements = value(TREE_ARRAY_BOUND, -1L);
+            return elements < 0 ? OptionalLong.empty() : OptionalLong.of(elements);
         }
     }
 }

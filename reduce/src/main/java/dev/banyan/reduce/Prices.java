@@ -44,9 +44,14 @@ final class Prices {
 
     /** The algorithm of the least predicted time. */
     AlgorithmChoice cheapest(CollectiveRequest request) {
-        AlgorithmChoice cheapest = AlgorithmChoice.PACKING;
+        return cheapest(CANDIDATES, request);
+    }
+
+    /** The same of some algorithms, the first of equals. */
+    AlgorithmChoice cheapest(List<AlgorithmChoice> candidates, CollectiveRequest request) {
+        AlgorithmChoice cheapest = candidates.getFirst();
         double least = Double.POSITIVE_INFINITY;
-        for (AlgorithmChoice candidate : CANDIDATES) {
+        for (AlgorithmChoice candidate : candidates) {
             double us = predictedUs(candidate, request);
             if (us < least) {
                 cheapest = candidate;
@@ -56,15 +61,15 @@ final class Prices {
         return cheapest;
     }
 
+    /** What the trees of a request cost. */
+    ForestCost cost(AlgorithmChoice choice, CollectiveRequest request) {
+        return costs.computeIfAbsent(new Task(choice, request.collective(), request.root()), this::price);
+    }
+
     /** Predicted time of a request in us. */
     double predictedUs(AlgorithmChoice choice, CollectiveRequest request) {
-        ForestCost cost = costs.computeIfAbsent(
-                new Task(choice, request.collective(), request.root()), this::price);
-        Collective collective = request.collective();
-        long elements = Math.max(
-                collective.inputElements(request.count(), machine.size()),
-                collective.outputElements(request.count(), machine.size()));
-        long bytes = Math.multiplyExact(elements, request.elementBytes());
+        ForestCost cost = cost(choice, request);
+        long bytes = request.bytes(machine.size());
         long chunkBytes = request.chunkBytes() == Long.MAX_VALUE
                 ? ChunkRule.chunkBytes(cost, bytes, CHUNK_OVERHEAD_US)
                 : request.chunkBytes();

@@ -3,12 +3,15 @@ package dev.banyan.reduce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.banyan.reduce.type.Collective;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,16 +33,17 @@ class ConfigTest {
                 .isEqualTo(new Config(
                         true,
                         false,
-                        10_000_000,
+                        OptionalLong.empty(),
                         false,
                         0.7,
                         1_000_000,
                         true,
-                        AlgorithmChoice.AUTO,
+                        SizeRules.AUTO,
                         Long.MAX_VALUE,
                         Runtime.getRuntime().availableProcessors(),
                         Duration.ofMinutes(10),
                         1970,
+                        Optional.empty(),
                         List.of()));
     }
 
@@ -67,16 +71,17 @@ class ConfigTest {
                 .isEqualTo(new Config(
                         false,
                         true,
-                        5,
+                        OptionalLong.of(5),
                         true,
                         0.5,
                         6,
                         false,
-                        AlgorithmChoice.MULTI_TREE,
+                        SizeRules.always(Choice.of(AlgorithmChoice.MULTI_TREE)),
                         512 * 1024,
                         3,
                         Duration.ofMillis(250),
                         -9,
+                        Optional.empty(),
                         List.of()));
     }
 
@@ -100,16 +105,17 @@ class ConfigTest {
                 .isEqualTo(new Config(
                         false,
                         true,
-                        5,
+                        OptionalLong.of(5),
                         true,
                         0.5,
                         6,
                         false,
-                        AlgorithmChoice.RING,
+                        SizeRules.always(Choice.of(AlgorithmChoice.RING)),
                         128,
                         3,
                         Duration.ofSeconds(1),
                         7,
+                        Optional.empty(),
                         List.of()));
         assertThat(Config.builder().chunkBytes(Long.MAX_VALUE).build().chunkBytes()).isEqualTo(Long.MAX_VALUE);
     }
@@ -176,6 +182,39 @@ class ConfigTest {
         assertThat(config.warnings().get(1)).startsWith("MXNET_KVSTORE_TREE_ARRAY_BOUNDS (environment variable)");
     }
 
+    @Test
+    void readsAlgorithmsBySize() {
+        SizeRules rules = load(Map.of("BANYAN_ALGORITHM", "star:4K, single-tree@64K:1M, packing/8@1000:1G"), Map.of())
+                .algorithm();
+        assertThat(rules).hasToString("star:4K,single-tree@64K:1M,packing/8@1000:1G,auto");
+        assertThat(rules.of(4096)).isEqualTo(Choice.of(AlgorithmChoice.STAR));
+        assertThat(rules.of(4097)).isEqualTo(new Choice(AlgorithmChoice.SINGLE_TREE, Integer.MAX_VALUE, 65536));
+        assertThat(rules.of(1 << 30)).isEqualTo(new Choice(AlgorithmChoice.PACKING, 8, 1000));
+        assertThat(rules.of((1 << 30) + 1L)).isEqualTo(Choice.of(AlgorithmChoice.AUTO));
+        assertThat(SizeRules.parse(rules.toString())).isEqualTo(rules);
+        assertThat(Config.builder().algorithm(rules).build().algorithm()).isEqualTo(rules);
+    }
+
+    @Test
+    void readsWhatWasTunedFromItsOwnFile() throws IOException {
+        Tuning tuning = new Tuning(
+                "a b", 4, "0123abcd", Map.of(Collective.ALL_REDUCE, SizeRules.parse("star:4K,packing@64K")));
+        StringBuilder text = new StringBuilder();
+        tuning.settings().forEach((name, value) -> text.append(name).append('=').append(value).append('\n'));
+        Files.writeString(directory.resolve("banyan-tuned.properties"), text + "BANYAN_SEED=4\nBANYAN_THREADS=4\n");
+        Files.writeString(directory.resolve("banyan.properties"), "BANYAN_THREADS=3\n");
+        Config config = load(Map.of(), Map.of());
+        assertThat(config.tuning()).contains(tuning);
+        assertThat(config.seed()).isEqualTo(4);
+        assertThat(config.threads()).isEqualTo(3);
+        assertThat(config.warnings()).isEmpty();
+        assertThat(Config.builder().tuning(tuning).build().tuning()).contains(tuning);
+        assertThat(load(Map.of("BANYAN_CONFIG", "banyan-tuned.properties"), Map.of()).tuning()).contains(tuning);
+        assertThatExceptionOfType(ConfigException.class)
+                .isThrownBy(() -> load(Map.of("BANYAN_TUNED_MACHINE", "other"), Map.of()))
+                .withMessageStartingWith("BANYAN_TUNED_DEVICES is missing (system property)");
+    }
+
     @ParameterizedTest
     @CsvSource({
         "MXNET_KVSTORE_USETREE, true, 0 or 1",
@@ -189,6 +228,12 @@ class ConfigTest {
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 1.01, 'above 0, at most 1'",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, NaN, 'above 0, at most 1'",
         "BANYAN_ALGORITHM, nccl, 'auto, single-tree, multi-tree, packing, ring, star'",
+        "BANYAN_ALGORITHM, 'star:4K,ring:2K', a list by size",
+        "BANYAN_ALGORITHM, star/3, a list by size",
+        "BANYAN_ALGORITHM, packing/0, a list by size",
+        "BANYAN_ALGORITHM, packing@16, a list by size",
+        "BANYAN_ALGORITHM, 'ring,star', a list by size",
+        "BANYAN_ALGORITHM, 'ring:,star', a list by size",
         "BANYAN_CHUNK_BYTES, 63, at least 64",
         "BANYAN_CHUNK_BYTES, K, at least 64",
         "BANYAN_CHUNK_BYTES, 9000000000G, at least 64",

@@ -37,11 +37,34 @@ public enum Constant {
     /** What the host needs to start one collective, in us. */
     COLLECTIVE_US("collectiveUs", Range.US),
     /** Greatest number of copies that leave a device at once, and of those that enter it. */
-    COPY_ENGINES("copyEngines", Range.COUNT);
+    COPY_ENGINES("copyEngines", Range.COUNT),
+    /** NCCL's LL protocol: what a call takes beyond its hops and its data, in us. */
+    NCCL_LL_BASE_US("nccl.llBaseUs", Range.US),
+    /** NCCL's LL protocol: what each hop of a ring takes beyond its data, in us. */
+    NCCL_LL_HOP_US("nccl.llHopUs", Range.US),
+    /** NCCL's LL protocol: fraction of what links carry that it fills with data; 0 where it is not used. */
+    NCCL_LL_FRACTION("nccl.llFraction", Range.USE),
+    /** As for LL. */
+    NCCL_LL128_BASE_US("nccl.ll128BaseUs", Range.US),
+    /** As for LL. */
+    NCCL_LL128_HOP_US("nccl.ll128HopUs", Range.US),
+    /** As for LL. */
+    NCCL_LL128_FRACTION("nccl.ll128Fraction", Range.USE),
+    /** As for LL. */
+    NCCL_SIMPLE_BASE_US("nccl.simpleBaseUs", Range.US),
+    /** As for LL. */
+    NCCL_SIMPLE_HOP_US("nccl.simpleHopUs", Range.US),
+    /** As for LL. */
+    NCCL_SIMPLE_FRACTION("nccl.simpleFraction", Range.USE),
+    /** What a process needs to launch NCCL's kernel on one of its devices, in us. */
+    NCCL_LAUNCH_US("nccl.launchUs", Range.US),
+    /** Of what host memory passes on one way alone, the fraction each way where a device sends and receives. */
+    HOST_DUPLEX("host.duplex", Range.FRACTION);
 
     private enum Range {
         /** Above 1 is possible where the machine states less than the hardware's peak. */
         FRACTION("above 0 and at most 1.5", 0, 1.5, false),
+        USE("from 0 to 1.5", 0, 1.5, true),
         EXTRA_US("from -1000 to 1000", -1000, 1000, true),
         QUEUEING("from 0 to 10", 0, 10, true),
         GBS("above 0 and at most 1000000", 0, 1e6, false),

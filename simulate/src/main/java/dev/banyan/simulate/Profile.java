@@ -52,6 +52,11 @@ public record Profile(String name, Map<Constant, Value> constants) {
         return Objects.requireNonNull(constants.get(constant)).value();
     }
 
+    /** Where the value of a constant comes from. */
+    public String source(Constant constant) {
+        return Objects.requireNonNull(constants.get(constant)).source();
+    }
+
     /** Fraction of a link's nominal bandwidth that large copies reach. */
     public double efficiency(Link.Kind kind) {
         return get(Constant.efficiencyOf(kind));

@@ -42,6 +42,7 @@ final class Samples {
         for (Constant constant : Constant.values()) {
             double value = switch (constant) {
                 case NVLINK_EFFICIENCY, XGMI_EFFICIENCY, PCIE_EFFICIENCY, SOCKET_EFFICIENCY -> 1;
+                case NCCL_LL_FRACTION, NCCL_LL128_FRACTION, NCCL_SIMPLE_FRACTION, HOST_DUPLEX -> 1;
                 case REDUCE_GBS, COPY_ENGINES -> 1e6;
                 default -> 0;
             };
@@ -200,7 +201,8 @@ final class Samples {
         Profile profile = IDEAL;
         for (Constant constant : Constant.values()) {
             double value = switch (constant) {
-                case NVLINK_EFFICIENCY, XGMI_EFFICIENCY, PCIE_EFFICIENCY, SOCKET_EFFICIENCY ->
+                case NVLINK_EFFICIENCY, XGMI_EFFICIENCY, PCIE_EFFICIENCY, SOCKET_EFFICIENCY, NCCL_LL_FRACTION,
+                        NCCL_LL128_FRACTION, NCCL_SIMPLE_FRACTION, HOST_DUPLEX ->
                     0.5 + random.nextDouble() / 2;
                 case PCIE_QUEUEING, SOCKET_QUEUEING -> random.nextInt(2) * random.nextDouble();
                 case REDUCE_GBS -> 100 + random.nextInt(1000);

@@ -5,10 +5,15 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.NamedConverter;
+import dev.banyan.cli.input.ProfileConverter;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -24,7 +29,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "bench",
         description = {
-            "Measure collectives, check every element, and say what to expect.",
+            "Measure collectives, check every element, and say what to expect; or predict them (--backend sim).",
             "Without options: a short all_reduce sweep of all algorithms."
         },
         footer = {
@@ -36,7 +41,10 @@ import picocli.CommandLine.Spec;
             "  banyan bench",
             "  banyan bench -b 8 -e 128M -f 2 --algorithm ring,multi-tree",
             "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half",
-            "  banyan bench --workload resnet-50 --format json"
+            "  banyan bench --workload resnet-50 --format json",
+            "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all",
+            "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
+            "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
 public final class BenchCommand implements Runnable {
     private static final ByteSize FIRST = ByteSize.parse("8");
@@ -140,20 +148,44 @@ public final class BenchCommand implements Runnable {
 
     @Option(
             names = "--workload",
-            paramLabel = "MODEL",
+            paramLabel = "MODEL|FILE.csv",
             converter = WorkloadConverter.class,
-            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet key by key, with 1,"
-                    + " 50 and all keys in flight before a wait.")
+            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or keys with the"
+                    + " numbers of elements in a file's last column, key by key, with 1, 50 and all in flight before a"
+                    + " wait.")
     private @Nullable Workload workload;
 
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            description = "What carries the calls out: host, virtual devices in host memory (default: host).")
-    private String backend = "host";
+            converter = BenchBackend.Converter.class,
+            description = "What carries the calls out: host, virtual devices in host memory, or sim, the simulator,"
+                    + " which predicts times on the machine's wires (default: host).")
+    private BenchBackend backend = BenchBackend.HOST;
+
+    @Option(
+            names = "--profile",
+            paramLabel = "NAME|FILE",
+            converter = ProfileConverter.class,
+            description = "With --backend sim: the constants of the machine class (default: what fits the machine).")
+    private @Nullable Profile profile;
+
+    @Option(
+            names = "--trace",
+            paramLabel = "FILE.json",
+            description = "With --backend sim and one algorithm: write the timeline of the largest size, or of a workload"
+                    + " with all keys in flight, for ui.perfetto.dev: a row per device and per direction of a link.")
+    private @Nullable Path trace;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
+
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg|FILE.png",
+            converter = PlotFile.Converter.class,
+            description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
+    private @Nullable PlotFile plot;
 
     /** For picocli. */
     static final class OpConverter extends NamedConverter<ReduceOp> {
@@ -162,28 +194,29 @@ public final class BenchCommand implements Runnable {
         }
     }
 
-    /** For picocli. */
-    static final class WorkloadConverter extends NamedConverter<Workload> {
-        WorkloadConverter() {
-            super("workload", Workload.all());
-        }
-    }
-
     @Override
     public void run() {
         refuseNonsense();
         Config config = Config.load();
         ChosenMachine chosen = machine.choose(2);
-        Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format);
+        Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
+        Bench bench = switch (backend) {
+            case HOST -> new HostBench(chosen.machine(), reporter);
+            case SIM ->
+                new SimulatedBench(
+                        chosen, profile == null ? Profiles.of(chosen.machine()) : profile, reporter, trace);
+        };
         long wrong;
         if (workload == null) {
             Sweep sweep = sweep(chosen.machine().size());
-            reporter.introduce(chosen, config.warnings());
-            wrong = new SweepBench(chosen.machine(), config, reporter).run(sweep);
+            requireOneToTrace(sweep.algorithms());
+            reporter.introduce(chosen, bench.devices(), config.warnings());
+            wrong = bench.run(sweep);
         } else {
-            reporter.introduce(chosen, config.warnings());
-            wrong = new WorkloadBench(chosen.machine(), reporter)
-                    .run(workload, algorithms == null ? AlgorithmList.ALL : algorithms, runs);
+            AlgorithmList list = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
+            requireOneToTrace(list);
+            reporter.introduce(chosen, bench.devices(), config.warnings());
+            wrong = bench.run(workload, list, runs);
         }
         if (wrong > 0) {
             throw new IllegalStateException(wrong + (wrong == 1 ? " element is" : " elements are")
@@ -192,7 +225,12 @@ public final class BenchCommand implements Runnable {
     }
 
     private void refuseNonsense() {
-        require(backend.equals("host"), "no backend is called '" + backend + "'; this build has: host");
+        boolean simulated = backend == BenchBackend.SIM;
+        require(simulated || profile == null, "--profile is what the simulator goes by; add --backend sim");
+        require(simulated || trace == null, "--trace has times of single steps from the simulator only; add --backend sim");
+        require(
+                !simulated || (runs == null && warmups == null),
+                "-n and -w have no meaning for --backend sim, whose runs are all alike");
         require(factor == null || step == null, "-f and -i exclude each other");
         require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
         require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");
@@ -202,6 +240,7 @@ public final class BenchCommand implements Runnable {
         require(
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
+        require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(
                 workload == null || !anySizeGiven(),
                 "--workload brings its own sizes; leave -b, -e, -f and -i out");
@@ -209,6 +248,12 @@ public final class BenchCommand implements Runnable {
                 workload == null
                         || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
+    }
+
+    private void requireOneToTrace(AlgorithmList list) {
+        require(
+                trace == null || list.choices().size() == 1,
+                "--trace shows one algorithm; name it with --algorithm");
     }
 
     private void require(boolean condition, String message) {

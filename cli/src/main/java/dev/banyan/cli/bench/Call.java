@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
@@ -68,6 +69,11 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
 
     private static List<MemorySegment> only(IntPredicate wanted, MemorySegment[] buffers) {
         return IntStream.range(0, buffers.length).filter(wanted).mapToObj(rank -> buffers[rank]).toList();
+    }
+
+    /** The call without its buffers. */
+    CollectiveRequest request(long count, boolean inPlace) {
+        return new CollectiveRequest(collective, root, count, element.type().bytes(), inPlace, Long.MAX_VALUE);
     }
 
     /** Bytes that all ranks must read and write in memory at least. */

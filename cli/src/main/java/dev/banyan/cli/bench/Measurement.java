@@ -4,7 +4,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was measured of one call.
+ * What was measured or predicted of one call.
  *
  * @param timeUs average time in us
  * @param algbwGBs size over time in GB/s (1e9 bytes/s)
@@ -18,6 +18,12 @@ record Measurement(double timeUs, double algbwGBs, double busbwGBs, @Nullable Lo
         double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
         double algbw = call.size(count) / average / 1e3;
         return new Measurement(average, algbw, algbw * call.collective().busFactor(call.ranks()), wrong, median(nanos) / 1e3, nanos.length);
+    }
+
+    /** What is predicted, not measured. */
+    static Measurement predicted(Call call, long count, double us) {
+        double algbw = call.size(count) / us / 1e3;
+        return new Measurement(us, algbw, algbw * call.collective().busFactor(call.ranks()), null, us, 1);
     }
 
     /** Median; of an even number the upper one. */

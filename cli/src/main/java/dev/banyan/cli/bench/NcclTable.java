@@ -4,12 +4,18 @@ import java.util.List;
 import java.util.Locale;
 
 /** The table that readers and parsers of nccl-tests know: their columns, their widths, {@code #} for comments. */
-final class NcclTable {
-    private NcclTable() {}
+enum NcclTable {
+    /** With a column of wrong elements. */
+    MEASURED,
+    /** Without: nothing was computed that could be wrong. */
+    PREDICTED;
 
-    static List<String> header() {
+    List<String> header() {
         return List.of(
-                heading("", "", "", "", "") + "           out-of-place                       in-place          ",
+                heading("", "", "", "", "")
+                        + (this == MEASURED
+                                ? "           out-of-place                       in-place          "
+                                : "           out-of-place              in-place"),
                 heading("size", "count", "type", "redop", "root")
                         + headings("time", "algbw", "busbw", "#wrong").repeat(2),
                 heading("(B)", "(elements)", "", "", "") + headings("(us)", "(GB/s)", "(GB/s)", "").repeat(2));
@@ -19,11 +25,12 @@ final class NcclTable {
         return String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s", size, count, type, op, root);
     }
 
-    private static String headings(String time, String algbw, String busbw, String wrong) {
-        return String.format(Locale.ROOT, "  %7s  %6s  %6s %6s", time, algbw, busbw, wrong);
+    private String headings(String time, String algbw, String busbw, String wrong) {
+        String figures = String.format(Locale.ROOT, "  %7s  %6s  %6s", time, algbw, busbw);
+        return this == MEASURED ? String.format(Locale.ROOT, "%s %6s", figures, wrong) : figures;
     }
 
-    static String row(Row row) {
+    String row(Row row) {
         return String.format(Locale.ROOT, "%12d  %12d  %8s  %6s  %6d%s%s",
                 row.bytes(),
                 row.count(),
@@ -34,7 +41,7 @@ final class NcclTable {
                 cells(row.inPlace()));
     }
 
-    static List<String> footer(List<Row> rows) {
+    List<String> footer(List<Row> rows) {
         long wrong = rows.stream().mapToLong(Row::wrong).sum();
         double average = rows.stream()
                 .mapToDouble(row -> (row.outOfPlace().busbwGBs() + row.inPlace().busbwGBs()) / 2)
@@ -42,17 +49,19 @@ final class NcclTable {
                 .orElse(0);
         boolean checked = rows.stream().allMatch(row -> row.outOfPlace().wrong() != null);
         String verdict = !checked ? "not checked" : wrong + (wrong == 0 ? " OK" : " FAILED");
-        return List.of(
-                "# Out of bounds values : " + verdict,
-                String.format(Locale.ROOT, "# Avg bus bandwidth    : %.4f", average));
+        String mean = String.format(Locale.ROOT, "# Avg bus bandwidth    : %.4f", average);
+        return this == MEASURED ? List.of("# Out of bounds values : " + verdict, mean) : List.of(mean);
     }
 
-    private static String cells(Measurement measured) {
-        return String.format(Locale.ROOT, "  %7s  %6.2f  %6.2f %6s",
+    private String cells(Measurement measured) {
+        String figures = String.format(
+                Locale.ROOT,
+                "  %7s  %6.2f  %6.2f",
                 time(measured.timeUs()),
                 measured.algbwGBs(),
-                measured.busbwGBs(),
-                measured.wrong() == null ? "N/A" : measured.wrong().toString());
+                measured.busbwGBs());
+        String wrong = measured.wrong() == null ? "N/A" : measured.wrong().toString();
+        return this == MEASURED ? String.format(Locale.ROOT, "%s %6s", figures, wrong) : figures;
     }
 
     private static String time(double us) {

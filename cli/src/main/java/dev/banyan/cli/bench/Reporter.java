@@ -5,9 +5,11 @@ import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.plot.PlotFile;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where results go: as lines while they come in for people, at the end and alone for programs. A reader
@@ -17,21 +19,27 @@ final class Reporter {
     private final PrintWriter out;
     private final PrintWriter err;
     private final OutputFormat format;
+    private final @Nullable PlotFile plot;
 
-    Reporter(PrintWriter out, PrintWriter err, OutputFormat format) {
+    /** @param plot where sweeps are drawn, or null for nowhere */
+    Reporter(PrintWriter out, PrintWriter err, OutputFormat format, @Nullable PlotFile plot) {
         this.out = out;
         this.err = err;
         this.format = format;
+        this.plot = plot;
     }
 
-    /** Says which machine is measured, and what is odd about it. */
-    void introduce(ChosenMachine chosen, List<String> settingWarnings) {
+    /**
+     * Says which machine is meant, and what is odd about it.
+     *
+     * @param devices what stands for its devices, in words
+     */
+    void introduce(ChosenMachine chosen, String devices, List<String> settingWarnings) {
         if (chosen.remark() != null) {
             lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
         lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", " + chosen.machine().size()
-                + " devices, played by the host backend: " + Runtime.getRuntime().availableProcessors()
-                + " processors, " + System.getProperty("os.arch") + ", Java " + Runtime.version().feature()));
+                + " devices, " + TerminalText.of(devices)));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }
@@ -53,6 +61,13 @@ final class Reporter {
     void result(List<?> rows) {
         if (format == OutputFormat.json) {
             Json.print(out, rows);
+        }
+    }
+
+    /** The picture of a sweep, for those who asked for one. */
+    void draw(String machine, List<Row> rows) {
+        if (plot != null) {
+            SweepPicture.of(machine, rows).write(plot);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.reduce.AlgorithmChoice;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -24,10 +25,14 @@ final class Summary {
                 rows.stream().collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList())).values());
     }
 
-    /** Median times out of place in us, size by algorithm, the least of each size marked. */
-    List<String> table() {
+    /**
+     * Times out of place in us, size by algorithm, the least of each size marked.
+     *
+     * @param times what times they are, in words
+     */
+    List<String> table(String times) {
         List<String> lines = new ArrayList<>();
-        lines.add("# median time (us) out of place; * is the least");
+        lines.add("# " + times + " out of place; * is the least");
         lines.add(algorithms.stream()
                 .map(algorithm -> String.format(Locale.ROOT, "%13s ", algorithm.label()))
                 .collect(Collectors.joining("", String.format(Locale.ROOT, "# %10s", "size"), "")));
@@ -43,10 +48,8 @@ final class Summary {
     /**
      * From which size on several trees, packed ones rather than others, beat one; nothing where not both were
      * measured.
-     *
-     * @param boundBytes the array bound in bytes: what the automatic choice goes by
      */
-    Optional<String> crossover(long boundBytes) {
+    Optional<String> crossover() {
         int single = algorithms.indexOf(AlgorithmChoice.SINGLE_TREE);
         int packing = algorithms.indexOf(AlgorithmChoice.PACKING);
         int several = packing >= 0 ? packing : algorithms.indexOf(AlgorithmChoice.MULTI_TREE);
@@ -58,9 +61,7 @@ final class Summary {
             boolean beaten = us(rows.get(several)) < us(rows.get(single));
             from = !beaten ? null : from == null ? rows.get(several) : from;
         }
-        return Optional.of("# crossover: " + told(algorithms.get(several), from)
-                + "; auto takes what should cost least above "
-                + new ByteSize(boundBytes).label() + " (MXNET_KVSTORE_TREE_ARRAY_BOUND)");
+        return Optional.of("# crossover: " + told(algorithms.get(several), from));
     }
 
     private static String told(AlgorithmChoice several, @Nullable Row from) {
@@ -97,6 +98,28 @@ final class Summary {
                     row.algorithm().label(),
                     100 * leastApart / us(row),
                     100 * leastInPlace / row.inPlace().medianUs()));
+        }
+        return lines;
+    }
+
+    /**
+     * What the wires carry at most, and each algorithm's share of it at the largest size.
+     *
+     * @param gbs the bound in GB/s algbw
+     */
+    List<String> shareOf(double gbs) {
+        List<Row> largest = bySize.getLast();
+        Row any = largest.getFirst();
+        List<String> lines = new ArrayList<>();
+        lines.add("# what to expect: the wires carry " + any.call().collective().label() + " over " + any.call().ranks()
+                + " ranks at no more than " + Numbers.gbs(gbs) + " algbw. Share of that at " + size(any) + ":");
+        for (Row row : largest) {
+            lines.add(String.format(
+                    Locale.ROOT,
+                    "# %13s  %3.0f%%  %3.0f%%",
+                    row.algorithm().label(),
+                    100 * row.outOfPlace().algbwGBs() / gbs,
+                    100 * row.inPlace().algbwGBs() / gbs));
         }
         return lines;
     }

@@ -4,7 +4,6 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
@@ -20,12 +19,10 @@ final class SweepBench {
     private static final int MOST_WARM_UPS = 20_000;
 
     private final Machine machine;
-    private final Config config;
     private final Reporter reporter;
 
-    SweepBench(Machine machine, Config config, Reporter reporter) {
+    SweepBench(Machine machine, Reporter reporter) {
         this.machine = machine;
-        this.config = config;
         this.reporter = reporter;
     }
 
@@ -49,7 +46,7 @@ final class SweepBench {
             if (sweep.repeats().warmups() > 0) {
                 warmUp(sweep, first, second);
             }
-            progress.print(() -> reporter.lines(NcclTable.header()));
+            progress.print(() -> reporter.lines(NcclTable.MEASURED.header()));
             for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
                 if (sweep.algorithms().choices().size() > 1) {
                     progress.print(() -> reporter.lines(List.of("# algorithm: " + algorithm.label())));
@@ -59,14 +56,14 @@ final class SweepBench {
                         Row row = runner.measure(algorithm, communicator, count);
                         rows.add(row);
                         progress.step();
-                        progress.print(() -> reporter.lines(List.of(NcclTable.row(row))));
+                        progress.print(() -> reporter.lines(List.of(NcclTable.MEASURED.row(row))));
                         if (reporter.abandoned()) {
                             return 0;
                         }
                     }
                 }
             }
-            progress.print(() -> reporter.lines(NcclTable.footer(rows)));
+            progress.print(() -> reporter.lines(NcclTable.MEASURED.footer(rows)));
             List<String> conclusions = conclusions(
                     sweep,
                     rows,
@@ -75,6 +72,7 @@ final class SweepBench {
             progress.print(() -> reporter.lines(conclusions));
         }
         reporter.result(rows.stream().map(Row::report).toList());
+        reporter.draw(machine.name(), rows);
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 
@@ -100,10 +98,9 @@ final class SweepBench {
         List<String> lines = new ArrayList<>();
         if (sweep.algorithms().choices().size() > 1) {
             lines.add("#");
-            lines.addAll(summary.table());
+            lines.addAll(summary.table("median time (us)"));
         }
-        summary.crossover(config.treeArrayBound() * rows.getFirst().call().element().type().bytes())
-                .ifPresent(lines::add);
+        summary.crossover().ifPresent(lines::add);
         lines.add("#");
         lines.addAll(summary.expectation(apart, inPlace));
         return lines;

@@ -6,6 +6,8 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -19,31 +21,63 @@ import java.util.Objects;
  * @param name the model, e.g. {@code resnet-50}
  * @param elements elements of each key, from the input layer to the output layer
  */
-record Workload(String name, List<Long> elements) {
+public record Workload(String name, List<Long> elements) {
     private static final String TABLE = "workloads.txt";
 
-    Workload {
+    public Workload {
         elements = List.copyOf(elements);
     }
 
     /** Number of keys. */
-    int keys() {
+    public int keys() {
         return elements.size();
     }
 
     /** Elements of all keys. */
-    long totalElements() {
+    public long totalElements() {
         return elements.stream().mapToLong(Long::longValue).sum();
     }
 
     /** All models by name, in the order of the table. */
-    static Map<String, Workload> all() {
+    public static Map<String, Workload> all() {
         InputStream stream = Objects.requireNonNull(Workload.class.getResourceAsStream(TABLE), TABLE);
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
             return read(reader);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /**
+     * Reads sizes from a table with commas: the last field of each line is a key's number of elements; a first line
+     * without one is a heading, and lines that begin with # are left out.
+     *
+     * @throws IllegalArgumentException if it can't be read, or has no sizes
+     */
+    public static Workload read(Path file) {
+        List<String> lines;
+        try {
+            lines = Files.readAllLines(file);
+        } catch (IOException e) {
+            throw new IllegalArgumentException(file + " can't be read as text in UTF-8 (" + e + ")", e);
+        }
+        List<Long> elements = new ArrayList<>();
+        for (int i = 0; i < lines.size(); i++) {
+            String line = lines.get(i).strip();
+            String field = line.substring(line.lastIndexOf(',') + 1).strip();
+            if (!line.isEmpty() && !line.startsWith("#") && !(i == 0 && !field.matches("-?\\d+"))) {
+                if (!field.matches("[1-9]\\d{0,12}")) {
+                    throw new IllegalArgumentException(file + ", line " + (i + 1) + ": '" + field
+                            + "' is no number of elements; the last field of each line must be one, at least 1");
+                }
+                elements.add(Long.valueOf(field));
+            }
+        }
+        if (elements.isEmpty()) {
+            throw new IllegalArgumentException(
+                    file + " has no sizes; write a key's number of elements on each line");
+        }
+        return new Workload(String.valueOf(file.getFileName()), elements);
     }
 
     private static Map<String, Workload> read(BufferedReader reader) throws IOException {

@@ -19,7 +19,7 @@ class NcclTableTest {
 
     @Test
     void tableIsThatOfNcclTests() {
-        assertThat(NcclTable.header())
+        assertThat(NcclTable.MEASURED.header())
                 .containsExactly(
                         "#                                                 "
                                 + "             out-of-place                       in-place          ",
@@ -27,19 +27,19 @@ class NcclTableTest {
                                 + "     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
                         "#        (B)    (elements)                          "
                                 + "     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       ");
-        assertThat(NcclTable.row(ROW))
+        assertThat(NcclTable.MEASURED.row(ROW))
                 .isEqualTo("     1048576        262144     float     sum      -1"
                         + "    200.0    5.24    9.18      0    12346    0.08    0.15    N/A");
     }
 
     @Test
     void footerHasTheAverageOverBothHalves() {
-        assertThat(NcclTable.footer(List.of(ROW)))
+        assertThat(NcclTable.MEASURED.footer(List.of(ROW)))
                 .containsExactly("# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 4.6618");
     }
 
     @Test
     void rowIsSplitIntoThirteenColumns() {
-        assertThat(NcclTable.row(ROW).strip().split("\\s+", -1)).hasSize(13);
+        assertThat(NcclTable.MEASURED.row(ROW).strip().split("\\s+", -1)).hasSize(13);
     }
 }

@@ -26,4 +26,15 @@ public record CollectiveRequest(
             throw new IllegalArgumentException("root " + root + " for " + collective.label());
         }
     }
+
+    /**
+     * Size as nccl-tests mean it: bytes of the larger of a rank's buffers.
+     *
+     * @param ranks number of ranks
+     */
+    public long bytes(int ranks) {
+        return Math.multiplyExact(
+                Math.max(collective.inputElements(count, ranks), collective.outputElements(count, ranks)),
+                (long) elementBytes);
+    }
 }

@@ -22,12 +22,21 @@ public interface Packings {
 
     /** The best packings of a network, made anew by every call. */
     static Packings best(Network network) {
+        return best(network, Integer.MAX_VALUE);
+    }
+
+    /**
+     * The best packings of a network with few trees, made anew by every call.
+     *
+     * @param maxTrees most trees wanted, of reduce_scatter and all_gather of one root; at least 1
+     */
+    static Packings best(Network network, int maxTrees) {
         return (collective, root) -> switch (collective) {
-            case ALL_REDUCE -> AllReducePacking.of(network);
-            case REDUCE -> RootedPacking.reduce(network, root, Integer.MAX_VALUE);
-            case BROADCAST -> RootedPacking.broadcast(network, root, Integer.MAX_VALUE);
-            case REDUCE_SCATTER -> GatherPacking.reduceScatter(network, Integer.MAX_VALUE);
-            case ALL_GATHER -> GatherPacking.allGather(network, Integer.MAX_VALUE);
+            case ALL_REDUCE -> AllReducePacking.of(network, maxTrees);
+            case REDUCE -> RootedPacking.reduce(network, root, maxTrees);
+            case BROADCAST -> RootedPacking.broadcast(network, root, maxTrees);
+            case REDUCE_SCATTER -> GatherPacking.reduceScatter(network, maxTrees);
+            case ALL_GATHER -> GatherPacking.allGather(network, maxTrees);
         };
     }
 }

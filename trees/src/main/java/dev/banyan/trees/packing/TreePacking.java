@@ -2,7 +2,9 @@ package dev.banyan.trees.packing;
 
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.apache.commons.numbers.fraction.BigFraction;
 
@@ -37,6 +39,40 @@ public record TreePacking(
     /** Rate over bound; at most 1, and exactly 1 if the packing is optimal. */
     public BigFraction ratio() {
         return rateGbs.divide(bound.gbs());
+    }
+
+    /**
+     * Its {@link #links} by the nodes of another network over the same ranks.
+     *
+     * @param other a network of the same machine and ranks that has all nodes on the paths
+     * @throws IllegalArgumentException if a node is missing there
+     */
+    public List<LogicalLink> linksOn(Network other) {
+        Map<Integer, Integer> indices = new HashMap<>();
+        for (int node = 0; node < other.nodes(); node++) {
+            indices.put(other.node(node).machineNode(), node);
+        }
+        return links.stream()
+                .map(link -> new LogicalLink(
+                        link.from(),
+                        link.to(),
+                        link.paths().stream()
+                                .map(path -> new LogicalLink.Path(
+                                        path.nodes().stream()
+                                                .map(node -> nodeOn(other, indices, node))
+                                                .toList(),
+                                        path.share()))
+                                .toList()))
+                .toList();
+    }
+
+    private int nodeOn(Network other, Map<Integer, Integer> indices, int node) {
+        Integer index = indices.get(network.node(node).machineNode());
+        if (index == null) {
+            throw new IllegalArgumentException(
+                    network.node(node).name() + " is no node of the network of " + other.name() + " that was given");
+        }
+        return index;
     }
 
     /** Greatest number of logical links between a root and a rank. */

@@ -1,0 +1,96 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.Planned;
+import dev.banyan.reduce.Planner;
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.simulate.Job;
+import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.simulate.Simulator;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.packing.LogicalLink;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/** What calls under one configuration should take on a machine. Not safe for use from several threads at once. */
+public final class Predictions {
+    private final SimulatedCosts costs;
+    private final Config config;
+    private final Planner planner;
+
+    /**
+     * @param machine of at least two devices
+     * @param config what chooses algorithms and chunk lengths, together with the simulator
+     * @param costs the simulator of that machine
+     */
+    public Predictions(Machine machine, Config config, SimulatedCosts costs) {
+        this.costs = costs;
+        this.config = config;
+        planner = new Planner(machine, config, costs);
+    }
+
+    /** How a request is carried out, with chunks as long as a setting or else the simulator says. */
+    public Planned plan(CollectiveRequest request) {
+        CollectiveRequest asSet = new CollectiveRequest(
+                request.collective(),
+                request.root(),
+                request.count(),
+                request.elementBytes(),
+                request.inPlace(),
+                config.chunkBytes());
+        return planner.plan(planner.cut(planner.choose(asSet), asSet), asSet);
+    }
+
+    /** How a workload's keys are carried out, all-reduced in place. */
+    public List<Planned> plan(Workload workload) {
+        return workload.elements().stream()
+                .map(elements -> plan(new CollectiveRequest(
+                        Collective.ALL_REDUCE, -1, elements, DataType.F32.bytes(), true, Long.MAX_VALUE)))
+                .toList();
+    }
+
+    /**
+     * Predicted time in us of several calls, one after another.
+     *
+     * @param depth calls in flight, which share the wires, at least 1
+     */
+    public double us(List<Planned> calls, int depth) {
+        return simulator(calls).run(jobs(calls, depth)).endUs();
+    }
+
+    /** Predicted time in us of a call alone. */
+    public double us(Planned planned) {
+        return costs.predictedUs(planned.schedule(), planned.links());
+    }
+
+    /**
+     * Calls that share the wires: so many are issued at once, and the next when all of these are done.
+     *
+     * @param depth calls in flight, at least 1
+     */
+    static List<Job> jobs(List<Planned> calls, int depth) {
+        List<Job> jobs = new ArrayList<>();
+        for (int call = 0; call < calls.size(); call++) {
+            int first = call / depth * depth;
+            jobs.add(new Job(
+                    calls.get(call).schedule(),
+                    0,
+                    IntStream.range(Math.max(0, first - depth), first).boxed().toList()));
+        }
+        return jobs;
+    }
+
+    /** The simulator of several calls: a pair of ranks goes the paths of the first call that has some for it. */
+    Simulator simulator(List<Planned> calls) {
+        Map<List<Integer>, LogicalLink> links = new LinkedHashMap<>();
+        for (Planned call : calls) {
+            call.links().forEach(link -> links.putIfAbsent(List.of(link.from(), link.to()), link));
+        }
+        return costs.simulator(List.copyOf(links.values()));
+    }
+}

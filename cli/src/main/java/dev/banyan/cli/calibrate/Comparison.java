@@ -1,0 +1,46 @@
+package dev.banyan.cli.calibrate;
+
+import dev.banyan.simulate.NcclRings;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.measured.PublishedSweep;
+import dev.banyan.simulate.measured.Sweep;
+import dev.banyan.simulate.measured.SweepComparison;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One sweep and what was predicted for it.
+ *
+ * @param setting on what it was measured
+ * @param profile what it was predicted with
+ * @param compared row by row
+ */
+record Comparison(PublishedSweep setting, Profile profile, SweepComparison compared) {
+    /** From here on time is the wires' rather than the launches'. */
+    private static final long LARGE = 64 << 10;
+
+    static Comparison of(Sweep sweep, PublishedSweep setting, @Nullable Profile wanted) {
+        Profile profile = wanted == null ? Profiles.of(setting.machine()) : wanted;
+        NcclRings rings = NcclRings.of(setting.machine(), profile, setting.transport());
+        return new Comparison(
+                setting,
+                profile,
+                SweepComparison.of(sweep, rings, setting.collective(), setting.devicesPerProcess()));
+    }
+
+    /** The rows of 64 KiB and more; all rows where there is none. */
+    SweepComparison large() {
+        return compared.rows().stream().anyMatch(row -> row.bytes() >= LARGE)
+                ? compared.between(LARGE, Long.MAX_VALUE)
+                : compared;
+    }
+
+    String seen() {
+        return setting.seen().isPresent() ? "yes" : "no";
+    }
+
+    /** What the predicted time of a row is made of. */
+    static String boundBy(SweepComparison.Row row) {
+        return row.predicted().hostBound() ? "launch" : row.predicted().protocol().label();
+    }
+}

@@ -1,0 +1,132 @@
+package dev.banyan.cli.calibrate;
+
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.simulate.Constant;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.measured.PublishedSweep;
+import dev.banyan.simulate.measured.SweepComparison;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The page on the simulator: model, constants with their sources, and every comparison. */
+final class SimulatorDocument {
+    private static final String MODEL = """
+            # The simulator, and how far to trust it
+
+            This page is written by `banyan validate --sweeps FOLDER --report docs/simulator.md`; don't edit it.
+
+            ## The model
+
+            The simulator runs the schedules that the backends run. A copy occupies every directed link of its path;
+            copies that share a link share its bandwidth max-min fairly; it arrives a latency after it was sent. Reductions
+            move their bytes through a device's memory. What a link carries is its nominal bandwidth times an efficiency of
+            its kind. The Javadoc of `Simulator` has the rest.
+
+            NCCL is simulated as it works: ring schedules over the rings that the wires allow (`NcclRings`), once for each
+            of its protocols LL, LL128 and Simple, of which the fastest counts. A protocol is three constants: what a call
+            takes (`BaseUs`), what a hop takes (`HopUs`), and the fraction of what links carry that it fills with data
+            (`Fraction`, 0 where it isn't used). Chains (reduce, broadcast) cost their base, one hop and what more data
+            take, as calls follow one another down the chain. A process launches on its devices one after the other
+            (`nccl.launchUs`), and no call is faster than that. Where devices have no peer access, every hop goes up to a
+            CPU socket and down again, and a device that sends and receives gets `host.duplex` of what one way alone does.
+            Not simulated: NCCL's trees, its choice of fewer channels for small data, NVLS, CollNet, several machines, and
+            what differs between its versions.
+
+            ## Calibration
+
+            Constants of links and memory come from p2pBandwidthLatencyTest (`banyan calibrate` does the same with yours):
+            for a machine class that no sweep was seen of they are all that is measured. NCCL's own constants are fitted to
+            the sweeps named below as the source; a fit has one value per constant and class, none per row. A constant
+            that nobody measured says so.
+            """;
+
+    private final List<Comparison> comparisons;
+    private final List<String> leftOut;
+    private final List<String> lines = new ArrayList<>();
+
+    SimulatorDocument(List<Comparison> comparisons, List<String> leftOut) {
+        this.comparisons = List.copyOf(comparisons);
+        this.leftOut = List.copyOf(leftOut);
+    }
+
+    /** The whole page; lines end in a line feed. */
+    String markdown() {
+        lines.clear();
+        MODEL.lines().forEach(lines::add);
+        summary();
+        comparisons.forEach(this::sweep);
+        if (!leftOut.isEmpty()) {
+            add("", "## Left out", "");
+            leftOut.forEach(one -> lines.add("- " + one));
+        }
+        constants();
+        return String.join("\n", lines) + "\n";
+    }
+
+    private void add(String... more) {
+        lines.addAll(List.of(more));
+    }
+
+    private void summary() {
+        add("", "## Validation", "");
+        add("Errors of the simulated time as a share of the measured one (out of place), signs apart, over the rows from");
+        add("64 KiB on. \"Seen\" says whether any constant was taken from the sweep.", "");
+        TextTable table = new TextTable("sweep", "devices", "profile", "rows", "median", "worst", "seen");
+        for (Comparison one : comparisons) {
+            SweepComparison large = one.large();
+            table.row(
+                    one.setting().file(),
+                    Integer.toString(one.setting().machine().size()),
+                    one.profile().name(),
+                    Integer.toString(large.rows().size()),
+                    Figures.percent(large.medianError()),
+                    Figures.percent(large.worstError()),
+                    one.seen());
+        }
+        lines.addAll(table.markdown());
+    }
+
+    private void sweep(Comparison one) {
+        PublishedSweep setting = one.setting();
+        add("", "### " + setting.file(), "");
+        add(setting.collective().label() + " on " + setting.machine().size() + " devices of "
+                + setting.machine().name() + ", " + setting.devicesPerProcess() + " per process, "
+                + switch (setting.transport()) {
+                    case PEER -> "peer to peer";
+                    case HOST -> "through the host's memory";
+                } + ". Source: " + setting.source() + ".");
+        add("Calibration: " + setting.seen().orElse("not seen") + ".");
+        if (!setting.remark().isEmpty()) {
+            add("", setting.remark());
+        }
+        add("");
+        TextTable table = new TextTable("size\n(B)", "measured\n(us)", "simulated\n(us)", "error", "bound by");
+        for (SweepComparison.Row row : one.compared().rows()) {
+            table.row(
+                    Long.toString(row.bytes()),
+                    Figures.us(row.measuredUs()),
+                    Figures.us(row.predicted().us()),
+                    Figures.error(row.error()),
+                    Comparison.boundBy(row));
+        }
+        lines.addAll(table.markdown());
+    }
+
+    private void constants() {
+        add("", "## Constants");
+        Stream.concat(Profiles.all().stream(), comparisons.stream().map(Comparison::profile))
+                .distinct()
+                .forEach(this::constants);
+    }
+
+    private void constants(Profile profile) {
+        add("", "### " + profile.name(), "");
+        add("| constant | value | source |", "|---|---:|---|");
+        for (Constant constant : Constant.values()) {
+            add("| " + constant.key() + " | " + Figures.constant(profile.get(constant)) + " | "
+                    + profile.source(constant).replace("|", "\\|") + " |");
+        }
+    }
+}

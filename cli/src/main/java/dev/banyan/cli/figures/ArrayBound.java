@@ -1,0 +1,83 @@
+package dev.banyan.cli.figures;
+
+import dev.banyan.cli.plot.Axis;
+import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.LineChart;
+import dev.banyan.cli.plot.Picture;
+import dev.banyan.cli.plot.Scale;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.training.Gradient;
+import dev.banyan.simulate.training.KeyStore;
+import dev.banyan.simulate.training.KeyStores;
+import dev.banyan.simulate.training.TrainingStep;
+import dev.banyan.topology.Machine;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+
+/** Figure (b): what a training step takes with MXNet's trees, by the bound above which keys take all trees. */
+record ArrayBound(List<Row> rows) {
+    private static final List<Long> BOUNDS = List.of(
+            10_000L, 30_000L, 100_000L, 300_000L, 1_000_000L, 3_000_000L, 10_000_000L, 30_000_000L, 100_000_000L,
+            300_000_000L);
+
+    /**
+     * @param bound in elements
+     * @param stepUs whole step
+     * @param communicationUs all keys at once, and nothing else
+     */
+    record Row(long bound, double stepUs, double communicationUs) {}
+
+    ArrayBound {
+        rows = List.copyOf(rows);
+    }
+
+    static ArrayBound of(Machine machine, Profile profile, TrainingStep step, Runnable afterEach) {
+        List<Gradient> gradients =
+                step.elements().stream().map(elements -> new Gradient(elements, 0)).toList();
+        List<Row> rows = new ArrayList<>();
+        for (long bound : BOUNDS) {
+            KeyStore trees = KeyStores.trees("trees", machine, profile, bound);
+            rows.add(new Row(
+                    bound,
+                    step.us(trees),
+                    Arrays.stream(trees.doneUs(gradients)).max().orElseThrow()));
+            afterEach.run();
+        }
+        return new ArrayBound(rows);
+    }
+
+    static int steps() {
+        return BOUNDS.size();
+    }
+
+    /** The bound at which the push-pull of all keys is shortest; the first of several. */
+    Row best() {
+        return rows.stream().min(Comparator.comparingDouble(Row::communicationUs)).orElseThrow();
+    }
+
+    Picture picture() {
+        return new Picture(List.of(new LineChart(
+                "vgg-16, 4 images per GPU: time by array bound",
+                new Axis("MXNET_KVSTORE_TREE_ARRAY_BOUND (elements)", Scale.COUNT),
+                new Axis("time (ms)", Scale.LINEAR),
+                List.of(
+                        new Curve("training step", rows.stream()
+                                .map(row -> new Curve.Point(row.bound(), row.stepUs() / 1e3))
+                                .toList()),
+                        new Curve("push-pull of all keys alone", rows.stream()
+                                .map(row -> new Curve.Point(row.bound(), row.communicationUs() / 1e3))
+                                .toList())))));
+    }
+
+    List<String> csv() {
+        return Stream.concat(
+                        Stream.of("array_bound_elements,step_us,communication_us"),
+                        rows.stream().map(row -> String.format(
+                                Locale.ROOT, "%d,%.3f,%.3f", row.bound(), row.stepUs(), row.communicationUs())))
+                .toList();
+    }
+}

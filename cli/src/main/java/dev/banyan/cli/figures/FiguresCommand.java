@@ -1,0 +1,127 @@
+package dev.banyan.cli.figures;
+
+import dev.banyan.cli.input.ProfileConverter;
+import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.plot.Picture;
+import dev.banyan.cli.plot.PlotFile;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan figures}: the original design's figures as files. */
+@Command(
+        name = "figures",
+        description = {
+            "Make the figures of the original design of topology-aware trees again, by simulation:",
+            "push-pulls in flight, the array bound, and speed-ups of training steps, on p3.16xlarge.",
+        },
+        footer = {
+            "",
+            "Writes pictures (SVG and PNG), their data (CSV), and a page that shows them, figures.md.",
+            "The same profile gives the same data.",
+            "",
+            "Examples:",
+            "  banyan figures --out figures",
+            "  banyan figures --out figures --profile my-p3.json"
+        })
+public final class FiguresCommand implements Runnable {
+    private static final String MACHINE = "p3.16xlarge";
+    private static final String BOUND_MODEL = "vgg-16";
+    private static final int BOUND_BATCH = 4;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Option(
+            names = "--out",
+            paramLabel = "DIR",
+            required = true,
+            description = "Folder for the files; made if it isn't there. Files of the same names are replaced.")
+    private String out = "";
+
+    @Option(
+            names = "--profile",
+            paramLabel = "NAME|FILE",
+            converter = ProfileConverter.class,
+            description = "Constants of the simulated machine: a profile that comes with Banyan, or a JSON file"
+                    + " (default: v100-nvlink).")
+    private @Nullable Profile profile;
+
+    @Override
+    public void run() {
+        Path folder = folder();
+        Machine machine = Presets.find(MACHINE).orElseThrow();
+        Profile constants = profile == null ? Profiles.of(machine) : profile;
+        PrintWriter writer = spec.commandLine().getOut();
+        int steps = InFlight.steps() + ArrayBound.steps() + Speedups.steps();
+        InFlight inFlight;
+        ArrayBound arrayBound;
+        Speedups speedups;
+        try (Progress progress = Progress.start("figures", steps, spec.commandLine().getErr())) {
+            inFlight = InFlight.of(machine, constants, progress::step);
+            arrayBound = ArrayBound.of(machine, constants, Speedups.step(boundCase()), progress::step);
+            speedups = Speedups.of(machine, constants, progress::step);
+        }
+        picture(folder, "in-flight", inFlight.picture());
+        picture(folder, "array-bound", arrayBound.picture());
+        write(folder, "in-flight.csv", inFlight.csv());
+        write(folder, "array-bound.csv", arrayBound.csv());
+        write(folder, "speed-ups.csv", speedups.csv());
+        List<String> page = new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).lines();
+        write(folder, "figures.md", page);
+        writer.println("wrote " + folder.resolve("figures.md") + ", its pictures and their data");
+        writer.flush();
+    }
+
+    private static Throughput boundCase() {
+        return Throughput.all().stream()
+                .filter(each -> each.model().equals(BOUND_MODEL) && each.batch() == BOUND_BATCH)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private Path folder() {
+        if (out.isBlank()) {
+            throw new ParameterException(spec.commandLine(), "--out needs the name of a folder");
+        }
+        try {
+            Path folder = Path.of(out);
+            if (Files.exists(folder) && !Files.isDirectory(folder)) {
+                throw new ParameterException(spec.commandLine(), "--out: " + folder + " is not a folder");
+            }
+            return Files.createDirectories(folder);
+        } catch (InvalidPathException e) {
+            throw new ParameterException(spec.commandLine(), "--out: '" + out + "' can't be a folder's name", e);
+        } catch (IOException e) {
+            throw new UncheckedIOException("can't make the folder " + out + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static void picture(Path folder, String name, Picture picture) {
+        picture.write(PlotFile.of(folder.resolve(name + ".svg")));
+        picture.write(PlotFile.of(folder.resolve(name + ".png")));
+    }
+
+    private static void write(Path folder, String name, List<String> lines) {
+        try {
+            Files.writeString(folder.resolve(name), String.join("\n", lines) + "\n", StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("can't write " + folder.resolve(name) + ": " + e.getMessage(), e);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package dev.banyan.cli.plot;
+
+import java.util.Locale;
+
+/** How values are placed along an axis, and how they are written there. */
+public enum Scale {
+    /** Bytes by powers of 2: 4K, 1M. */
+    BYTES(true) {
+        @Override
+        double place(double value) {
+            return Math.log(value) / Math.log(2);
+        }
+
+        @Override
+        double value(double place) {
+            return Math.pow(2, place);
+        }
+
+        @Override
+        String label(double value) {
+            return scaled(value, 1024, "", "K", "M", "G", "T");
+        }
+    },
+    /** Elements or bytes by powers of 10: 10K, 1M. */
+    COUNT(true) {
+        @Override
+        String label(double value) {
+            return scaled(value, 1000, "", "K", "M", "G", "T");
+        }
+    },
+    /** Times in us by powers of 10: 10 us, 1 ms. */
+    MICROSECONDS(true) {
+        @Override
+        String label(double value) {
+            return value < 1 ? number(value) + " us" : scaled(value, 1000, " us", " ms", " s");
+        }
+    },
+    /** Any figures by powers of 10. */
+    LOGARITHMIC(true),
+    /** Any figures, from 0 on. */
+    LINEAR(false) {
+        @Override
+        double place(double value) {
+            return value;
+        }
+
+        @Override
+        double value(double place) {
+            return place;
+        }
+    };
+
+    private final boolean positive;
+
+    Scale(boolean positive) {
+        this.positive = positive;
+    }
+
+    /** Whether it has no place for 0 and below. */
+    boolean onlyPositive() {
+        return positive;
+    }
+
+    /** Where a value is, so that the axis is even. */
+    double place(double value) {
+        return Math.log10(value);
+    }
+
+    /** What is at a place. */
+    double value(double place) {
+        return Math.pow(10, place);
+    }
+
+    /** How people write a value of an axis. */
+    String label(double value) {
+        return number(value);
+    }
+
+    private static String scaled(double value, int step, String... units) {
+        int unit = 0;
+        double left = value;
+        while (left >= step * 0.9995 && unit < units.length - 1) {
+            left /= step;
+            unit++;
+        }
+        return number(left) + units[unit];
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, "%.4g", value).replaceFirst("(\\.\\d*?)0+$", "$1").replaceFirst("\\.$", "");
+    }
+}

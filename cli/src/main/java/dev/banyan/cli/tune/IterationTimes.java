@@ -1,0 +1,88 @@
+package dev.banyan.cli.tune;
+
+import dev.banyan.cli.bench.Predictions;
+import dev.banyan.cli.bench.Workload;
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.Planned;
+import dev.banyan.reduce.Tuning;
+import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.topology.Machine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+
+/** What one iteration over the gradients of a model should take: all keys, all-reduced in place. */
+final class IterationTimes {
+    private final Machine machine;
+    private final SimulatedCosts costs;
+    private final Workload workload;
+
+    /**
+     * One way.
+     *
+     * @param name what carries the calls out
+     * @param oneByOneMs each call after the one before, in ms
+     * @param togetherMs all calls at once, sharing the wires, in ms
+     */
+    record Way(String name, double oneByOneMs, double togetherMs) {}
+
+    /**
+     * An array bound: a single tree up to it, the faster of multi-tree and packing above.
+     *
+     * @param elements the bound
+     * @param oneByOneMs each call after the one before, in ms
+     */
+    record Bound(long elements, double oneByOneMs) {}
+
+    IterationTimes(Machine machine, SimulatedCosts costs, Workload workload) {
+        this.machine = machine;
+        this.costs = costs;
+        this.workload = workload;
+    }
+
+    /** The tuned rules, auto without them, and each algorithm alone. */
+    List<Way> ways(Tuning tuning) {
+        List<Way> ways = new ArrayList<>();
+        ways.add(way("tuned", Config.builder().algorithm(AlgorithmChoice.AUTO).tuning(tuning).load()));
+        ways.add(way("auto", Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned()));
+        for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
+            if (algorithm != AlgorithmChoice.AUTO) {
+                ways.add(way(algorithm.label(), Config.builder().algorithm(algorithm).load()));
+            }
+        }
+        return ways;
+    }
+
+    private Way way(String name, Config config) {
+        Predictions predictions = new Predictions(machine, config, costs);
+        List<Planned> calls = predictions.plan(workload);
+        return new Way(name, predictions.us(calls, 1) / 1e3, predictions.us(calls, calls.size()) / 1e3);
+    }
+
+    /** The bound of the least time, the smallest of equals. */
+    Bound bestBound() {
+        double[] single = us(AlgorithmChoice.SINGLE_TREE);
+        double[] multi = us(AlgorithmChoice.MULTI_TREE);
+        double[] packing = us(AlgorithmChoice.PACKING);
+        TreeSet<Long> bounds = new TreeSet<>(workload.elements());
+        bounds.add(0L);
+        Bound best = new Bound(0, Double.POSITIVE_INFINITY);
+        for (long bound : bounds) {
+            double us = 0;
+            for (int key = 0; key < single.length; key++) {
+                us += workload.elements().get(key) <= bound ? single[key] : Math.min(multi[key], packing[key]);
+            }
+            if (us / 1e3 < best.oneByOneMs()) {
+                best = new Bound(bound, us / 1e3);
+            }
+        }
+        return best;
+    }
+
+    private double[] us(AlgorithmChoice algorithm) {
+        Predictions predictions =
+                new Predictions(machine, Config.builder().algorithm(algorithm).load(), costs);
+        return predictions.plan(workload).stream().mapToDouble(predictions::us).toArray();
+    }
+}

@@ -1,0 +1,68 @@
+package dev.banyan.cli.tune;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Choice;
+import dev.banyan.reduce.Planner;
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.type.Collective;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+
+/** Tries in the simulator, in place, with floats. */
+final class SimulatedTrials implements Trials {
+    private static final long LEAST_CHUNK = 4 << 10;
+    private static final int ELEMENT_BYTES = 4;
+    private static final long TYPICAL = 1 << 20;
+
+    private final Planner planner;
+    private final Collective collective;
+    private final int root;
+    private final int ranks;
+
+    /** @param root the root, or -1 where the collective has none */
+    SimulatedTrials(Planner planner, Collective collective, int root, int ranks) {
+        this.planner = planner;
+        this.collective = collective;
+        this.root = root;
+        this.ranks = ranks;
+    }
+
+    /** Powers of two, from one that holds all data down to 4 KiB. */
+    @Override
+    public List<Long> chunkBytes(long bytes) {
+        long longest = Math.max(LEAST_CHUNK, 2 * Long.highestOneBit(bytes));
+        return LongStream.iterate(longest, length -> length >= LEAST_CHUNK, length -> length / 2)
+                .boxed()
+                .toList();
+    }
+
+    /** As many as are best, and powers of two below that. */
+    @Override
+    public List<Integer> maxTrees() {
+        int all = planner.plan(Choice.of(AlgorithmChoice.PACKING), request(TYPICAL))
+                .schedule()
+                .chunks()
+                .size();
+        List<Integer> numbers = new ArrayList<>(List.of(Integer.MAX_VALUE));
+        IntStream.iterate(Integer.highestOneBit(Math.max(1, all - 1)), trees -> trees > 0, trees -> trees / 2)
+                .filter(trees -> trees < all)
+                .forEach(numbers::add);
+        return numbers;
+    }
+
+    @Override
+    public double us(Choice choice, long bytes) {
+        return planner.predictedUs(choice, request(bytes));
+    }
+
+    private CollectiveRequest request(long bytes) {
+        long one = new CollectiveRequest(collective, root, 1, ELEMENT_BYTES, true, Long.MAX_VALUE).bytes(ranks);
+        return new CollectiveRequest(
+                collective, root, Math.max(1, bytes / one), ELEMENT_BYTES, true, Long.MAX_VALUE);
+    }
+
+    @Override
+    public void close() {}
+}

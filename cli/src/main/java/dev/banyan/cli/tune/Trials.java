@@ -1,0 +1,27 @@
+package dev.banyan.cli.tune;
+
+import dev.banyan.reduce.Choice;
+import java.util.List;
+
+/** Tries choices out. The same choice at the same size is tried once. */
+interface Trials extends AutoCloseable {
+    /**
+     * Lengths of chunks that are worth trying, the longest first.
+     *
+     * @param bytes size of the call
+     */
+    List<Long> chunkBytes(long bytes);
+
+    /** Greatest numbers of packed trees that are worth trying. */
+    List<Integer> maxTrees();
+
+    /**
+     * Time of a call in us.
+     *
+     * @param bytes size of the call, as nccl-tests mean it
+     */
+    double us(Choice choice, long bytes);
+
+    @Override
+    void close();
+}

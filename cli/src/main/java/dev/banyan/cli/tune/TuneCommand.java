@@ -1,0 +1,217 @@
+package dev.banyan.cli.tune;
+
+import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.WorkloadConverter;
+import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.CollectiveConverter;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.NamedConverter;
+import dev.banyan.cli.input.ProfileConverter;
+import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.TerminalText;
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.Planner;
+import dev.banyan.reduce.Tuning;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.topology.Machine;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan tune}: finds the best settings for one machine, and writes them. */
+@Command(
+        name = "tune",
+        description = {
+            "Find the best algorithm, chunk length and number of trees for each size on a machine, in the simulator or",
+            "by measuring, and write them to a file that every later run on that machine follows."
+        },
+        footer = {
+            "",
+            "The file is read from the working directory, below banyan.properties; on any other",
+            "machine, or for other devices of this one, it is not used and a warning says so.",
+            "",
+            "Examples:",
+            "  banyan tune",
+            "  banyan tune --machine topo.txt --workload resnet-50",
+            "  banyan tune --machine dgx-2 --devices 0-7 --collective broadcast --output tuned/b.properties",
+            "  banyan tune --backend host --format json"
+        })
+public final class TuneCommand implements Runnable {
+    private static final ByteSize FIRST = ByteSize.parse("1K");
+    private static final ByteSize LAST = ByteSize.parse("1G");
+    private static final ByteSize LAST_MEASURED = ByteSize.parse("16M");
+    private static final int FACTOR = 2;
+    private static final int FACTOR_MEASURED = 4;
+    private static final int ROOT = 0;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
+
+    @Option(
+            names = "--backend",
+            paramLabel = "NAME",
+            converter = BackendConverter.class,
+            description = "sim predicts in the simulator, host measures virtual devices in host memory (default: sim).")
+    private Backend backend = Backend.SIM;
+
+    @Option(
+            names = "--profile",
+            paramLabel = "NAME|FILE",
+            converter = ProfileConverter.class,
+            description = "With --backend sim: the constants of the machine class (default: what fits the machine).")
+    private @Nullable Profile profile;
+
+    @Option(
+            names = "--collective",
+            paramLabel = "NAME",
+            converter = CollectiveConverter.class,
+            description = "all_reduce, reduce, broadcast, reduce_scatter or all_gather (default: all_reduce); root 0.")
+    private Collective collective = Collective.ALL_REDUCE;
+
+    @Option(
+            names = {"-b", "--minbytes"},
+            paramLabel = "SIZE",
+            converter = ByteSize.Converter.class,
+            description = "Smallest size (default: 1K).")
+    private ByteSize first = FIRST;
+
+    @Option(
+            names = {"-e", "--maxbytes"},
+            paramLabel = "SIZE",
+            converter = ByteSize.Converter.class,
+            description = "Largest size (default: 1G; measured 16M).")
+    private @Nullable ByteSize last;
+
+    @Option(
+            names = "--workload",
+            paramLabel = "MODEL|FILE.csv",
+            converter = WorkloadConverter.class,
+            description = "Also predict an iteration over the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or"
+                    + " over keys with the numbers of elements in a file's last column; needs --backend sim.")
+    private @Nullable Workload workload;
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "FILE",
+            description = "Where the settings go (default: ${DEFAULT-VALUE}).",
+            defaultValue = "banyan-tuned.properties")
+    private Path output = Path.of("banyan-tuned.properties");
+
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    /** What tries choices out. */
+    enum Backend {
+        /** The simulator. */
+        SIM,
+        /** Virtual devices in host memory. */
+        HOST
+    }
+
+    /** For picocli. */
+    static final class BackendConverter extends NamedConverter<Backend> {
+        BackendConverter() {
+            super("backend", byName(Backend.values(), Backend::name));
+        }
+    }
+
+    @Override
+    public void run() {
+        boolean simulated = backend == Backend.SIM;
+        require(simulated || profile == null, "--profile is what the simulator goes by; leave --backend host out");
+        require(simulated || workload == null, "--workload is predicted; leave --backend host out");
+        require(
+                workload == null || collective == Collective.ALL_REDUCE,
+                "--workload is an all_reduce; leave --collective out");
+        long most = (last != null ? last : simulated ? LAST : LAST_MEASURED).bytes();
+        require(
+                first.bytes() > 0 && most >= first.bytes(),
+                "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
+        ChosenMachine chosen = machine.choose(2);
+        Machine group = chosen.machine();
+        SimulatedCosts costs = new SimulatedCosts(group, profile == null ? Profiles.of(group) : profile);
+        Config config = Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned();
+        Planner planner = new Planner(group, config, costs);
+        int root = collective.hasRoot() ? ROOT : -1;
+        PrintWriter err = spec.commandLine().getErr();
+        List<Long> sizes = sizes(most, simulated ? FACTOR : FACTOR_MEASURED);
+        Tuner tuner;
+        try (Trials trials = simulated
+                        ? new SimulatedTrials(planner, collective, root, group.size())
+                        : new MeasuredTrials(group, collective, root, most);
+                Progress progress = Progress.start("tune", sizes.size(), err)) {
+            tuner = new Tuner(trials);
+            for (long size : sizes) {
+                tuner.next(size);
+                progress.step();
+            }
+        }
+        Tuning tuning = Tuning.of(group, Map.of(collective, tuner.rules()));
+        TuneReport report = new TuneReport(
+                tuning,
+                collective,
+                simulated ? "simulated with profile " + costs.profile().name() : "measured on the host backend",
+                tuner.sizes(),
+                workload,
+                workload == null ? List.of() : new IterationTimes(group, costs, workload).ways(tuning),
+                workload == null ? null : new IterationTimes(group, costs, workload).bestBound());
+        write(report);
+        chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
+        PrintWriter out = spec.commandLine().getOut();
+        if (format == OutputFormat.json) {
+            Json.print(out, report.json(output.toString()));
+        } else {
+            if (chosen.remark() != null) {
+                out.println("# " + TerminalText.of(chosen.remark()));
+            }
+            report.lines(output.toString()).forEach(out::println);
+            out.flush();
+        }
+    }
+
+    private void require(boolean condition, String message) {
+        if (!condition) {
+            throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+
+    private List<Long> sizes(long most, int factor) {
+        List<Long> sizes = new ArrayList<>();
+        for (long size = first.bytes(); size <= most; size = Math.multiplyExact(size, factor)) {
+            sizes.add(size);
+        }
+        return sizes;
+    }
+
+    private void write(TuneReport report) {
+        try {
+            Files.writeString(output, report.properties().stream().collect(Collectors.joining("\n", "", "\n")));
+        } catch (IOException e) {
+            throw new UncheckedIOException(
+                    "cannot write the settings to " + output + " (" + e + "); name another file with --output", e);
+        }
+    }
+}

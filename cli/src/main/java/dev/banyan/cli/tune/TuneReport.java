@@ -1,0 +1,151 @@
+package dev.banyan.cli.tune;
+
+import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.SizeRules;
+import dev.banyan.reduce.Tuning;
+import dev.banyan.reduce.type.Collective;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What was tuned, for people, programs and the configuration.
+ *
+ * @param how what the times come from, in words
+ * @param sizes by ascending size
+ * @param ways what an iteration of the workload takes; empty without one
+ * @param bound the best array bound of the workload, or null without one
+ */
+record TuneReport(
+        Tuning tuning,
+        Collective collective,
+        String how,
+        List<Tuner.Found> sizes,
+        @Nullable Workload workload,
+        List<IterationTimes.Way> ways,
+        IterationTimes.@Nullable Bound bound) {
+    private SizeRules rules() {
+        return tuning.rules().getOrDefault(collective, SizeRules.AUTO);
+    }
+
+    /** Lines of the file that the configuration reads. */
+    List<String> properties() {
+        List<String> lines = new ArrayList<>(List.of(
+                "# Written by banyan tune; " + collective.label() + ", " + how + ".",
+                "# Used where BANYAN_ALGORITHM is auto, on the machine that it names and nowhere else."));
+        if (bound != null && workload != null) {
+            lines.add("# For " + oneLine(workload.name()) + " with a single tree and many: MXNET_KVSTORE_TREE_ARRAY_BOUND="
+                    + bound.elements() + " (setting it takes the place of what is below).");
+        }
+        tuning.settings().forEach((name, value) -> lines.add(name + "=" + oneLine(value).replace("\\", "\\\\")));
+        return lines;
+    }
+
+    private static String oneLine(String text) {
+        return text.replaceAll("\\p{Cntrl}", " ");
+    }
+
+    /** For people. */
+    List<String> lines(String file) {
+        List<String> lines = new ArrayList<>();
+        lines.add("# " + TerminalText.of(tuning.machine()) + ", " + tuning.devices() + " devices: " + collective.label()
+                + ", " + how);
+        lines.add("#");
+        List<String> columns = new ArrayList<>(List.of("size", "choice", "time\n(us)", "algbw\n(GB/s)"));
+        algorithms().forEach(algorithm -> columns.add(algorithm.label() + "\n(us)"));
+        TextTable table = new TextTable(columns.toArray(String[]::new));
+        for (Tuner.Found found : sizes) {
+            List<String> row = new ArrayList<>(List.of(
+                    new ByteSize(found.bytes()).label(),
+                    found.choice().toString(),
+                    us(found.us()),
+                    String.format(Locale.ROOT, "%.2f", found.bytes() / found.us() / 1e3)));
+            algorithms().forEach(algorithm -> row.add(us(found.tried(algorithm).us())));
+            table.row(row.toArray(String[]::new));
+        }
+        lines.addAll(table.lines());
+        if (bound != null && workload != null) {
+            lines.add("#");
+            lines.add("# one iteration over the " + workload.keys() + " keys of " + TerminalText.of(workload.name()));
+            TextTable iterations = new TextTable("settings", "one by one\n(ms)", "all in flight\n(ms)");
+            ways.forEach(way -> iterations.row(way.name(), ms(way.oneByOneMs()), ms(way.togetherMs())));
+            lines.addAll(iterations.lines());
+            lines.add("# best MXNET_KVSTORE_TREE_ARRAY_BOUND of single trees and many: " + bound.elements() + " ("
+                    + ms(bound.oneByOneMs()) + " ms one by one)");
+        }
+        lines.add("#");
+        lines.add("# by size: " + rules());
+        lines.add("# written to " + TerminalText.of(file));
+        return lines;
+    }
+
+    private static List<AlgorithmChoice> algorithms() {
+        return List.of(
+                AlgorithmChoice.SINGLE_TREE,
+                AlgorithmChoice.MULTI_TREE,
+                AlgorithmChoice.PACKING,
+                AlgorithmChoice.RING,
+                AlgorithmChoice.STAR);
+    }
+
+    private static String us(double us) {
+        return String.format(Locale.ROOT, us >= 10_000 ? "%.0f" : "%.1f", us);
+    }
+
+    private static String ms(double ms) {
+        return String.format(Locale.ROOT, "%.3f", ms);
+    }
+
+    /** A size as JSON has it. */
+    record Size(long bytes, String choice, double timeUs, double algbwGBs, Map<String, Best> best) {}
+
+    /** The best of one algorithm. */
+    record Best(String choice, double timeUs) {}
+
+    /** All as JSON has it. */
+    record Report(
+            String machine,
+            int devices,
+            String wires,
+            String collective,
+            String how,
+            String rules,
+            List<Size> sizes,
+            @Nullable String workload,
+            List<IterationTimes.Way> ways,
+            @Nullable Long bestArrayBound,
+            String output) {}
+
+    /** For programs. */
+    Report json(String file) {
+        return new Report(
+                tuning.machine(),
+                tuning.devices(),
+                tuning.wires(),
+                collective.label(),
+                how,
+                rules().toString(),
+                sizes.stream().map(TuneReport::size).toList(),
+                workload == null ? null : workload.name(),
+                ways,
+                bound == null ? null : bound.elements(),
+                file);
+    }
+
+    private static Size size(Tuner.Found found) {
+        Map<String, Best> best = new LinkedHashMap<>();
+        for (AlgorithmChoice algorithm : algorithms()) {
+            Tuner.Tried tried = found.tried(algorithm);
+            best.put(algorithm.label(), new Best(tried.choice().toString(), tried.us()));
+        }
+        return new Size(
+                found.bytes(), found.choice().toString(), found.us(), found.bytes() / found.us() / 1e3, best);
+    }
+}

@@ -1,0 +1,122 @@
+package dev.banyan.cli.tune;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Choice;
+import dev.banyan.reduce.SizeRules;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Sweeps algorithms, lengths of chunks and numbers of packed trees over sizes. Each algorithm is tried with shorter
+ * and shorter chunks until three more were worse.
+ */
+final class Tuner {
+    private static final int PATIENCE = 3;
+    /** What worked for the size before is kept where the best is not faster than that. */
+    private static final double NEARLY = 1.02;
+
+    private final Trials trials;
+    private final List<Integer> maxTrees;
+    private final List<Found> sizes = new ArrayList<>();
+
+    /**
+     * What was found at one size.
+     *
+     * @param bytes the size
+     * @param choice what the rules will take
+     * @param us its time in us
+     * @param best the best of each algorithm
+     */
+    record Found(long bytes, Choice choice, double us, Map<AlgorithmChoice, Tried> best) {
+        Found {
+            best = Collections.unmodifiableMap(new EnumMap<>(best));
+        }
+
+        /** The best of an algorithm. */
+        Tried tried(AlgorithmChoice algorithm) {
+            return Objects.requireNonNull(best.get(algorithm));
+        }
+    }
+
+    /** A choice and its time in us. */
+    record Tried(Choice choice, double us) {}
+
+    Tuner(Trials trials) {
+        this.trials = trials;
+        maxTrees = trials.maxTrees();
+    }
+
+    /** Tries the next size, which must be greater than those before. */
+    Found next(long bytes) {
+        Map<AlgorithmChoice, Tried> best = new EnumMap<>(AlgorithmChoice.class);
+        for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
+            if (algorithm != AlgorithmChoice.AUTO) {
+                best.put(algorithm, best(algorithm, bytes));
+            }
+        }
+        if (!sizes.isEmpty()) {
+            Choice before = sizes.getLast().choice();
+            Tried again = new Tried(before, trials.us(before, bytes));
+            best.merge(before.algorithm(), again, (one, other) -> other.us() < one.us() ? other : one);
+        }
+        Tried fastest = best.values().stream()
+                .min(Comparator.comparingDouble(Tried::us))
+                .orElseThrow();
+        Tried taken = fastest;
+        if (!sizes.isEmpty()) {
+            Choice before = sizes.getLast().choice();
+            double us = trials.us(before, bytes);
+            taken = us <= NEARLY * fastest.us() ? new Tried(before, us) : fastest;
+        }
+        Found found = new Found(bytes, taken.choice(), taken.us(), best);
+        sizes.add(found);
+        return found;
+    }
+
+    private Tried best(AlgorithmChoice algorithm, long bytes) {
+        List<Integer> trees = algorithm == AlgorithmChoice.PACKING ? maxTrees : List.of(Integer.MAX_VALUE);
+        return trees.stream()
+                .map(most -> best(new Choice(algorithm, most, Long.MAX_VALUE), bytes))
+                .min(Comparator.comparingDouble(Tried::us))
+                .orElseThrow();
+    }
+
+    private Tried best(Choice whole, long bytes) {
+        Tried best = null;
+        int misses = 0;
+        for (long length : trials.chunkBytes(bytes)) {
+            Choice choice = whole.withChunkBytes(length);
+            double us = trials.us(choice, bytes);
+            misses = best != null && us > best.us() ? misses + 1 : 0;
+            best = best == null || us < best.us() ? new Tried(choice, us) : best;
+            if (misses == PATIENCE) {
+                break;
+            }
+        }
+        return Objects.requireNonNull(best);
+    }
+
+    /** One rule for each range of sizes with the same choice; ranges meet halfway between two sizes. */
+    SizeRules rules() {
+        List<SizeRules.Rule> rules = new ArrayList<>();
+        for (int i = 0; i < sizes.size(); i++) {
+            Choice choice = sizes.get(i).choice();
+            boolean last = i == sizes.size() - 1;
+            if (last || !choice.equals(sizes.get(i + 1).choice())) {
+                long end = last ? Long.MAX_VALUE : (sizes.get(i).bytes() + sizes.get(i + 1).bytes()) / 2;
+                rules.add(new SizeRules.Rule(choice, end));
+            }
+        }
+        return new SizeRules(rules);
+    }
+
+    /** What was found, by ascending size. */
+    List<Found> sizes() {
+        return List.copyOf(sizes);
+    }
+}

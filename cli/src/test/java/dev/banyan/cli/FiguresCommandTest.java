@@ -1,0 +1,69 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(120)
+class FiguresCommandTest {
+    @TempDir
+    private Path folder;
+
+    @Test
+    void filesAreTheSameTwice() throws IOException {
+        Path first = folder.resolve("first");
+        Path second = folder.resolve("deep/second");
+        assertThat(CommandRun.of("figures --out " + first).status()).isZero();
+        assertThat(CommandRun.of("figures --out " + second + " --profile V100-nvlink").status()).isZero();
+        List<String> names = List.of(
+                "array-bound.csv", "array-bound.png", "array-bound.svg", "figures.md", "in-flight.csv",
+                "in-flight.png", "in-flight.svg", "speed-ups.csv");
+        try (var files = Files.list(first)) {
+            assertThat(files.map(file -> file.getFileName().toString()).sorted()).containsExactlyElementsOf(names);
+        }
+        for (String name : names) {
+            assertThat(first.resolve(name)).hasSameBinaryContentAs(second.resolve(name));
+        }
+        assertThat(first.resolve("in-flight.csv")).content().contains("\nNCCL ring,150,67108864,");
+        assertThat(first.resolve("figures.md")).content().contains("| alexnet | 6.60 |", "](in-flight.svg)");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            figures                                  | --out
+            figures --out pom.xml                    | pom.xml is not a folder
+            figures --out /tmp/none --profile warp9  | no profile and no file is called 'warp9'
+            bench --plot sweep.pdf                   | ends in .svg or .png, not 'sweep.pdf'
+            bench --plot no/such/sweep.svg           | make it first
+            bench --plot a.svg --workload vgg-16     | --plot draws a sweep
+            """)
+    void nonsenseIsRefused(String arguments, String message) {
+        CommandRun run = CommandRun.of(arguments);
+        assertThat(run.err()).contains(message);
+        assertThat(run.status()).isEqualTo(2);
+    }
+
+    @Test
+    void anEmptyFolderNameIsRefused() {
+        CommandRun run = CommandRun.of("figures --out ");
+        assertThat(run.err()).contains("--out needs the name of a folder");
+        assertThat(run.status()).isEqualTo(2);
+    }
+
+    @Test
+    void benchDrawsItsSweep() {
+        Path file = folder.resolve("sweep.svg");
+        CommandRun run = CommandRun.of(
+                "bench --machine p3.8xlarge -b 1K -e 4K -n 1 -w 0 --algorithm ring,star --plot " + file);
+        assertThat(run.status()).isZero();
+        assertThat(file).content().contains("all_reduce on p3.8xlarge", "ring, star", "busbw");
+    }
+}

@@ -1,0 +1,110 @@
+package dev.banyan.cli.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.data.Percentage.withPercentage;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.cli.CommandRun;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(60)
+class SimulatedBenchTest {
+    @Test
+    void theTableIsThatOfNcclTestsWithoutWrongElements() {
+        String arguments = "bench --backend sim --machine p3.16xlarge -b 1K -e 1M -f 32 --algorithm auto,all";
+        CommandRun run = CommandRun.of(arguments);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out())
+                .contains("simulated with profile v100-nvlink", "what to expect", "at no more than 85.714 GB/s")
+                .doesNotContain("#wrong", "Out of bounds");
+        assertThat(run.out().lines().filter(line -> !line.startsWith("#")).toList())
+                .hasSize(18)
+                .allSatisfy(line -> assertThat(line.strip().split("\\s+", -1)).hasSize(11));
+        assertThat(CommandRun.of(arguments).out()).isEqualTo(run.out());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"reduce", "broadcast", "reduce_scatter", "all_gather"})
+    void everyCollectiveIsPredicted(String collective) throws Exception {
+        JsonNode rows = CommandRun.of(
+                        "bench --backend sim --machine dgx-a100 --devices 0-3 -d half -b 1M -e 1M -a all --format json"
+                                + " --collective " + collective)
+                .json();
+        assertThat(rows).hasSize(5);
+        for (JsonNode row : rows) {
+            assertThat(row.has("wrong")).isFalse();
+            assertThat(row.get("bytes").asLong() / row.get("timeUs").asDouble() / 1e3)
+                    .isCloseTo(row.get("algbwGBs").asDouble(), withPercentage(0.1));
+            assertThat(row.get("choice").asText()).startsWith(row.get("algorithm").asText() + "@");
+            assertThat(row.get("inPlace").get("timeUs").asDouble()).isPositive();
+        }
+    }
+
+    @Test
+    void profilesChangeTheTimes() {
+        String arguments = "bench --backend sim --machine dgx-a100 -b 1G -e 1G -a ring";
+        CommandRun a100 = CommandRun.of(arguments);
+        CommandRun pcie = CommandRun.of(arguments + " --profile pcie");
+        assertThat(pcie.out()).contains("profile pcie").isNotEqualTo(a100.out());
+    }
+
+    @Test
+    void workloadsOverlapTheirCalls() throws Exception {
+        JsonNode rows = CommandRun.of(
+                        "bench --backend sim --machine p3.16xlarge --workload resnet-50 -a packing --format json")
+                .json();
+        assertThat(rows.findValuesAsText("inFlight")).containsExactly("1", "50", "157");
+        List<Double> times = new ArrayList<>();
+        rows.forEach(row -> times.add(row.get("timeMs").asDouble()));
+        assertThat(times.get(0)).isGreaterThan(times.get(1));
+        assertThat(times.get(1)).isGreaterThan(times.get(2));
+    }
+
+    @Test
+    void theTimelineHasTheCallsTransfers(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("timeline.json");
+        CommandRun run = CommandRun.of(
+                "bench --backend sim --machine p3.8xlarge -b 4K -e 4M -f 1024 -a multi-tree --trace " + file);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out()).contains("timeline of the largest size, in place", file.toString());
+        JsonNode events = new ObjectMapper().readTree(Files.readString(file)).get("traceEvents");
+        List<String> rows = new ArrayList<>();
+        long bytes = 0;
+        for (JsonNode event : events) {
+            if (event.get("name").asText().equals("thread_name")) {
+                rows.add(event.get("args").get("name").asText());
+            } else if (event.get("name").asText().equals("GPU0 to GPU1")) {
+                bytes += event.get("args").get("bytes").asLong();
+            }
+        }
+        assertThat(rows).contains("GPU3", "GPU0 -> GPU1", "GPU1 -> GPU0");
+        assertThat(bytes).isBetween(1L << 20, 4L << 20);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--trace t.json|add --backend sim",
+                "--profile pcie|add --backend sim",
+                "--backend sim -n 3|-n and -w have no meaning",
+                "--backend sim --profile v100|no profile and no file is called 'v100'",
+                "--backend sim --trace t.json|name it with --algorithm",
+                "--backend sim --workload resnet-50 --trace t.json|name it with --algorithm"
+            })
+    void wrongUsageIsOneSentence(String options, String sentence) {
+        CommandRun run = CommandRun.of("bench --machine p3.16xlarge " + options);
+        assertThat(run.status()).as(run.err()).isEqualTo(2);
+        assertThat(run.err()).startsWith("banyan: ").contains(sentence);
+        assertThat(run.out()).isEmpty();
+    }
+}

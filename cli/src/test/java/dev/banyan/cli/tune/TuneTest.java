@@ -1,0 +1,138 @@
+package dev.banyan.cli.tune;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.banyan.cli.CommandRun;
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Choice;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.Planner;
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(120)
+class TuneTest {
+    @TempDir
+    private Path folder;
+
+    private static CollectiveRequest allReduce(long bytes) {
+        return new CollectiveRequest(Collective.ALL_REDUCE, -1, bytes / 4, 4, true, Long.MAX_VALUE);
+    }
+
+    /** What a communicator in the folder would take. */
+    private Planner planner(Machine machine) {
+        return Planner.of(machine, Config.builder().load(Map.of(), Map.of(), folder));
+    }
+
+    @Test
+    void whatWasTunedIsTaken() throws Exception {
+        Path file = folder.resolve("banyan-tuned.properties");
+        JsonNode report = CommandRun.of(
+                        "tune --machine p3.8xlarge -b 1K -e 8M --format json --output " + file)
+                .json();
+        Machine machine = Presets.find("p3.8xlarge").orElseThrow();
+        Planner planner = planner(machine);
+        assertThat(report.get("sizes")).hasSize(14);
+        for (JsonNode size : report.get("sizes")) {
+            CollectiveRequest request = allReduce(size.get("bytes").asLong());
+            Choice choice = planner.choose(request);
+            assertThat(choice).hasToString(size.get("choice").asText());
+            assertThat(planner.predictedUs(choice, request)).isEqualTo(size.get("timeUs").asDouble());
+            double least = Double.POSITIVE_INFINITY;
+            for (JsonNode best : size.get("best")) {
+                least = Math.min(least, best.get("timeUs").asDouble());
+            }
+            assertThat(size.get("timeUs").asDouble()).isLessThanOrEqualTo(1.02 * least);
+        }
+        assertThat(report.get("rules").asText()).isEqualTo(read(file).get("BANYAN_TUNED_ALL_REDUCE"));
+        assertThat(Config.builder().load(Map.of(), Map.of(), folder).warnings()).isEmpty();
+
+        Machine other = machine.subset(0, 1, 3, 2);
+        assertThat(planner(other).choose(allReduce(1 << 20)))
+                .isEqualTo(Planner.of(other, Config.defaults()).choose(allReduce(1 << 20)));
+        Config ring = Config.builder()
+                .algorithm(AlgorithmChoice.RING)
+                .load(Map.of(), Map.of(), folder);
+        assertThat(Planner.of(machine, ring).choose(allReduce(1 << 20))).isEqualTo(Choice.of(AlgorithmChoice.RING));
+    }
+
+    private static Map<String, String> read(Path file) throws Exception {
+        Map<String, String> settings = new HashMap<>();
+        for (String line : Files.readAllLines(file)) {
+            if (!line.startsWith("#")) {
+                settings.put(line.substring(0, line.indexOf('=')), line.substring(line.indexOf('=') + 1));
+            }
+        }
+        return settings;
+    }
+
+    @Test
+    void anIterationOfAWorkloadIsPredicted() throws Exception {
+        Path keys = Files.writeString(folder.resolve("keys.csv"), "name,elements\nfc,400000\nconv,9408\n# x\nbias,64\n");
+        Path file = folder.resolve("t.properties");
+        String arguments = "tune --machine p3.8xlarge -b 64K -e 1M --workload " + keys + " --output " + file;
+        CommandRun run = CommandRun.of(arguments);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out())
+                .contains("one iteration over the 3 keys of keys.csv", "best MXNET_KVSTORE_TREE_ARRAY_BOUND", file.toString());
+        assertThat(Files.readString(file)).contains("BANYAN_TUNED_MACHINE=p3.8xlarge", "BANYAN_TUNED_DEVICES=4");
+        JsonNode report = CommandRun.of(arguments + " --format json").json();
+        Map<String, Double> ms = new HashMap<>();
+        report.get("ways").forEach(way -> ms.put(way.get("name").asText(), way.get("oneByOneMs").asDouble()));
+        assertThat(ms).containsOnlyKeys("tuned", "auto", "single-tree", "multi-tree", "packing", "ring", "star");
+        assertThat(ms.getOrDefault("auto", Double.NaN)).isLessThanOrEqualTo(1.05 * Math.min(ms.getOrDefault("packing", Double.NaN), ms.getOrDefault("multi-tree", Double.NaN)));
+        assertThat(ms.getOrDefault("tuned", Double.NaN)).isLessThanOrEqualTo(1.05 * ms.getOrDefault("auto", Double.NaN));
+        assertThat(report.get("bestArrayBound").asLong()).isLessThan(400_000);
+    }
+
+    @Test
+    void theHostBackendIsMeasured() throws Exception {
+        Path file = folder.resolve("h.properties");
+        JsonNode report = CommandRun.of("tune --backend host --machine dgx-1v --devices 0,1 -b 1K -e 4K --format json"
+                        + " --collective broadcast --output " + file)
+                .json();
+        assertThat(report.get("how").asText()).isEqualTo("measured on the host backend");
+        assertThat(report.get("sizes")).hasSize(2);
+        assertThat(read(file)).containsKeys("BANYAN_TUNED_BROADCAST", "BANYAN_TUNED_WIRES");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--backend cuda|no backend is called 'cuda'",
+                "--backend host --profile pcie|leave --backend host out",
+                "--backend host --workload vgg-16|leave --backend host out",
+                "--workload resnet-51|did you mean resnet-50",
+                "--workload vgg-16 --collective reduce|leave --collective out",
+                "-b 1M -e 1K|sizes must be positive and ascending",
+                "-b 0|sizes must be positive and ascending",
+                "--devices 3|at least 2 devices"
+            })
+    void wrongUsageIsOneSentence(String options, String sentence) {
+        CommandRun run = CommandRun.of("tune --machine dgx-1v --output " + folder.resolve("x") + " " + options);
+        assertThat(run.status()).as(run.err()).isEqualTo(2);
+        assertThat(run.err()).startsWith("banyan: ").contains(sentence);
+        assertThat(folder.resolve("x")).doesNotExist();
+    }
+
+    @Test
+    void filesWithoutSizesAreRefused() throws Exception {
+        Path keys = Files.writeString(folder.resolve("keys.csv"), "name,elements\nfc,many\n");
+        CommandRun run = CommandRun.of("tune --machine dgx-1v --workload " + keys);
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.err()).contains("keys.csv, line 2: 'many' is no number of elements");
+    }
+}

@@ -1,0 +1,77 @@
+package dev.banyan.reduce;
+
+import java.util.Arrays;
+import java.util.Objects;
+
+/**
+ * What carries a call out. As text, {@code ALGORITHM[/TREES][@CHUNK]}: {@code ring}, {@code single-tree@64K},
+ * {@code packing/8@1M}.
+ *
+ * @param algorithm the algorithm
+ * @param maxTrees greatest number of trees of {@link AlgorithmChoice#PACKING}; {@link Integer#MAX_VALUE} for as
+ *     many as are best, and for all other algorithms
+ * @param chunkBytes greatest length of a chunk in bytes, at least 64; {@link Long#MAX_VALUE} where that is left
+ *     open
+ */
+public record Choice(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
+    /** Least length of a chunk in bytes. */
+    static final long LEAST_CHUNK = 64;
+
+    /**
+     * @throws IllegalArgumentException if a number is out of range, or trees are limited that are not packed
+     */
+    public Choice {
+        Objects.requireNonNull(algorithm, "algorithm");
+        if (maxTrees < 1 || chunkBytes < LEAST_CHUNK) {
+            throw new IllegalArgumentException(
+                    "at most " + maxTrees + " trees in chunks of " + chunkBytes + " bytes; it takes a tree and 64 bytes");
+        }
+        if (maxTrees < Integer.MAX_VALUE && algorithm != AlgorithmChoice.PACKING) {
+            throw new IllegalArgumentException(
+                    algorithm.label() + " has the trees that it has; only packing takes a number of trees");
+        }
+    }
+
+    /** An algorithm with as many trees as are best, and all else left open. */
+    public static Choice of(AlgorithmChoice algorithm) {
+        return new Choice(algorithm, Integer.MAX_VALUE, Long.MAX_VALUE);
+    }
+
+    /** The same with another length of chunks. */
+    public Choice withChunkBytes(long bytes) {
+        return new Choice(algorithm, maxTrees, bytes);
+    }
+
+    /** Whether it says how long chunks are. */
+    public boolean cuts() {
+        return chunkBytes < Long.MAX_VALUE;
+    }
+
+    /**
+     * Reads the text.
+     *
+     * @throws IllegalArgumentException if it is no choice
+     */
+    public static Choice parse(String text) {
+        int at = text.indexOf('@');
+        String before = at < 0 ? text : text.substring(0, at);
+        int slash = before.indexOf('/');
+        String name = slash < 0 ? before : before.substring(0, slash);
+        AlgorithmChoice algorithm = Arrays.stream(AlgorithmChoice.values())
+                .filter(choice -> choice.label().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no algorithm is called '" + name + "'"));
+        return new Choice(
+                algorithm,
+                slash < 0 ? Integer.MAX_VALUE : Integer.parseInt(before.substring(slash + 1)),
+                at < 0 ? Long.MAX_VALUE : Bytes.parse(text.substring(at + 1)));
+    }
+
+    /** The text that {@link #parse} reads. */
+    @Override
+    public String toString() {
+        return algorithm.label()
+                + (maxTrees < Integer.MAX_VALUE ? "/" + maxTrees : "")
+                + (cuts() ? "@" + Bytes.text(chunkBytes) : "");
+    }
+}

@@ -1,0 +1,158 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.algorithm.TreeAlgorithm;
+import dev.banyan.trees.packing.LogicalLink;
+import dev.banyan.trees.packing.PackedTree;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Finds the algorithm and the length of chunks that a cost model says take the least time.
+ *
+ * <p>Answers are found once for all sizes of a sixteenth of an octave, at its middle: within it no time
+ * changes by more than 5%, nor the ratio of two. Every algorithm is tried with 1, 2, 4, ... pieces of the longest
+ * slice, until three more doublings didn't help, and takes the fewest that are within 1% of the best. Where pieces are many, a time is taken from two shorter calls with
+ * chunks of the same length: once the pipelines are full each further piece takes the same time.
+ *
+ * <p>The same question has the same answer, whatever was asked before. Not safe for use from several threads at
+ * once.
+ */
+final class FastestChoice {
+    private static final int BUCKETS_PER_OCTAVE = 16;
+    /** A chunk that is shorter costs more to start than to send. */
+    private static final long LEAST_CHUNK = 4 << 10;
+    /** Slices are cut on multiples of so many bytes, so that a slice may be so much longer than its share. */
+    private static final int UNIT = 64;
+    private static final int PATIENCE = 3;
+    /** Fewer pieces are worth so much more time: each costs a step that the model may not know enough of. */
+    private static final double NEARLY = 1.01;
+    /** Steps that the shorter of two calls should have. */
+    private static final int STEPS = 12_000;
+    private static final int LEAST_STEADY = 16;
+    private static final int MOST_STEADY = 256;
+
+    private final CostModel model;
+    private final Algorithms algorithms;
+    private final Prices prices;
+    private final int ranks;
+    private final Map<Question, Answer> answers = new HashMap<>();
+
+    private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest typical) {}
+
+    /** Pieces of the longest slice, or 0 where the request says how long chunks are. */
+    private record Answer(int pieces, double us) {}
+
+    FastestChoice(CostModel model, Algorithms algorithms, Prices prices, int ranks) {
+        this.model = model;
+        this.algorithms = algorithms;
+        this.prices = prices;
+        this.ranks = ranks;
+    }
+
+    /** The fastest of some algorithms, the first of equals. */
+    AlgorithmChoice of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
+        CollectiveRequest typical = typical(request);
+        AlgorithmChoice fastest = candidates.getFirst();
+        double least = Double.POSITIVE_INFINITY;
+        for (AlgorithmChoice candidate : candidates) {
+            if (least < Double.POSITIVE_INFINITY
+                    && model.leastUs(prices.cost(candidate, typical), typical.bytes(ranks)) >= least) {
+                continue;
+            }
+            double us = answer(Choice.of(candidate), request).us();
+            if (us < least) {
+                fastest = candidate;
+                least = us;
+            }
+        }
+        return fastest;
+    }
+
+    /** The same choice with the best length of chunks. */
+    Choice cut(Choice choice, CollectiveRequest request) {
+        int pieces = answer(choice, request).pieces();
+        return pieces == 0
+                ? choice.withChunkBytes(request.chunkBytes())
+                : choice.withChunkBytes(chunkBytes(slice(choice, request), pieces));
+    }
+
+    /** Time in us of a choice, by the length of its chunks or else the best. */
+    double us(Choice choice, CollectiveRequest request) {
+        return answer(choice, choice.cuts() ? sized(request, request.count(), choice.chunkBytes()) : request)
+                .us();
+    }
+
+    private Answer answer(Choice choice, CollectiveRequest request) {
+        CollectiveRequest typical = typical(request);
+        return answers.computeIfAbsent(
+                new Question(choice.algorithm(), choice.maxTrees(), typical), question -> find(choice, typical));
+    }
+
+    /** The request that stands for those of nearly its size. */
+    private CollectiveRequest typical(CollectiveRequest request) {
+        double bucket = Math.rint(
+                BUCKETS_PER_OCTAVE * StrictMath.log((double) Math.max(1, request.bytes(ranks))) / StrictMath.log(2));
+        double bytes = StrictMath.pow(2, bucket / BUCKETS_PER_OCTAVE);
+        long bytesOfOne = sized(request, 1, request.chunkBytes()).bytes(ranks);
+        return sized(request, Math.max(1, Math.round(bytes / bytesOfOne)), request.chunkBytes());
+    }
+
+    private static CollectiveRequest sized(CollectiveRequest request, long count, long chunkBytes) {
+        return new CollectiveRequest(
+                request.collective(), request.root(), count, request.elementBytes(), request.inPlace(), chunkBytes);
+    }
+
+    private Answer find(Choice choice, CollectiveRequest request) {
+        if (request.chunkBytes() < Long.MAX_VALUE) {
+            double pieces = Math.ceil(slice(choice, request) / (double) request.chunkBytes());
+            return new Answer(0, predict(choice, request, (int) Math.max(1, pieces), request.chunkBytes()));
+        }
+        double slice = slice(choice, request);
+        List<Answer> tried = new ArrayList<>();
+        double least = Double.POSITIVE_INFINITY;
+        int misses = 0;
+        for (int pieces = 1; misses < PATIENCE && (pieces == 1 || slice / pieces >= LEAST_CHUNK); pieces *= 2) {
+            double us = predict(choice, request, pieces, chunkBytes(slice, pieces));
+            tried.add(new Answer(pieces, us));
+            misses = us < least ? 0 : misses + 1;
+            least = Math.min(least, us);
+        }
+        double enough = least * NEARLY;
+        return tried.stream().filter(answer -> answer.us() <= enough).findFirst().orElseThrow();
+    }
+
+    private double predict(Choice choice, CollectiveRequest request, int pieces, long chunkBytes) {
+        TreeAlgorithm algorithm = algorithms.get(choice);
+        List<LogicalLink> links = algorithms.links(choice, request);
+        int steady = Math.clamp(
+                STEPS / (2L * ranks * algorithm.trees(request.collective(), request.root()).size()),
+                LEAST_STEADY,
+                MOST_STEADY);
+        if (pieces <= 2 * steady) {
+            return model.predictedUs(algorithm.schedule(sized(request, request.count(), chunkBytes)), links);
+        }
+        double perPiece = request.count() / (slice(choice, request) / chunkBytes);
+        long few = Math.round(steady * perPiece);
+        long more = Math.round(2 * steady * perPiece);
+        double usOfFew = model.predictedUs(algorithm.schedule(sized(request, few, chunkBytes)), links);
+        double usOfMore = model.predictedUs(algorithm.schedule(sized(request, more, chunkBytes)), links);
+        return usOfMore + (usOfMore - usOfFew) * (request.count() - more) / (more - few);
+    }
+
+    /** Bytes of the longest slice. */
+    private double slice(Choice choice, CollectiveRequest request) {
+        double share = algorithms.get(choice).trees(request.collective(), request.root()).stream()
+                .map(PackedTree::share)
+                .mapToDouble(Number::doubleValue)
+                .max()
+                .orElseThrow();
+        return share * request.bytes(ranks);
+    }
+
+    private static long chunkBytes(double slice, int pieces) {
+        return (long) Math.ceil((slice + UNIT) / pieces / UNIT) * UNIT;
+    }
+}

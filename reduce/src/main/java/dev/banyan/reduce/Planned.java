@@ -1,0 +1,21 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.trees.packing.LogicalLink;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * How a call is carried out.
+ *
+ * @param choice what was chosen; never {@link AlgorithmChoice#AUTO}
+ * @param schedule the steps
+ * @param links the paths of pairs of ranks that don't go the usual way, as {@link CostModel} takes them
+ */
+public record Planned(Choice choice, Schedule schedule, List<LogicalLink> links) {
+    public Planned {
+        Objects.requireNonNull(choice, "choice");
+        Objects.requireNonNull(schedule, "schedule");
+        links = List.copyOf(links);
+    }
+}

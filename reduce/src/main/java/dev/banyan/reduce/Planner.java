@@ -1,0 +1,181 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.topology.Machine;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Decides how calls on one machine are carried out, and makes their schedules. What a {@link Communicator} runs,
+ * this tells without running it.
+ *
+ * <p>The automatic choice, in this order:
+ *
+ * <ol>
+ *   <li>MXNET_KVSTORE_USETREE=0: the star;
+ *   <li>MXNET_KVSTORE_TREE_ARRAY_BOUND is set: up to that many elements a single tree, above what should take
+ *       least time of multi-tree and packing;
+ *   <li>the settings of {@code banyan tune}, if they were made for this machine;
+ *   <li>what should take least time of all algorithms, by the {@link CostModel}, where there is one and
+ *       the machine has no more than {@value #MOST_MODELLED} devices;
+ *   <li>else a single tree up to {@value Config#DEFAULT_TREE_ARRAY_BOUND} elements, above what should take least
+ *       time by {@link dev.banyan.trees.packing.ForestCost}.
+ * </ol>
+ *
+ * <p>Algorithms and answers of the model are kept: the first decision for a size takes some milliseconds, and
+ * the first of all as long as the trees take. Not safe for use from several threads at once.
+ */
+public final class Planner {
+    /** Above, trees, rings and schedules take too long to be tried. */
+    static final int MOST_MODELLED = 16;
+
+    /** In the order in which equals are preferred. */
+    private static final List<AlgorithmChoice> ALL = List.of(
+            AlgorithmChoice.PACKING,
+            AlgorithmChoice.SINGLE_TREE,
+            AlgorithmChoice.STAR,
+            AlgorithmChoice.MULTI_TREE,
+            AlgorithmChoice.RING);
+
+    private static final List<AlgorithmChoice> SEVERAL_TREES =
+            List.of(AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE);
+
+    private static final Logger LOG = LoggerFactory.getLogger(Planner.class);
+
+    private final Machine machine;
+    private final Config config;
+    private final Map<Collective, SizeRules> tuned;
+    private final Algorithms algorithms;
+    private final Prices prices;
+    private final @Nullable FastestChoice fastest;
+
+    /**
+     * A planner that goes by a given model, or by links alone.
+     *
+     * @param machine of at least one device; rank r is device r
+     * @param model predicts on that machine; null for none
+     */
+    public Planner(Machine machine, Config config, @Nullable CostModel model) {
+        this.machine = Objects.requireNonNull(machine, "machine");
+        this.config = Objects.requireNonNull(config, "config");
+        Optional<String> objection = config.tuning().flatMap(tuning -> tuning.objection(machine));
+        tuned = objection.isPresent()
+                ? Map.of()
+                : config.tuning().map(Tuning::rules).orElse(Map.of());
+        if (config.algorithm().leavesOpen()) {
+            objection.ifPresent(LOG::warn);
+        }
+        algorithms = new Algorithms(machine, config);
+        prices = new Prices(machine, algorithms::get);
+        fastest = model != null && machine.size() > 1
+                ? new FastestChoice(model, algorithms, prices, machine.size())
+                : null;
+    }
+
+    /** A planner that goes by the model that the first {@link CostModel.Provider} on the class path makes. */
+    public static Planner of(Machine machine, Config config) {
+        return new Planner(
+                machine,
+                config,
+                machine.size() < 2
+                        ? null
+                        : ServiceLoader.load(CostModel.Provider.class)
+                                .findFirst()
+                                .map(provider -> provider.on(machine))
+                                .orElse(null));
+    }
+
+    /**
+     * What carries a request out. Where neither the request nor a setting says how long chunks are, that is left
+     * open, for backends that cut by themselves.
+     *
+     * @return never {@link AlgorithmChoice#AUTO}
+     */
+    public Choice choose(CollectiveRequest request) {
+        Choice set = config.algorithm().of(request.bytes(machine.size()));
+        if (set.algorithm() != AlgorithmChoice.AUTO) {
+            return set;
+        }
+        Choice automatic = automatic(request);
+        return set.cuts() ? automatic.withChunkBytes(set.chunkBytes()) : automatic;
+    }
+
+    private Choice automatic(CollectiveRequest request) {
+        if (!config.useTree()) {
+            return Choice.of(AlgorithmChoice.STAR);
+        }
+        if (machine.size() == 1) {
+            return Choice.of(AlgorithmChoice.SINGLE_TREE);
+        }
+        if (config.treeArrayBound().isPresent()) {
+            return Choice.of(
+                    request.count() <= config.treeArrayBound().getAsLong()
+                            ? AlgorithmChoice.SINGLE_TREE
+                            : fastest != null && machine.size() <= MOST_MODELLED
+                                    ? fastest.of(SEVERAL_TREES, request)
+                                    : prices.cheapest(SEVERAL_TREES, request));
+        }
+        Choice tuned = tuned(request);
+        if (tuned.algorithm() != AlgorithmChoice.AUTO) {
+            return tuned;
+        }
+        return Choice.of(
+                fastest != null && machine.size() <= MOST_MODELLED
+                        ? fastest.of(ALL, request)
+                        : request.count() > Config.DEFAULT_TREE_ARRAY_BOUND
+                                ? prices.cheapest(request)
+                                : AlgorithmChoice.SINGLE_TREE);
+    }
+
+    private Choice tuned(CollectiveRequest request) {
+        return Objects.requireNonNullElse(tuned.get(request.collective()), SizeRules.AUTO)
+                .of(request.bytes(machine.size()));
+    }
+
+    /** The same choice with the length of chunks that should take least time, where it and the model leave it open. */
+    public Choice cut(Choice choice, CollectiveRequest request) {
+        return choice.cuts() || fastest == null ? choice : fastest.cut(choice, request);
+    }
+
+    /**
+     * How long a request should take alone; where calls are long and chunks short, without trying all of it.
+     *
+     * @param choice what carries it out; where it leaves that open, with chunks as {@link #cut} has them
+     * @return time in us of a request of this size, or one that is at most 2.2% longer or shorter
+     * @throws IllegalStateException if there is no cost model, or the machine has one device
+     */
+    public double predictedUs(Choice choice, CollectiveRequest request) {
+        if (fastest == null) {
+            throw new IllegalStateException("nothing predicts times on " + machine.name()
+                    + "; it takes a cost model, such as the simulator, and two devices");
+        }
+        return fastest.us(choice, request);
+    }
+
+    /**
+     * Makes a schedule.
+     *
+     * @param choice what carries the request out; its length of chunks comes before the request's
+     * @throws IllegalArgumentException if the choice is {@link AlgorithmChoice#AUTO}, or the root is no rank
+     */
+    public Planned plan(Choice choice, CollectiveRequest request) {
+        CollectiveRequest cut = new CollectiveRequest(
+                request.collective(),
+                request.root(),
+                request.count(),
+                request.elementBytes(),
+                request.inPlace(),
+                choice.cuts() ? choice.chunkBytes() : request.chunkBytes());
+        return new Planned(
+                choice,
+                algorithms.get(choice).schedule(cut),
+                algorithms.links(choice, request));
+    }
+}

@@ -1,0 +1,101 @@
+package dev.banyan.reduce;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+
+/**
+ * What carries calls of which size out. As text, choices with commas between, each with the greatest size that
+ * it is for after a colon: {@code star:4K,single-tree@64K:1M,packing/8} is the star up to 4 KiB, a single tree in
+ * chunks of at most 64 KiB up to 1 MiB, and at most 8 packed trees above. A last choice without a size is for all
+ * that is left, which is {@code auto} where every choice has a size.
+ *
+ * @param rules by ascending size, the last without an end
+ */
+public record SizeRules(List<Rule> rules) {
+    /** The automatic choice for every size. */
+    public static final SizeRules AUTO = always(Choice.of(AlgorithmChoice.AUTO));
+
+    /**
+     * A choice for some sizes.
+     *
+     * @param choice what carries them out
+     * @param upToBytes greatest size in bytes, of the larger of a rank's buffers; {@link Long#MAX_VALUE} for no end
+     */
+    public record Rule(Choice choice, long upToBytes) {
+        public Rule {
+            Objects.requireNonNull(choice, "choice");
+            if (upToBytes < 1) {
+                throw new IllegalArgumentException(
+                        choice + " is for calls of up to " + upToBytes + " bytes; it must be for at least 1");
+            }
+        }
+
+        @Override
+        public String toString() {
+            return choice + (upToBytes < Long.MAX_VALUE ? ":" + Bytes.text(upToBytes) : "");
+        }
+    }
+
+    /**
+     * @throws IllegalArgumentException if there is no rule, or sizes don't ascend
+     */
+    public SizeRules {
+        rules = List.copyOf(rules);
+        for (int i = 1; i < rules.size(); i++) {
+            if (rules.get(i).upToBytes() <= rules.get(i - 1).upToBytes()) {
+                throw new IllegalArgumentException(rules.get(i) + " comes after " + rules.get(i - 1)
+                        + "; sizes must ascend, and only the last choice may have none");
+            }
+        }
+        if (rules.isEmpty() || rules.getLast().upToBytes() < Long.MAX_VALUE) {
+            throw new IllegalArgumentException("nothing is said of the largest calls; add a rule without an end");
+        }
+    }
+
+    /** One choice for every size. */
+    public static SizeRules always(Choice choice) {
+        return new SizeRules(List.of(new Rule(choice, Long.MAX_VALUE)));
+    }
+
+    /**
+     * Reads the text.
+     *
+     * @throws IllegalArgumentException if it is no such list
+     */
+    public static SizeRules parse(String text) {
+        List<Rule> rules = new ArrayList<>();
+        for (String entry : text.split(",", -1)) {
+            int colon = entry.indexOf(':');
+            String choice = (colon < 0 ? entry : entry.substring(0, colon)).strip();
+            rules.add(new Rule(
+                    Choice.parse(choice),
+                    colon < 0 ? Long.MAX_VALUE : Bytes.parse(entry.substring(colon + 1).strip())));
+        }
+        if (rules.getLast().upToBytes() < Long.MAX_VALUE) {
+            rules.add(AUTO.rules().getFirst());
+        }
+        return new SizeRules(rules);
+    }
+
+    /** The choice for a size in bytes, of the larger of a rank's buffers. */
+    public Choice of(long bytes) {
+        return rules.stream()
+                .filter(rule -> bytes <= rule.upToBytes())
+                .findFirst()
+                .orElseThrow()
+                .choice();
+    }
+
+    /** Whether some size is left to the automatic choice. */
+    public boolean leavesOpen() {
+        return rules.stream().anyMatch(rule -> rule.choice().algorithm() == AlgorithmChoice.AUTO);
+    }
+
+    /** The text that {@link #parse} reads. */
+    @Override
+    public String toString() {
+        return rules.stream().map(Rule::toString).collect(Collectors.joining(","));
+    }
+}

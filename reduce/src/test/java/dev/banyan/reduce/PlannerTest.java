@@ -1,0 +1,120 @@
+package dev.banyan.reduce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.schedule.ScheduleVerifier;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.topology.Device;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PlannerTest {
+    private static final Machine P3 = Presets.find("p3.16xlarge").orElseThrow();
+    private static final Config BOUND = Config.builder().treeArrayBound(1000).build();
+
+    private static CollectiveRequest request(Collective collective, long count) {
+        return new CollectiveRequest(collective, collective.hasRoot() ? 0 : -1, count, 4, true, Long.MAX_VALUE);
+    }
+
+    private static Machine unconnected(int devices) {
+        return new Machine(
+                "bare",
+                IntStream.range(0, devices).mapToObj(i -> Device.named("GPU" + i)).toList(),
+                List.of(),
+                List.of(),
+                List.of(),
+                List.of());
+    }
+
+    @Test
+    void aboveTheArrayBoundLinksDecide() {
+        Planner planner = new Planner(P3, BOUND, null);
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1000)).algorithm()).isEqualTo(AlgorithmChoice.SINGLE_TREE);
+        for (Collective collective : Collective.values()) {
+            AlgorithmChoice choice = planner.choose(request(collective, 20_000_000)).algorithm();
+            assertThat(choice).as("%s", collective).isEqualTo(AlgorithmChoice.PACKING);
+            assertThat(planner.plan(Choice.of(choice), request(collective, 20_000_000)).schedule().algorithm()).isEqualTo("packing");
+        }
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1001)).algorithm())
+                .isEqualTo(new Planner(P3, BOUND, null).choose(request(Collective.ALL_REDUCE, 1001)).algorithm());
+    }
+
+    @Test
+    void settingsComeFirst() {
+        Config star = Config.builder().useTree(false).treeArrayBound(0).build();
+        assertThat(new Planner(P3, star, null).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
+                .isEqualTo(AlgorithmChoice.STAR);
+        Config ring = Config.builder().algorithm(AlgorithmChoice.RING).build();
+        assertThat(new Planner(P3, ring, null).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
+                .isEqualTo(AlgorithmChoice.RING);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 6})
+    void machinesWithoutAnyLinkWork(int devices) {
+        for (AlgorithmChoice choice : List.of(AlgorithmChoice.AUTO, AlgorithmChoice.PACKING)) {
+            Config config = Config.builder().algorithm(choice).treeArrayBound(0).build();
+            Planner planner = new Planner(unconnected(devices), config, null);
+            for (Collective collective : Collective.values()) {
+                CollectiveRequest request = request(collective, 1000);
+                ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Collective.class)
+    void groupsOfAllKindsWork(Collective collective) {
+        for (int[] group : new int[][] {{0, 1, 6}, {0, 5}, {3, 0, 4, 7, 1}}) {
+            Planner planner = new Planner(P3.subset(group), BOUND, null);
+            CollectiveRequest request = request(collective, 100_000);
+            ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
+        }
+    }
+
+    @Test
+    void withoutAModelTheDefaultBoundHolds() {
+        Planner planner = new Planner(P3, Config.defaults(), null);
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND)))
+                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND + 1)))
+                .isEqualTo(Choice.of(AlgorithmChoice.PACKING));
+    }
+
+    @Test
+    void whatWasTunedIsForItsMachineOnly() {
+        Tuning tuning = Tuning.of(P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse("ring@64K:1M,auto:2M,packing/2")));
+        Config config = Config.builder().tuning(tuning).build();
+        Planner planner = new Planner(P3, config, null);
+        Choice ring = new Choice(AlgorithmChoice.RING, Integer.MAX_VALUE, 65536);
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 18))).isEqualTo(ring);
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 19)))
+                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+        assertThat(planner.choose(request(Collective.BROADCAST, 1 << 18)))
+                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+        CollectiveRequest large = request(Collective.ALL_REDUCE, 1 << 20);
+        Planned planned = planner.plan(planner.choose(large), large);
+        assertThat(planned.choice()).isEqualTo(new Choice(AlgorithmChoice.PACKING, 2, Long.MAX_VALUE));
+        assertThat(planned.schedule().chunks()).hasSize(2);
+
+        // Equal counts of devices, and even equal wires in another order of ranks, are another machine.
+        for (int[] group : new int[][] {{0, 1, 2, 3}, {1, 0, 2, 3, 4, 5, 6, 7}}) {
+            assertThat(new Planner(P3.subset(group), config, null).choose(request(Collective.ALL_REDUCE, 1 << 18)))
+                    .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+        }
+        assertThat(tuning.objection(P3)).isEmpty();
+        assertThat(tuning.objection(P3.subset(0, 1, 2, 3)).orElseThrow())
+                .contains("p3.16xlarge with 8 devices", "p3.16xlarge with 4", "run banyan tune");
+        Config bound = Config.builder().tuning(tuning).treeArrayBound(1).build();
+        assertThat(new Planner(P3, bound, null).choose(request(Collective.ALL_REDUCE, 1 << 18)).algorithm())
+                .isEqualTo(AlgorithmChoice.PACKING);
+    }
+}

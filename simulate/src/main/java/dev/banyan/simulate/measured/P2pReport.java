@@ -1,0 +1,65 @@
+package dev.banyan.simulate.measured;
+
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What p2pBandwidthLatencyTest (of NVIDIA's CUDA samples) told of a machine. Immutable and safe for use from any
+ * thread.
+ *
+ * @param source what it was read from
+ * @param matrices at least one; all of the same number of devices
+ */
+public record P2pReport(String source, Map<Measure, PairMatrix> matrices) {
+    /** What a matrix holds. */
+    public enum Measure {
+        /** 1 where the row's device may access the column's memory. */
+        ACCESS,
+        /** Copies one way in GB/s, peer access off: through the host's memory. */
+        ONE_WAY_STAGED,
+        /** Copies one way in GB/s, peer access on where it is granted. */
+        ONE_WAY_PEER,
+        /** Copies both ways at once, both together, in GB/s, peer access off. */
+        BOTH_WAYS_STAGED,
+        /** Copies both ways at once, both together, in GB/s, peer access on where it is granted. */
+        BOTH_WAYS_PEER,
+        /** Time of a small copy in us, peer access off. */
+        LATENCY_STAGED,
+        /** Time of a small copy in us, peer access on where it is granted. */
+        LATENCY_PEER
+    }
+
+    /**
+     * @throws IllegalArgumentException if there is no matrix
+     */
+    public P2pReport {
+        Objects.requireNonNull(source, "source");
+        if (matrices.isEmpty()) {
+            throw new IllegalArgumentException("a report without a matrix");
+        }
+        matrices = Collections.unmodifiableMap(new EnumMap<>(matrices));
+    }
+
+    /** Number of devices. */
+    public int devices() {
+        return matrices.values().iterator().next().size();
+    }
+
+    /** A matrix, where the report has it. */
+    public Optional<PairMatrix> matrix(Measure measure) {
+        return Optional.ofNullable(matrices.get(measure));
+    }
+
+    /** Whether a pair has peer access both ways, as far as is told; where nothing is told, it is taken to have it. */
+    public boolean mayAccess(int a, int b) {
+        PairMatrix access = matrices.get(Measure.ACCESS);
+        return access == null || (grants(access, a, b) && grants(access, b, a));
+    }
+
+    private static boolean grants(PairMatrix access, int row, int column) {
+        return row >= access.rows() || access.get(row, column) > 0;
+    }
+}

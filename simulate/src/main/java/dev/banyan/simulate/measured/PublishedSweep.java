@@ -1,0 +1,28 @@
+package dev.banyan.simulate.measured;
+
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.simulate.Transport;
+import dev.banyan.topology.Machine;
+import java.util.Optional;
+
+/**
+ * On what a published sweep was measured. Immutable.
+ *
+ * @param file name of its file
+ * @param machine the devices that took part, in the order of ranks
+ * @param transport what joined devices without NVLink
+ * @param collective what was measured
+ * @param devicesPerProcess how many devices one process drove
+ * @param seen what the built-in profiles took from it; empty where they never saw it
+ * @param source where it was published
+ * @param remark what is known to be off, and why; may be empty
+ */
+public record PublishedSweep(
+        String file,
+        Machine machine,
+        Transport transport,
+        Collective collective,
+        int devicesPerProcess,
+        Optional<String> seen,
+        String source,
+        String remark) {}

@@ -1,0 +1,164 @@
+package dev.banyan.simulate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Choice;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.Planned;
+import dev.banyan.reduce.Planner;
+import dev.banyan.reduce.algorithm.CollectiveRequest;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the automatic choice takes, against everything that could have been taken, by the same simulator. */
+class AutomaticChoiceTest {
+    private static final long LEAST_CHUNK = 4 << 10;
+    private static final int MOST_STEPS = 60_000;
+
+    private static List<AlgorithmChoice> algorithms() {
+        return Arrays.stream(AlgorithmChoice.values())
+                .filter(choice -> choice != AlgorithmChoice.AUTO)
+                .toList();
+    }
+
+    /** Presets without their aliases. */
+    static List<String> machines() {
+        return Presets.names().stream()
+                .filter(name -> preset(name).name().equals(name))
+                .toList();
+    }
+
+    private static Machine preset(String name) {
+        return Presets.find(name).orElseThrow();
+    }
+
+    private static CollectiveRequest allReduce(long bytes) {
+        return new CollectiveRequest(Collective.ALL_REDUCE, -1, bytes / 4, 4, true, Long.MAX_VALUE);
+    }
+
+    /** All of the schedule is simulated, whatever the planner's own prediction is. */
+    private static double us(Planner planner, SimulatedCosts costs, Choice choice, CollectiveRequest request) {
+        Planned planned = planner.plan(choice, request);
+        return costs.predictedUs(planned.schedule(), planned.links());
+    }
+
+    private static void check(String name, long bytes) {
+        Machine machine = preset(name);
+        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
+        check(new Planner(machine, Config.defaults(), costs), costs, bytes);
+    }
+
+    /** Chunks are those of the sweep: powers of two. */
+    private static void check(Planner planner, SimulatedCosts costs, long bytes) {
+        CollectiveRequest request = allReduce(bytes);
+        Choice automatic = planner.cut(planner.choose(request), request);
+        double taken = us(planner, costs, automatic, request);
+        for (AlgorithmChoice algorithm : algorithms()) {
+            long longest = Math.max(LEAST_CHUNK, 2 * Long.highestOneBit(bytes));
+            for (long length = longest; length >= LEAST_CHUNK; length /= 2) {
+                Planned planned = planner.plan(Choice.of(algorithm).withChunkBytes(length), request);
+                if (planned.schedule().stepCount() > MOST_STEPS) {
+                    break; // shorter chunks cost more still
+                }
+                double other = costs.predictedUs(planned.schedule(), planned.links());
+                assertThat(taken)
+                        .as("%s on %s, %d bytes, against %s", automatic, costs.network().name(), bytes, planned.choice())
+                        .isLessThanOrEqualTo(1.05 * other);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("machines")
+    void noChoiceIsMoreThanFivePercentFaster(String name) {
+        long largest = preset(name).size() <= 8 ? 3 << 20 : 300 << 10;
+        for (long bytes : new long[] {1 << 10, 100 << 10, largest}) {
+            check(name, bytes);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("machines")
+    @Tag("soak")
+    void noChoiceIsMoreThanFivePercentFasterAtAnySize(String name) {
+        Machine machine = preset(name);
+        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
+        Planner planner = new Planner(machine, Config.defaults(), costs);
+        LongStream.iterate(1 << 10, bytes -> bytes <= 1 << 30, bytes -> 2 * bytes)
+                .flatMap(bytes -> LongStream.of(bytes, bytes / 4 * 5, bytes / 4 * 7))
+                .filter(bytes -> bytes <= 1 << 30)
+                .forEach(bytes -> check(planner, costs, bytes));
+    }
+
+    /** What is predicted without trying all of a call, against trying it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"p3.16xlarge", "dgx-a100", "pcie-8"})
+    void shortCallsTellOfLongOnes(String name) {
+        Machine machine = preset(name);
+        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
+        Planner planner = new Planner(machine, Config.defaults(), costs);
+        CollectiveRequest request = allReduce(256 << 20);
+        for (AlgorithmChoice algorithm : algorithms()) {
+            Choice choice = Choice.of(algorithm).withChunkBytes(algorithm == AlgorithmChoice.RING ? 64 << 10 : 256 << 10);
+            double all = us(planner, costs, choice, request);
+            assertThat(planner.predictedUs(choice, request)).as("%s", choice).isBetween(0.95 * all, 1.05 * all);
+        }
+    }
+
+    /** A tree has less latency, several have more bandwidth: they cross once, below the default array bound. */
+    @Test
+    void treesCrossOnceOnP3() {
+        Machine machine = preset("p3.16xlarge");
+        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
+        Planner planner = new Planner(machine, Config.defaults(), costs);
+        List<Boolean> multiIsFaster = new ArrayList<>();
+        for (long bytes = 1 << 10; bytes <= 4 * Config.DEFAULT_TREE_ARRAY_BOUND; bytes *= 2) {
+            CollectiveRequest request = allReduce(bytes);
+            multiIsFaster.add(planner.predictedUs(Choice.of(AlgorithmChoice.MULTI_TREE), request)
+                    < planner.predictedUs(Choice.of(AlgorithmChoice.SINGLE_TREE), request));
+        }
+        assertThat(multiIsFaster).isSorted().endsWith(true);
+    }
+
+    @Test
+    void theSimulatorIsFoundAsAService() {
+        Machine machine = preset("dgx-2");
+        Planner found = Planner.of(machine, Config.defaults());
+        Planner given =
+                new Planner(machine, Config.defaults(), new SimulatedCosts(machine, Profiles.of(machine)));
+        for (long bytes : new long[] {1 << 10, 1 << 20}) {
+            Choice choice = found.choose(allReduce(bytes));
+            assertThat(choice).isEqualTo(given.choose(allReduce(bytes)));
+            assertThat(found.cut(choice, allReduce(bytes)).cuts()).isTrue();
+        }
+        // Small calls on a switch are no matter for a tree of many hops, which is what links alone would say.
+        assertThat(found.choose(allReduce(1 << 10)).algorithm()).isNotEqualTo(AlgorithmChoice.SINGLE_TREE);
+    }
+
+    @Test
+    void whatWasAskedBeforeChangesNothing() {
+        Machine machine = preset("dgx-1p");
+        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
+        Planner upwards = new Planner(machine, Config.defaults(), costs);
+        Planner downwards = new Planner(machine, Config.defaults(), costs);
+        List<Long> sizes = List.of(1_000L, 50_000L, 51_000L, 900_000L, 901_000L);
+        List<Choice> up = sizes.stream()
+                .map(bytes -> upwards.cut(upwards.choose(allReduce(bytes)), allReduce(bytes)))
+                .toList();
+        List<Choice> down = sizes.reversed().stream()
+                .map(bytes -> downwards.cut(downwards.choose(allReduce(bytes)), allReduce(bytes)))
+                .toList();
+        assertThat(down.reversed()).isEqualTo(up);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.simulate.measured;
+
+import org.jspecify.annotations.NullMarked;
