@@ -36,19 +36,23 @@ final class FairShares {
 
     private final int[] pathStart;
     private final int[] path;
-    private final double[] capacity;
-    private final double[] queueing;
-
     /** Words of a set of flows. */
     private final int words;
     /** Per resource the set of the flows that use it, and of those that it slows. */
     private final long[] active;
 
     private final long[] slowed;
-    /** The set of the flows that have no rate yet. */
+    private int flowCount;
+    /** The set of the flows that have no rate yet, and how many they are. */
     private final long[] open;
 
+    private int openFlows;
+
     private final int[] count;
+    /** By resource and number of flows: what it gives to so many in all. */
+    private final double[] totals;
+    /** By resource: where that begins. */
+    private final int[] totalStart;
     /** By resource: what it gives to as many flows as there are. */
     private final double[] total;
     /** By resource: the rate of those flows that it slows; infinite if there is none. */
@@ -65,8 +69,10 @@ final class FairShares {
     /** By resource: whether a flow came since the last {@link #settle}. */
     private final boolean[] grown;
 
-    /** Resources that have flows, in the order of their numbers. */
+    /** Resources that have flows, or had some since the last {@link #settle}, in the order of their numbers. */
     private final int[] used;
+
+    private final boolean[] isUsed;
 
     private int usedCount;
     /** Resources that slow flows, in the order in which they were full. */
@@ -99,8 +105,6 @@ final class FairShares {
     FairShares(int[] pathStart, int[] path, double[] capacity, double[] queueing) {
         this.pathStart = pathStart;
         this.path = path;
-        this.capacity = capacity;
-        this.queueing = queueing;
         int flows = pathStart.length - 1;
         int resources = capacity.length;
         words = (flows + Long.SIZE - 1) / Long.SIZE;
@@ -108,6 +112,20 @@ final class FairShares {
         slowed = new long[resources * words];
         open = new long[words];
         count = new int[resources];
+        totalStart = new int[resources + 1];
+        for (int resource : path) {
+            totalStart[resource + 1]++;
+        }
+        for (int resource = 0; resource < resources; resource++) {
+            totalStart[resource + 1] += totalStart[resource] + 1;
+        }
+        totals = new double[totalStart[resources]];
+        for (int resource = 0; resource < resources; resource++) {
+            int start = totalStart[resource];
+            for (int flow = 1; start + flow < totalStart[resource + 1]; flow++) {
+                totals[start + flow] = capacity[resource] / (1 + queueing[resource] * (flow - 1));
+            }
+        }
         total = capacity.clone();
         level = new double[resources];
         Arrays.fill(level, Double.POSITIVE_INFINITY);
@@ -119,6 +137,7 @@ final class FairShares {
         isDirty = new boolean[resources];
         grown = new boolean[resources];
         used = new int[resources];
+        isUsed = new boolean[resources];
         full = new int[resources];
         former = new int[resources];
         fullRun = new int[resources];
@@ -134,11 +153,14 @@ final class FairShares {
 
     /** A flow comes; its rate is 0 until {@link #settle}. */
     void add(int flow, long now) {
+        flowCount++;
         for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
             int resource = path[entry];
             if (count[resource]++ == 0) {
                 busySince[resource] = now;
-                use(resource);
+                if (!isUsed[resource]) {
+                    use(resource);
+                }
             }
             active[resource * words + flow / Long.SIZE] |= 1L << flow;
             grown[resource] = true;
@@ -155,11 +177,11 @@ final class FairShares {
             slowed[word] &= ~(1L << flow);
             if (--count[resource] == 0) {
                 busy[resource] += now - busySince[resource];
-                leave(resource);
             }
             mark(resource);
         }
         bottleneck[flow] = NONE;
+        flowCount--;
     }
 
     private void use(int resource) {
@@ -168,23 +190,10 @@ final class FairShares {
             used[at] = used[at - 1];
         }
         used[at] = resource;
-    }
-
-    private void leave(int resource) {
-        int at = 0;
-        while (used[at] != resource) {
-            at++;
-        }
-        usedCount--;
-        for (; at < usedCount; at++) {
-            used[at] = used[at + 1];
-        }
+        isUsed[resource] = true;
     }
 
     private void mark(int resource) {
-        if (queueing[resource] > 0) {
-            total[resource] = capacity[resource] / (1 + queueing[resource] * (count[resource] - 1));
-        }
         if (!isDirty[resource]) {
             isDirty[resource] = true;
             dirty[dirtyCount++] = resource;
@@ -210,6 +219,7 @@ final class FairShares {
         double least = Double.POSITIVE_INFINITY;
         for (int i = 0; i < dirtyCount; i++) {
             int resource = dirty[i];
+            total[resource] = totals[totalStart[resource] + count[resource]];
             least = Math.min(least, leastLevel(resource));
             isDirty[resource] = false;
             grown[resource] = false;
@@ -257,11 +267,19 @@ final class FairShares {
     /** No flow has a rate. */
     private void open() {
         Arrays.fill(open, -1);
+        openFlows = flowCount;
+        int kept = 0;
         for (int i = 0; i < usedCount; i++) {
             int resource = used[i];
-            left[resource] = total[resource];
-            openCount[resource] = count[resource];
+            if (count[resource] > 0) {
+                used[kept++] = resource;
+                left[resource] = total[resource];
+                openCount[resource] = count[resource];
+            } else {
+                isUsed[resource] = false;
+            }
         }
+        usedCount = kept;
     }
 
     /**
@@ -282,7 +300,7 @@ final class FairShares {
         int size = usedCount;
         System.arraycopy(used, 0, unfilled, 0, size);
         double reached = 0;
-        while (size > 0) {
+        while (openFlows > 0) {
             double least = Double.POSITIVE_INFINITY;
             double second = Double.POSITIVE_INFINITY;
             int first = 0;
@@ -305,9 +323,6 @@ final class FairShares {
                 }
             }
             size = kept;
-            if (size == 0) {
-                return;
-            }
             // Levels never fall; rounding must not make them.
             reached = Math.max(reached, least);
             double within = reached * (1 + ROUNDING);
@@ -350,6 +365,7 @@ final class FairShares {
         for (int word = 0; word < words; word++) {
             long all = slowed[base + word];
             open[word] &= ~all;
+            openFlows -= Long.bitCount(all);
             for (long bits = all; bits != 0; bits &= bits - 1) {
                 int flow = word * Long.SIZE + Long.numberOfTrailingZeros(bits);
                 int end = pathStart[flow + 1];
