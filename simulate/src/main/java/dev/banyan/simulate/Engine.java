@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * once, so that an operation takes two events: when it is ready, and when its stream is free again. Ends that
  * rates may still change are no events: they are all looked at for the next one.
  */
-final class Engine implements FairShares.Listener {
+final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private static final int READY = 0;
     private static final int FREE = 1;
     private static final int CALL = 2;
@@ -51,15 +51,14 @@ final class Engine implements FairShares.Listener {
     private final int[] flowsLeft;
     private final boolean[] touched;
     private final int[] touchedStreams;
+    /** The next operation of each of them, while they are sorted. */
+    private final int[] touchedOps;
+
     private int touchedCount;
 
     private final boolean enginesLimited;
-    private final int engines;
-    private final int[] leaving;
-    private final int[] entering;
+    private final CopyEngines engines;
 
-    private final double[] remaining;
-    private final long[] settledAt;
     private final SharedEnds ends;
     /** By flow: whether it has sent all at this tick and is still on the wires. */
     private final boolean[] ended;
@@ -92,8 +91,9 @@ final class Engine implements FairShares.Listener {
         kernel = Clock.ofUs(profile.get(Constant.KERNEL_US));
         issue = Clock.ofUs(profile.get(Constant.ISSUE_US));
         collective = Clock.ofUs(profile.get(Constant.COLLECTIVE_US));
-        engines = (int) profile.get(Constant.COPY_ENGINES);
-        enginesLimited = engines < wiring.ranks - 1;
+        int enginesEach = (int) profile.get(Constant.COPY_ENGINES);
+        enginesLimited = enginesEach < wiring.ranks - 1;
+        engines = new CopyEngines(wiring.ranks, enginesEach);
 
         left = work.waits.clone();
         stepTime = new long[work.steps];
@@ -106,12 +106,9 @@ final class Engine implements FairShares.Listener {
         flowsLeft = new int[wiring.streams];
         touched = new boolean[wiring.streams];
         touchedStreams = new int[wiring.streams];
-        leaving = new int[wiring.ranks];
-        entering = new int[wiring.ranks];
+        touchedOps = new int[wiring.streams];
         int flows = wiring.share.length;
-        remaining = new double[flows];
-        settledAt = new long[flows];
-        ends = new SharedEnds(flows);
+        ends = new SharedEnds(wiring.pathStart, wiring.path, wiring.capacity.length);
         ended = new boolean[flows];
         endedFlows = new int[flows];
         sent = new double[flows];
@@ -157,6 +154,7 @@ final class Engine implements FairShares.Listener {
             start();
             leaveWires();
             shares.settle(this);
+            ends.settle(now);
         }
         return result();
     }
@@ -270,21 +268,13 @@ final class Engine implements FairShares.Listener {
         running[stream] = false;
         touch(stream);
         if (enginesLimited && !wiring.isKernel(stream)) {
-            int from = wiring.from(stream);
-            int to = wiring.to(stream);
-            leaving[from]--;
-            entering[to]--;
-            for (int rank = 0; rank < wiring.ranks; rank++) {
-                touchIfWaiting(from * wiring.ranks + rank);
-                touchIfWaiting(rank * wiring.ranks + to);
-            }
+            engines.free(wiring.from(stream), wiring.to(stream), this);
         }
     }
 
-    private void touchIfWaiting(int stream) {
-        if (!running[stream] && queues.next(stream) >= 0) {
-            touch(stream);
-        }
+    @Override
+    public void canStart(int from, int to) {
+        touch(from * wiring.ranks + to);
     }
 
     private void touch(int stream) {
@@ -315,29 +305,21 @@ final class Engine implements FairShares.Listener {
 
     /** By the operation that comes next; there are few. */
     private void sortTouched() {
-        for (int i = 1; i < touchedCount; i++) {
+        for (int i = 0; i < touchedCount; i++) {
             int stream = touchedStreams[i];
             int op = queues.next(stream);
             int at = i;
-            for (; at > 0 && queues.next(touchedStreams[at - 1]) > op; at--) {
+            for (; at > 0 && touchedOps[at - 1] > op; at--) {
                 touchedStreams[at] = touchedStreams[at - 1];
+                touchedOps[at] = touchedOps[at - 1];
             }
             touchedStreams[at] = stream;
+            touchedOps[at] = op;
         }
     }
 
     private boolean takeEngines(int stream) {
-        if (!enginesLimited || wiring.isKernel(stream)) {
-            return true;
-        }
-        int from = wiring.from(stream);
-        int to = wiring.to(stream);
-        if (leaving[from] == engines || entering[to] == engines) {
-            return false;
-        }
-        leaving[from]++;
-        entering[to]++;
-        return true;
+        return !enginesLimited || wiring.isKernel(stream) || engines.take(wiring.from(stream), wiring.to(stream));
     }
 
     private void start(int stream, int op) {
@@ -353,13 +335,13 @@ final class Engine implements FairShares.Listener {
         arrival[stream] = now;
         flowsLeft[stream] = end - first;
         for (int flow = first; flow < end; flow++) {
-            remaining[flow] = work.bytes[op] * wiring.share[flow];
-            settledAt[flow] = now;
+            double part = work.bytes[op] * wiring.share[flow];
             if (ended[flow]) {
                 // To the wires it is the same flow: nobody's rate changes.
                 ended[flow] = false;
-                setEnd(flow, shares.rate(flow));
+                ends.resume(flow, part, now);
             } else {
+                ends.begin(flow, part);
                 shares.add(flow, now);
             }
         }
@@ -385,14 +367,13 @@ final class Engine implements FairShares.Listener {
     }
 
     @Override
-    public void rateChanged(int flow, double oldRate, double newRate) {
-        remaining[flow] -= oldRate * (now - settledAt[flow]);
-        settledAt[flow] = now;
-        setEnd(flow, newRate);
+    public void levelChanged(int resource, double level) {
+        ends.setLevel(resource, level, now);
     }
 
-    private void setEnd(int flow, double rate) {
-        ends.set(flow, Math.max(now + 1, Clock.later(now, remaining[flow] / rate)));
+    @Override
+    public void slowedBy(int flow, int resource) {
+        ends.slow(flow, resource, now);
     }
 
     private void sent(int flow) {

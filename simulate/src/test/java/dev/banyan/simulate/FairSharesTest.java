@@ -59,6 +59,62 @@ class FairSharesTest {
             }
             return rates;
         }
+
+        /** All rates grow together until the next resource is full, and so on with the flows that don't use it. */
+        private Map<Integer, Double> byFilling(Set<Integer> active) {
+            Map<Integer, Double> rates = new HashMap<>();
+            double[] left = new double[capacity.size()];
+            for (int resource = 0; resource < left.length; resource++) {
+                left[resource] = total(resource, active);
+            }
+            Set<Integer> growing = new TreeSet<>(active);
+            while (!growing.isEmpty()) {
+                int first = -1;
+                double level = Double.POSITIVE_INFINITY;
+                for (int resource = 0; resource < left.length; resource++) {
+                    double share = left[resource] / users(resource, growing).size();
+                    if (!users(resource, growing).isEmpty() && share < level) {
+                        level = share;
+                        first = resource;
+                    }
+                }
+                for (int flow : users(first, growing)) {
+                    rates.put(flow, level);
+                    growing.remove(flow);
+                    for (int resource : paths.get(flow)) {
+                        left[resource] -= level;
+                    }
+                }
+            }
+            return rates;
+        }
+
+        private List<Integer> users(int resource, Set<Integer> among) {
+            return among.stream().filter(flow -> paths.get(flow).contains(resource)).toList();
+        }
+    }
+
+    /** What a listener is told. */
+    private static final class Heard implements FairShares.Listener {
+        private final Map<Integer, Double> levels = new HashMap<>();
+        private final Map<Integer, Integer> bottlenecks = new HashMap<>();
+        private final List<String> lines = new ArrayList<>();
+
+        @Override
+        public void levelChanged(int resource, double level) {
+            lines.add("resource " + resource + " gives " + level);
+            levels.put(resource, level);
+        }
+
+        @Override
+        public void slowedBy(int flow, int resource) {
+            lines.add("flow " + flow + " by resource " + resource);
+            bottlenecks.put(flow, resource);
+        }
+
+        private double rate(int flow) {
+            return levels.getOrDefault(bottlenecks.getOrDefault(flow, -1), 0.0);
+        }
     }
 
     private static Case random(Random random, int flows, int resources) {
@@ -123,8 +179,37 @@ class FairSharesTest {
                         shares.add(flow, change);
                     }
                 }
-                shares.settle((flow, oldRate, newRate) -> {});
+                shares.settle(new Heard());
                 checkBottlenecks(sample, shares, active);
+            }
+        }
+    }
+
+    @Test
+    void wholeSequencesGiveTheRatesOfFillingAnew() {
+        for (int seed = 0; seed < 24; seed++) {
+            Random random = new Random(seed);
+            // Some have more flows than bits in a word.
+            Case sample = random(random, 1 + random.nextInt(seed % 4 == 0 ? 150 : 20), 1 + random.nextInt(16));
+            FairShares shares = sample.shares();
+            Heard heard = new Heard();
+            Set<Integer> active = new TreeSet<>();
+            for (int change = 0; change < 150; change++) {
+                for (int i = random.nextInt(4); i >= 0; i--) {
+                    int flow = random.nextInt(sample.paths.size());
+                    if (active.remove(flow)) {
+                        shares.remove(flow, change);
+                        heard.bottlenecks.remove(flow);
+                    } else {
+                        active.add(flow);
+                        shares.add(flow, change);
+                    }
+                }
+                shares.settle(heard);
+                sample.byFilling(active).forEach((flow, rate) -> {
+                    assertThat(shares.rate(flow)).isEqualTo(rate, within(1e-9 * rate));
+                    assertThat(heard.rate(flow)).isEqualTo(shares.rate(flow));
+                });
             }
         }
     }
@@ -140,7 +225,7 @@ class FairSharesTest {
                 shares.add(flow, 0);
                 active.add(flow);
             }
-            shares.settle((flow, oldRate, newRate) -> {});
+            shares.settle(new Heard());
             double step = 2e-3;
             sample.byGrowing(active, step).forEach((flow, rate) ->
                     assertThat(shares.rate(flow)).isEqualTo(rate, within(0.02)));
@@ -150,29 +235,39 @@ class FairSharesTest {
     @Test
     void listenersHearOfChangesOnly() {
         Case sample = new Case(
-                List.of(Set.of(0), Set.of(0), Set.of(1)), List.of(6.0, 5.0), List.of(0.0, 0.0));
+                List.of(Set.of(0), Set.of(0), Set.of(1), Set.of(0, 1)), List.of(6.0, 5.0), List.of(0.0, 0.0));
         FairShares shares = sample.shares();
-        List<String> heard = new ArrayList<>();
-        FairShares.Listener listener =
-                (flow, oldRate, newRate) -> heard.add(flow + ": " + oldRate + " to " + newRate);
+        assertThat(afterSettling(shares)).isEmpty();
         shares.add(0, 0);
         shares.add(2, 0);
-        shares.settle(listener);
-        assertThat(heard).containsExactlyInAnyOrder("0: 0.0 to 6.0", "2: 0.0 to 5.0");
-        heard.clear();
+        assertThat(afterSettling(shares))
+                .containsExactlyInAnyOrder(
+                        "resource 0 gives 6.0",
+                        "flow 0 by resource 0",
+                        "resource 1 gives 5.0",
+                        "flow 2 by resource 1");
         shares.add(1, 10);
-        shares.settle(listener);
-        assertThat(heard).containsExactlyInAnyOrder("0: 6.0 to 3.0", "1: 0.0 to 3.0");
-        heard.clear();
+        assertThat(afterSettling(shares)).containsExactly("resource 0 gives 3.0", "flow 1 by resource 0");
+        shares.add(3, 15);
+        assertThat(afterSettling(shares))
+                .containsExactly("resource 0 gives 2.0", "flow 3 by resource 0", "resource 1 gives 3.0");
         shares.remove(0, 25);
-        shares.settle(listener);
-        assertThat(heard).containsExactly("1: 3.0 to 6.0");
+        assertThat(afterSettling(shares))
+                .containsExactly("resource 1 gives 2.5", "flow 3 by resource 1", "resource 0 gives 3.5");
+        shares.remove(3, 30);
         shares.remove(1, 40);
-        shares.settle(listener);
+        assertThat(afterSettling(shares)).containsExactly("resource 1 gives 5.0");
         assertThat(shares.busy(0)).isEqualTo(40);
         assertThat(shares.busy(1)).isZero();
         shares.add(1, 100);
         shares.remove(1, 101);
+        assertThat(afterSettling(shares)).isEmpty();
         assertThat(shares.busy(0)).isEqualTo(41);
+    }
+
+    private static List<String> afterSettling(FairShares shares) {
+        Heard heard = new Heard();
+        shares.settle(heard);
+        return heard.lines;
     }
 }
