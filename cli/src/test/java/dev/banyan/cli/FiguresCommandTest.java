@@ -17,23 +17,23 @@ class FiguresCommandTest {
     @TempDir
     private Path folder;
 
+    /** Pictures are left out of the comparison: fonts differ between machines. */
     @Test
-    void filesAreTheSameTwice() throws IOException {
-        Path first = folder.resolve("first");
-        Path second = folder.resolve("deep/second");
-        assertThat(CommandRun.of("figures --out " + first).status()).isZero();
-        assertThat(CommandRun.of("figures --out " + second + " --profile V100-nvlink").status()).isZero();
-        List<String> names = List.of(
-                "array-bound.csv", "array-bound.png", "array-bound.svg", "figures.md", "in-flight.csv",
-                "in-flight.png", "in-flight.svg", "speed-ups.csv");
-        try (var files = Files.list(first)) {
-            assertThat(files.map(file -> file.getFileName().toString()).sorted()).containsExactlyElementsOf(names);
+    void whatTheDocumentsShowIsWhatIsWritten() throws IOException {
+        Path written = folder.resolve("deep/figures");
+        assertThat(CommandRun.of("figures --out " + written + " --profile V100-nvlink").status()).isZero();
+        try (var files = Files.list(written)) {
+            assertThat(files.map(file -> file.getFileName().toString()))
+                    .containsExactlyInAnyOrder(
+                            "array-bound.csv", "array-bound.png", "array-bound.svg", "figures.md", "in-flight.csv",
+                            "in-flight.png", "in-flight.svg", "speed-ups.csv");
         }
-        for (String name : names) {
-            assertThat(first.resolve(name)).hasSameBinaryContentAs(second.resolve(name));
+        for (String name : List.of("figures.md", "in-flight.csv", "array-bound.csv", "speed-ups.csv")) {
+            assertThat(written.resolve(name))
+                    .as("%s; ./banyan figures --out docs/figures writes it anew", name)
+                    .hasSameTextualContentAs(Path.of("../docs/figures", name));
         }
-        assertThat(first.resolve("in-flight.csv")).content().contains("\nNCCL ring,150,67108864,");
-        assertThat(first.resolve("figures.md")).content().contains("| alexnet | 6.60 |", "](in-flight.svg)");
+        assertThat(written.resolve("in-flight.svg")).content().contains("<svg", "NCCL ring");
     }
 
     @ParameterizedTest

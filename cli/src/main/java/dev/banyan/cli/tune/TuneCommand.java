@@ -12,6 +12,7 @@ import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.Planner;
@@ -54,7 +55,8 @@ import picocli.CommandLine.Spec;
             "  banyan tune",
             "  banyan tune --machine topo.txt --workload resnet-50",
             "  banyan tune --machine dgx-2 --devices 0-7 --collective broadcast --output tuned/b.properties",
-            "  banyan tune --backend host --format json"
+            "  banyan tune --backend host --format json",
+            "  banyan tune --machine dgx-a100 --plot tuned.svg"
         })
 public final class TuneCommand implements Runnable {
     private static final ByteSize FIRST = ByteSize.parse("1K");
@@ -120,6 +122,13 @@ public final class TuneCommand implements Runnable {
             defaultValue = "banyan-tuned.properties")
     private Path output = Path.of("banyan-tuned.properties");
 
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg|FILE.png",
+            converter = PlotFile.Converter.class,
+            description = "Draw time and bus bandwidth over the size, a curve for each algorithm and the tuned choice.")
+    private @Nullable PlotFile plot;
+
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
 
@@ -179,6 +188,9 @@ public final class TuneCommand implements Runnable {
                 workload == null ? List.of() : new IterationTimes(group, costs, workload).ways(tuning),
                 workload == null ? null : new IterationTimes(group, costs, workload).bestBound());
         write(report);
+        if (plot != null) {
+            TunePicture.of(group.name(), group.size(), collective, tuner.sizes()).write(plot);
+        }
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
         PrintWriter out = spec.commandLine().getOut();
         if (format == OutputFormat.json) {

@@ -98,6 +98,21 @@ class TuneTest {
     }
 
     @Test
+    void theSweepIsDrawn() throws Exception {
+        Path svg = folder.resolve("tuned.svg");
+        CommandRun run = CommandRun.of("tune --machine p3.8xlarge --collective broadcast -b 1K -e 64K --output "
+                + folder.resolve("p.properties") + " --plot " + svg);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(Files.readString(svg))
+                .contains("<svg", "broadcast on p3.8xlarge: time", "broadcast on p3.8xlarge: bus bandwidth")
+                .contains("single-tree, multi-tree, packing, ring, star, tuned");
+        Path png = folder.resolve("tuned.png");
+        CommandRun.of("tune --machine p3.8xlarge -b 1K -e 4K --format json --output " + folder.resolve("q") + " --plot " + png)
+                .json();
+        assertThat(png).binaryContent().startsWith(0x89, 'P', 'N', 'G');
+    }
+
+    @Test
     void theHostBackendIsMeasured() throws Exception {
         Path file = folder.resolve("h.properties");
         JsonNode report = CommandRun.of("tune --backend host --machine dgx-1v --devices 0,1 -b 1K -e 4K --format json"
@@ -119,7 +134,8 @@ class TuneTest {
                 "--workload vgg-16 --collective reduce|leave --collective out",
                 "-b 1M -e 1K|sizes must be positive and ascending",
                 "-b 0|sizes must be positive and ascending",
-                "--devices 3|at least 2 devices"
+                "--devices 3|at least 2 devices",
+                "--plot tuned.gif|ends in .svg or .png"
             })
     void wrongUsageIsOneSentence(String options, String sentence) {
         CommandRun run = CommandRun.of("tune --machine dgx-1v --output " + folder.resolve("x") + " " + options);

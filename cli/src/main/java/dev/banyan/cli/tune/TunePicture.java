@@ -1,0 +1,62 @@
+package dev.banyan.cli.tune;
+
+import dev.banyan.cli.plot.Axis;
+import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.LineChart;
+import dev.banyan.cli.plot.Picture;
+import dev.banyan.cli.plot.Scale;
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.type.Collective;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+
+/** What was tuned as a picture: time and bus bandwidth over the size, of each algorithm at its best and of the choice. */
+final class TunePicture {
+    private TunePicture() {}
+
+    /**
+     * @param devices how many the machine has
+     * @param sizes at least one, ascending
+     */
+    static Picture of(String machine, int devices, Collective collective, List<Tuner.Found> sizes) {
+        Axis bytes = new Axis("size (bytes)", Scale.BYTES);
+        String what = collective.label() + " on " + machine;
+        double factor = collective.busFactor(devices);
+        return new Picture(List.of(
+                new LineChart(
+                        what + ": time",
+                        bytes,
+                        new Axis("time in place, best settings", Scale.MICROSECONDS),
+                        curves(sizes, (size, us) -> us)),
+                new LineChart(
+                        what + ": bus bandwidth",
+                        bytes,
+                        new Axis("busbw in place, best settings (GB/s)", Scale.LOGARITHMIC),
+                        curves(sizes, (size, us) -> factor * size / us / 1e3))));
+    }
+
+    private interface Figure {
+        double of(long bytes, double us);
+    }
+
+    private static List<Curve> curves(List<Tuner.Found> sizes, Figure figure) {
+        List<Curve> curves = new ArrayList<>();
+        Arrays.stream(AlgorithmChoice.values())
+                .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
+                .map(algorithm -> curve(algorithm.label(), sizes, size -> size.tried(algorithm).us(), figure))
+                .forEach(curves::add);
+        curves.add(curve("tuned", sizes, Tuner.Found::us, figure));
+        return curves;
+    }
+
+    private static Curve curve(
+            String name, List<Tuner.Found> sizes, ToDoubleFunction<Tuner.Found> us, Figure figure) {
+        return new Curve(
+                name,
+                sizes.stream()
+                        .map(size -> new Curve.Point(size.bytes(), figure.of(size.bytes(), us.applyAsDouble(size))))
+                        .toList());
+    }
+}
