@@ -6,6 +6,7 @@ import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.cli.input.ProfileConverter;
+import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.reduce.Config;
@@ -17,7 +18,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -43,6 +43,8 @@ import picocli.CommandLine.Spec;
             "  banyan bench -b 8 -e 128M -f 2 --algorithm ring,multi-tree",
             "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half",
             "  banyan bench --workload resnet-50 --format json",
+            "  banyan bench --backend cuda -b 1K -e 1G -f 4 --algorithm all",
+            "  banyan bench --backend cuda --devices 0,0,0,0 --workload resnet-50",
             "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all",
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
@@ -165,14 +167,6 @@ public final class BenchCommand implements Runnable {
     private BenchBackend backend = BenchBackend.HOST;
 
     @Option(
-            names = "--gpus",
-            paramLabel = "LIST",
-            split = ",",
-            description = "With --backend cuda: the GPU of each rank as the driver counts them; one may have several"
-                    + " ranks, e.g. 0,0,0,0 (default: 0, 1, 2, ...).")
-    private int @Nullable [] gpus;
-
-    @Option(
             names = "--profile",
             paramLabel = "NAME|FILE",
             converter = ProfileConverter.class,
@@ -207,15 +201,27 @@ public final class BenchCommand implements Runnable {
     public void run() {
         refuseNonsense();
         Config config = Config.load();
-        ChosenMachine chosen = machine.choose(2);
         Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
-        Bench bench = switch (backend) {
-            case HOST -> new HostBench(chosen.machine(), reporter);
-            case CUDA -> new CudaBench(chosen.machine(), gpus(chosen.machine().size()), reporter);
-            case SIM ->
-                new SimulatedBench(
-                        chosen, profile == null ? Profiles.of(chosen.machine()) : profile, reporter, trace);
-        };
+        switch (backend) {
+            case HOST -> {
+                ChosenMachine chosen = machine.choose(2);
+                run(new HostBench(chosen.machine(), reporter), chosen, config, reporter);
+            }
+            case CUDA -> {
+                RankedGpus ranked = machine.chooseGpus(1);
+                try (CudaSite site = new CudaSite(ranked.chosen().machine(), ranked.ordinals(), config)) {
+                    run(new CudaBench(ranked, site, reporter), ranked.chosen(), config, reporter);
+                }
+            }
+            case SIM -> {
+                ChosenMachine chosen = machine.choose(2);
+                Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
+                run(new SimulatedBench(chosen, constants, reporter, trace), chosen, config, reporter);
+            }
+        }
+    }
+
+    private void run(Bench bench, ChosenMachine chosen, Config config, Reporter reporter) {
         long wrong;
         if (workload == null) {
             Sweep sweep = sweep(chosen.machine().size());
@@ -236,7 +242,6 @@ public final class BenchCommand implements Runnable {
 
     private void refuseNonsense() {
         boolean simulated = backend == BenchBackend.SIM;
-        require(backend == BenchBackend.CUDA || gpus == null, "--gpus is for GPUs; add --backend cuda");
         require(simulated || profile == null, "--profile is what the simulator goes by; add --backend sim");
         require(simulated || trace == null, "--trace has times of single steps from the simulator only; add --backend sim");
         require(
@@ -259,15 +264,6 @@ public final class BenchCommand implements Runnable {
                 workload == null
                         || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
-    }
-
-    private int[] gpus(int ranks) {
-        int[] each = gpus == null ? IntStream.range(0, ranks).toArray() : gpus;
-        require(
-                each.length == ranks,
-                "--gpus names " + each.length + " GPUs, but there are " + ranks + " ranks; name one for each, and the ranks"
-                        + " with --devices");
-        return each;
     }
 
     private void requireOneToTrace(AlgorithmList list) {

@@ -1,14 +1,12 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -16,23 +14,20 @@ import org.jspecify.annotations.Nullable;
 final class CudaBench implements Bench {
     private static final long SEED = 2024;
 
-    private final Machine machine;
-    private final int[] gpus;
+    private final RankedGpus ranked;
+    private final CudaSite site;
     private final Reporter reporter;
 
-    /**
-     * @param machine how the ranks' devices are linked
-     * @param gpus the GPU of each rank
-     */
-    CudaBench(Machine machine, int[] gpus, Reporter reporter) {
-        this.machine = machine;
-        this.gpus = gpus.clone();
+    /** @param site the same ranks */
+    CudaBench(RankedGpus ranked, CudaSite site, Reporter reporter) {
+        this.ranked = ranked;
+        this.site = site;
         this.reporter = reporter;
     }
 
     @Override
     public String devices() {
-        return "GPUs " + Arrays.toString(gpus) + " through CUDA";
+        return "GPUs " + ranked.gpus() + " through CUDA";
     }
 
     @Override
@@ -43,20 +38,19 @@ final class CudaBench implements Bench {
                 Math.multiplyExact(2L * call.ranks(), bytes),
                 "give a smaller largest size with -e, or fewer devices with --devices");
         List<Row> rows = new ArrayList<>();
-        try (Progress progress = reporter.progress("bench", sweep.rows())) {
+        try (Arena arena = Arena.ofShared();
+                Progress progress = reporter.progress("bench", sweep.rows())) {
             ReferenceCheck check = sweep.checked()
                     ? new ReferenceCheck(
                             call.element().type(), call.op(), call.ranks(), bytes / call.element().type().bytes(), SEED)
                     : null;
+            DeviceCalls calls = new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes));
             progress.print(() -> reporter.lines(NcclTable.MEASURED.header()));
             for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
                 if (sweep.algorithms().choices().size() > 1) {
                     progress.print(() -> reporter.lines(List.of("# algorithm: " + algorithm.label())));
                 }
-                Config config = Config.builder().algorithm(algorithm).load();
-                try (Arena arena = Arena.ofShared();
-                        Communicator communicator = Communicator.onGpus(machine, config, gpus)) {
-                    DeviceCalls calls = new DeviceCalls(communicator, arena, bytes);
+                try (Communicator communicator = site.open(algorithm)) {
                     for (long count : sweep.counts()) {
                         Row row = measure(algorithm, communicator, calls, sweep, count, check);
                         rows.add(row);
@@ -76,6 +70,7 @@ final class CudaBench implements Bench {
             summary.crossover().ifPresent(line -> progress.print(() -> reporter.lines(List.of(line))));
         }
         reporter.result(rows.stream().map(Row::report).toList());
+        reporter.draw(ranked.chosen().machine().name(), rows);
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 
@@ -89,10 +84,10 @@ final class CudaBench implements Bench {
         Call call = sweep.call();
         CollectiveCall apart = calls.apart(call, count, 0);
         CollectiveCall together = calls.together(call, count, 0);
-        Long wrongApart = check == null ? null : (Long) calls.checkApart(call, count, 0, check);
+        Long wrongApart = check == null ? null : (Long) calls.checkApart(communicator, call, count, 0, check);
         Measurement outOfPlace =
                 Measurement.of(call, count, sweep.repeats().time(() -> communicator.run(apart)), wrongApart);
-        Long wrongTogether = check == null ? null : (Long) calls.checkTogether(call, count, 0, check);
+        Long wrongTogether = check == null ? null : (Long) calls.checkTogether(communicator, call, count, 0, check);
         Measurement inPlace =
                 Measurement.of(call, count, sweep.repeats().time(() -> communicator.run(together)), wrongTogether);
         return new Row(algorithm, call, count, outOfPlace, inPlace);
@@ -100,7 +95,6 @@ final class CudaBench implements Bench {
 
     @Override
     public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
-        throw new IllegalArgumentException(
-                "--workload is measured by the backends host and sim only; give sizes with -b and -e instead");
+        return new WorkloadBench(site, reporter).run(workload, algorithms, rounds);
     }
 }

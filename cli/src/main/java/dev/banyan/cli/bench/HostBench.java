@@ -26,6 +26,6 @@ final class HostBench implements Bench {
 
     @Override
     public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
-        return new WorkloadBench(machine, reporter).run(workload, algorithms, rounds);
+        return new WorkloadBench(new HostSite(machine), reporter).run(workload, algorithms, rounds);
     }
 }

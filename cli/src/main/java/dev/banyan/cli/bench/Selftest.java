@@ -4,7 +4,6 @@ import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.ReduceOp;
-import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -20,14 +19,22 @@ final class Selftest {
 
     private final Communicator communicator;
     private final AlgorithmChoice algorithm;
+    private final DeviceCalls calls;
     private final int ranks;
     private final List<String> failures = new ArrayList<>();
     private long passed;
 
-    Selftest(Communicator communicator, AlgorithmChoice algorithm) {
+    /** @param calls on memory of {@link #bytes} of each rank */
+    Selftest(Communicator communicator, AlgorithmChoice algorithm, DeviceCalls calls) {
         this.communicator = communicator;
         this.algorithm = algorithm;
+        this.calls = calls;
         ranks = communicator.size();
+    }
+
+    /** Bytes of each of a rank's buffers. */
+    static long bytes(int ranks) {
+        return (LARGEST * ranks + 1) * WIDEST;
     }
 
     /** One sentence for each case that failed. */
@@ -41,17 +48,12 @@ final class Selftest {
     }
 
     void run() {
-        long bytes = (LARGEST * ranks + 1) * WIDEST;
-        try (Arena arena = Arena.ofShared()) {
-            Memory.require(4 * bytes * ranks, "test fewer ranks with --devices");
-            DeviceCalls calls = new DeviceCalls(communicator, arena, bytes);
-            for (ElementType type : ElementType.values()) {
-                for (ReduceOp op : ReduceOp.values()) {
-                    ReferenceCheck check = new ReferenceCheck(type.type(), op, ranks, LARGEST * ranks, SEED);
-                    for (Collective collective : Collective.values()) {
-                        if (collective.reduces() || op == ReduceOp.SUM) {
-                            test(collective, type, op, check, calls);
-                        }
+        for (ElementType type : ElementType.values()) {
+            for (ReduceOp op : ReduceOp.values()) {
+                ReferenceCheck check = new ReferenceCheck(type.type(), op, ranks, LARGEST * ranks, SEED);
+                for (Collective collective : Collective.values()) {
+                    if (collective.reduces() || op == ReduceOp.SUM) {
+                        test(collective, type, op, check);
                     }
                 }
             }
@@ -62,15 +64,14 @@ final class Selftest {
             Collective collective,
             ElementType type,
             ReduceOp op,
-            ReferenceCheck check,
-            DeviceCalls calls) {
+            ReferenceCheck check) {
         for (long count : COUNTS) {
             int root = collective.hasRoot() ? (int) (count % ranks) : -1;
             Call call = new Call(collective, type, op, root, ranks);
             // Where vectors of 16 bytes begin, and one element behind.
             for (int shift : new int[] {0, type.type().bytes()}) {
-                record(call, count, shift, "out of place", () -> calls.checkApart(call, count, shift, check));
-                record(call, count, shift, "in place", () -> calls.checkTogether(call, count, shift, check));
+                record(call, count, shift, "out of place", () -> calls.checkApart(communicator, call, count, shift, check));
+                record(call, count, shift, "in place", () -> calls.checkTogether(communicator, call, count, shift, check));
             }
         }
     }

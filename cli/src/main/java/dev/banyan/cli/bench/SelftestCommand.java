@@ -1,12 +1,14 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.input.DeviceList;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
-import dev.banyan.reduce.cuda.CudaBackend;
+import dev.banyan.reduce.cuda.CudaDevices;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.io.PrintWriter;
+import java.lang.foreign.Arena;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -48,15 +50,15 @@ public final class SelftestCommand implements Runnable {
     @Option(
             names = "--devices",
             paramLabel = "LIST",
-            split = ",",
-            description = "The GPU of each rank; one may have several ranks, e.g. 0,0,0,0 (default: every GPU once; of"
-                    + " the host, 8 virtual ones).")
-    private int @Nullable [] devices;
+            converter = DeviceList.Converter.class,
+            description = "The GPU of each rank, as CUDA counts them; one may have several ranks, e.g. 0,0,0,0 (default:"
+                    + " every GPU once; of the host, 8 virtual ones).")
+    private @Nullable DeviceList devices;
 
     @Override
     public void run() {
-        int[] ranks = devices == null ? allDevices() : devices;
-        if (ranks.length == 0 || ranks.length > MOST_RANKS) {
+        int[] ranks = devices == null ? allDevices() : devices.indices();
+        if (ranks.length > MOST_RANKS) {
             throw new ParameterException(
                     spec.commandLine(), ranks.length + " devices; the test takes 1 to " + MOST_RANKS + " ranks");
         }
@@ -64,18 +66,37 @@ public final class SelftestCommand implements Runnable {
         Machine machine = Presets.find(ranks.length > 8 ? "dgx-2" : "p3.16xlarge")
                 .orElseThrow()
                 .subset(IntStream.range(0, ranks.length).toArray());
+        Config config = Config.load();
+        switch (backend) {
+            case HOST -> run(new HostSite(machine), "host, " + ranks.length + " virtual devices");
+            case CUDA -> {
+                try (CudaSite site = new CudaSite(machine, ranks, config)) {
+                    run(site, "cuda, ranks on devices " + Arrays.toString(ranks));
+                }
+            }
+        }
+    }
+
+    private void run(RankSite site, String devices) {
         PrintWriter out = spec.commandLine().getOut();
-        out.println("# " + (backend == SelftestBackend.HOST ? "host, " + ranks.length + " virtual devices"
-                : "cuda, ranks on devices " + Arrays.toString(ranks)));
+        out.println("# " + devices);
+        out.flush();
+        long bytes = Selftest.bytes(site.ranks());
+        Memory.require(4 * bytes * site.ranks(), "test fewer ranks with --devices");
+        try (Arena arena = Arena.ofShared()) {
+            test(site, new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes)), out);
+        }
+    }
+
+    private void test(RankSite site, DeviceCalls calls, PrintWriter out) {
         long passed = 0;
         long failed = 0;
         for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
             if (algorithm == AlgorithmChoice.AUTO) {
                 continue;
             }
-            Config config = Config.builder().algorithm(algorithm).load();
-            try (Communicator communicator = open(machine, config, ranks)) {
-                Selftest test = new Selftest(communicator, algorithm);
+            try (Communicator communicator = site.open(algorithm)) {
+                Selftest test = new Selftest(communicator, algorithm, calls);
                 test.run();
                 passed += test.passed();
                 failed += test.failures().size();
@@ -96,14 +117,7 @@ public final class SelftestCommand implements Runnable {
     }
 
     private int[] allDevices() {
-        return IntStream.range(0, backend == SelftestBackend.HOST ? 8 : Math.min(CudaBackend.count(), MOST_RANKS))
+        return IntStream.range(0, backend == SelftestBackend.HOST ? 8 : Math.min(CudaDevices.count(), MOST_RANKS))
                 .toArray();
-    }
-
-    private Communicator open(Machine machine, Config config, int[] ranks) {
-        return switch (backend) {
-            case HOST -> Communicator.create(machine, config);
-            case CUDA -> Communicator.onGpus(machine, config, ranks);
-        };
     }
 }

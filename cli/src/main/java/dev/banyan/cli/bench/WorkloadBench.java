@@ -7,11 +7,9 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
-import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
@@ -30,11 +28,12 @@ final class WorkloadBench {
     private static final int ALIGNMENT = 64;
     private static final long SEED = 2024;
 
-    private final Machine machine;
+    private final RankSite site;
     private final Reporter reporter;
 
-    WorkloadBench(Machine machine, Reporter reporter) {
-        this.machine = machine;
+    /** @param site the ranks and their memory */
+    WorkloadBench(RankSite site, Reporter reporter) {
+        this.site = site;
         this.reporter = reporter;
     }
 
@@ -69,7 +68,7 @@ final class WorkloadBench {
         Repeats repeats = rounds == null
                 ? new Repeats(1, 3, 100, TimeUnit.MILLISECONDS.toNanos(500))
                 : Repeats.exactly(1, rounds);
-        int ranks = machine.size();
+        int ranks = site.ranks();
         long bytes = workload.totalElements() * DataType.F32.bytes();
         Memory.require(ranks * bytes, "use fewer devices with --devices, or a smaller workload");
         int[] depths = IntStream.of(1, FEW_IN_FLIGHT, workload.keys())
@@ -80,8 +79,11 @@ final class WorkloadBench {
         long steps = (long) depths.length * algorithms.choices().size();
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress(workload.name(), steps)) {
-            List<MemorySegment[]> keys = allocate(arena, workload, ranks);
-            List<CollectiveCall> calls = keys.stream().map(WorkloadBench::call).toList();
+            RankMemory memory = site.allocate(
+                    arena, workload.elements().stream().mapToLong(WorkloadBench::aligned).sum());
+            List<MemorySegment[]> keys = perKey(workload, memory.host());
+            List<CollectiveCall> calls =
+                    perKey(workload, memory.buffers()).stream().map(WorkloadBench::call).toList();
             long longest = Collections.max(workload.elements());
             ReferenceCheck check = new ReferenceCheck(DataType.F32, ReduceOp.SUM, ranks, longest, SEED);
             reporter.lines(List.of(
@@ -90,10 +92,10 @@ final class WorkloadBench {
                     heading("algorithm", "in flight", "time", "algbw", "#wrong"),
                     heading("", "(keys)", "(ms)", "(GB/s)", "")));
             for (AlgorithmChoice algorithm : algorithms.choices()) {
-                try (Communicator communicator = Communicators.open(machine, algorithm)) {
+                try (Communicator communicator = site.open(algorithm)) {
                     for (int depth : depths) {
                         Runnable round = () -> push(communicator, calls, depth);
-                        long wrong = checkedRound(round, check, keys);
+                        long wrong = checkedRound(round, check, keys, memory);
                         long[] nanos = repeats.time(round);
                         double timeMs = Measurement.median(nanos) / 1e6;
                         Result result = new Result(
@@ -108,23 +110,21 @@ final class WorkloadBench {
                     }
                 }
             }
-            progress.print(() -> reporter.lines(expectation(keys, bytes, results)));
+            if (memory.isOfHost()) {
+                progress.print(() -> reporter.lines(expectation(keys, bytes, results)));
+            }
         }
         reporter.result(results);
         return results.stream().mapToLong(Result::wrong).sum();
     }
 
-    /** For each key a buffer per rank; the keys of a rank lie one after another in one allocation. */
-    private static List<MemorySegment[]> allocate(Arena arena, Workload workload, int ranks) {
-        long bytes = workload.elements().stream().mapToLong(WorkloadBench::aligned).sum();
-        MemorySegment[] whole = IntStream.range(0, ranks)
-                .mapToObj(rank -> arena.allocate(bytes, ALIGNMENT))
-                .toArray(MemorySegment[]::new);
+    /** For each key a buffer per rank; the keys of a rank lie one after another in its memory. */
+    private static List<MemorySegment[]> perKey(Workload workload, List<MemorySegment> whole) {
         List<MemorySegment[]> keys = new ArrayList<>();
         long at = 0;
         for (long elements : workload.elements()) {
             long offset = at;
-            keys.add(Arrays.stream(whole)
+            keys.add(whole.stream()
                     .map(segment -> segment.asSlice(offset, elements * DataType.F32.bytes()))
                     .toArray(MemorySegment[]::new));
             at += aligned(elements);
@@ -150,13 +150,16 @@ final class WorkloadBench {
         }
     }
 
-    private static long checkedRound(Runnable round, ReferenceCheck check, List<MemorySegment[]> keys) {
+    private static long checkedRound(
+            Runnable round, ReferenceCheck check, List<MemorySegment[]> keys, RankMemory memory) {
         IntStream.range(0, keys.size()).parallel().forEach(key -> {
             for (int rank = 0; rank < keys.get(key).length; rank++) {
                 check.fill(keys.get(key)[rank], rank, 0, key);
             }
         });
+        memory.send();
         round.run();
+        memory.fetch();
         return IntStream.range(0, keys.size()).parallel().mapToLong(key -> {
             MemorySegment[] outputs = keys.get(key);
             long count = outputs[0].byteSize() / DataType.F32.bytes();

@@ -1,14 +1,20 @@
 package dev.banyan.cli.input;
 
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.OptionalInt;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Devices as {@code --devices} names them, in the order of ranks: {@code 4,2,3,1}, {@code 0-3}, {@code 7-4,0}. */
-final class DeviceList {
+/**
+ * Devices as {@code --devices} names them, in the order of ranks: {@code 4,2,3,1}, {@code 0-3}, {@code 7-4,0}; also, where
+ * several ranks may share one, {@code 0,0,0,0}.
+ */
+public final class DeviceList {
     private static final Pattern ITEM = Pattern.compile("(\\d{1,6})(?:-(\\d{1,6}))?");
 
     private final int[] indices;
@@ -18,14 +24,28 @@ final class DeviceList {
     }
 
     /** Device indices; a new array. */
-    int[] indices() {
+    public int[] indices() {
         return indices.clone();
+    }
+
+    /** Refuses a list that names a device twice. */
+    DeviceList distinct() {
+        repeated().ifPresent(device -> {
+            throw new IllegalArgumentException("device " + device + " is named twice; name each device once");
+        });
+        return this;
+    }
+
+    /** The first device that is named for the second time. */
+    OptionalInt repeated() {
+        Set<Integer> seen = new HashSet<>();
+        return Arrays.stream(indices).filter(device -> !seen.add(device)).findFirst();
     }
 
     /**
      * Reads a list.
      *
-     * @throws IllegalArgumentException if it is no list, or names a device twice
+     * @throws IllegalArgumentException if it is no list
      */
     static DeviceList parse(String text) {
         int[] indices = Arrays.stream(text.split(",", -1)).map(String::strip).flatMapToInt(item -> {
@@ -40,18 +60,11 @@ final class DeviceList {
                     ? IntStream.rangeClosed(from, to)
                     : IntStream.rangeClosed(to, from).map(i -> from + to - i);
         }).toArray();
-        int[] sorted = indices.clone();
-        Arrays.sort(sorted);
-        for (int i = 1; i < sorted.length; i++) {
-            if (sorted[i] == sorted[i - 1]) {
-                throw new IllegalArgumentException("device " + sorted[i] + " is named twice; name each device once");
-            }
-        }
         return new DeviceList(indices);
     }
 
     /** For picocli. */
-    static final class Converter implements ITypeConverter<DeviceList> {
+    public static final class Converter implements ITypeConverter<DeviceList> {
         @Override
         public DeviceList convert(String value) {
             try {

@@ -1,5 +1,6 @@
 package dev.banyan.cli.input;
 
+import dev.banyan.reduce.cuda.CudaDevices;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.format.MachineReader;
@@ -9,6 +10,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -47,7 +49,8 @@ public final class MachineOptions {
             names = "--devices",
             paramLabel = "LIST",
             converter = DeviceList.Converter.class,
-            description = "Devices to use, in the order of ranks, e.g. 4,2,3,1 or 0-3 (default: all).")
+            description = "Devices to use, in the order of ranks, e.g. 4,2,3,1 or 0-3 (default: all). On GPUs several ranks may share"
+                    + " one, e.g. 0,0,0,0.")
     private @Nullable DeviceList devices;
 
     /** What a plain matrix holds. */
@@ -86,6 +89,37 @@ public final class MachineOptions {
             throw new ParameterException(spec.commandLine(), needed + "--devices names " + found);
         }
         return chosen;
+    }
+
+    /**
+     * The machine and the GPU of each rank. Where {@code --devices} names a GPU several times, no wire joins those ranks,
+     * and the machine's first devices stand for all.
+     *
+     * @param least number of ranks that the command needs
+     * @throws ParameterException if the options make no sense
+     * @throws IllegalStateException if there are too few devices
+     * @throws dev.banyan.reduce.cuda.CudaException if there is no driver
+     */
+    public RankedGpus chooseGpus(int least) {
+        List<String> busIds = CudaDevices.busIds();
+        if (devices == null || devices.repeated().isEmpty()) {
+            ChosenMachine chosen = choose(least);
+            if (machine == null && devices == null && chosen.machine().size() > busIds.size()) {
+                throw new IllegalStateException(busIds.size() + (busIds.size() == 1 ? " GPU" : " GPUs")
+                        + " here for the " + chosen.machine().size() + " ranks of " + chosen.machine().name()
+                        + "; name the GPU of each rank with --devices: several ranks may share one, e.g. 0,0,0,0");
+            }
+            return RankedGpus.of(chosen, chosen.devices(), busIds);
+        }
+        int[] named = devices.indices();
+        ChosenMachine whole = whole(Math.max(least, named.length));
+        if (whole.machine().size() < named.length) {
+            throw new ParameterException(spec.commandLine(), "--devices names " + named.length + " ranks, some on one GPU,"
+                    + " and " + whole.machine().name() + ", whose devices stand for them, has "
+                    + whole.machine().size() + "; name a larger machine with --machine, e.g. dgx-2");
+        }
+        ChosenMachine chosen = whole.with(IntStream.range(0, named.length).toArray());
+        return RankedGpus.of(chosen, named, busIds);
     }
 
     private ChosenMachine reduced(ChosenMachine whole, int[] indices) {

@@ -40,7 +40,7 @@ public final class RelayOption {
                 return new Relays(null);
             }
             try {
-                return new Relays(DeviceList.parse(value));
+                return new Relays(DeviceList.parse(value).distinct());
             } catch (IllegalArgumentException e) {
                 throw new TypeConversionException(e.getMessage() + ", or " + OTHERS);
             }

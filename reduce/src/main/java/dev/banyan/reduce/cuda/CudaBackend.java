@@ -101,7 +101,7 @@ public final class CudaBackend implements Backend {
         }
         CudaLibrary.load();
         freeAbandoned();
-        int count = count();
+        int count = CudaDevices.count();
         Map<Integer, CudaDevice> byOrdinal = new LinkedHashMap<>();
         try {
             for (int ordinal : ordinals) {
@@ -140,18 +140,6 @@ public final class CudaBackend implements Backend {
             throw new IllegalStateException("device " + ordinal + " was not opened");
         }
         return device;
-    }
-
-    /**
-     * Number of devices that the driver shows.
-     *
-     * @throws CudaException if there is no driver or no device
-     */
-    public static int count() {
-        CudaLibrary.load();
-        int[] count = new int[1];
-        Cuda.check(JCudaDriver.cuDeviceGetCount(count), "cuDeviceGetCount");
-        return count[0];
     }
 
     /**

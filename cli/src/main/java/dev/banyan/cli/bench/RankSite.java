@@ -1,0 +1,22 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Communicator;
+import java.lang.foreign.Arena;
+
+/** Where ranks are played, and their memory. */
+interface RankSite {
+    /** Number of ranks. */
+    int ranks();
+
+    /** A communicator that does everything with the given algorithm, set up by the user's configuration otherwise. */
+    Communicator open(AlgorithmChoice algorithm);
+
+    /**
+     * Memory of every rank.
+     *
+     * @param arena what memory of the host belongs to
+     * @param bytes of each rank
+     */
+    RankMemory allocate(Arena arena, long bytes);
+}
