@@ -11,8 +11,6 @@ import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -27,8 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class WorkloadBench {
     private static final int FEW_IN_FLIGHT = 50;
-    private static final int ALIGNMENT = 64;
-    private static final long SEED = 2024;
 
     private final Machine machine;
     private final Reporter reporter;
@@ -71,7 +67,6 @@ final class WorkloadBench {
                 : Repeats.exactly(1, rounds);
         int ranks = machine.size();
         long bytes = workload.totalElements() * DataType.F32.bytes();
-        Memory.require(ranks * bytes, "use fewer devices with --devices, or a smaller workload");
         int[] depths = IntStream.of(1, FEW_IN_FLIGHT, workload.keys())
                 .map(depth -> Math.min(depth, workload.keys()))
                 .distinct()
@@ -80,10 +75,9 @@ final class WorkloadBench {
         long steps = (long) depths.length * algorithms.choices().size();
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress(workload.name(), steps)) {
-            List<MemorySegment[]> keys = allocate(arena, workload, ranks);
-            List<CollectiveCall> calls = keys.stream().map(WorkloadBench::call).toList();
-            long longest = Collections.max(workload.elements());
-            ReferenceCheck check = new ReferenceCheck(DataType.F32, ReduceOp.SUM, ranks, longest, SEED);
+            Gradients gradients = Gradients.allocate(arena, workload, ranks);
+            List<CollectiveCall> calls =
+                    gradients.keys().stream().map(WorkloadBench::call).toList();
             reporter.lines(List.of(
                     "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes + " bytes on each of "
                             + ranks + " devices, in place",
@@ -93,7 +87,7 @@ final class WorkloadBench {
                 try (Communicator communicator = Communicators.open(machine, algorithm)) {
                     for (int depth : depths) {
                         Runnable round = () -> push(communicator, calls, depth);
-                        long wrong = checkedRound(round, check, keys);
+                        long wrong = gradients.wrongAfter(round);
                         long[] nanos = repeats.time(round);
                         double timeMs = Measurement.median(nanos) / 1e6;
                         Result result = new Result(
@@ -108,37 +102,15 @@ final class WorkloadBench {
                     }
                 }
             }
-            progress.print(() -> reporter.lines(expectation(keys, bytes, results)));
+            progress.print(() -> reporter.lines(expectation(gradients, bytes, results)));
         }
         reporter.result(results);
         return results.stream().mapToLong(Result::wrong).sum();
     }
 
-    /** For each key a buffer per rank; the keys of a rank lie one after another in one allocation. */
-    private static List<MemorySegment[]> allocate(Arena arena, Workload workload, int ranks) {
-        long bytes = workload.elements().stream().mapToLong(WorkloadBench::aligned).sum();
-        MemorySegment[] whole = IntStream.range(0, ranks)
-                .mapToObj(rank -> arena.allocate(bytes, ALIGNMENT))
-                .toArray(MemorySegment[]::new);
-        List<MemorySegment[]> keys = new ArrayList<>();
-        long at = 0;
-        for (long elements : workload.elements()) {
-            long offset = at;
-            keys.add(Arrays.stream(whole)
-                    .map(segment -> segment.asSlice(offset, elements * DataType.F32.bytes()))
-                    .toArray(MemorySegment[]::new));
-            at += aligned(elements);
-        }
-        return keys;
-    }
-
-    private static CollectiveCall call(MemorySegment[] buffers) {
-        long count = buffers[0].byteSize() / DataType.F32.bytes();
-        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of(buffers));
-    }
-
-    private static long aligned(long elements) {
-        return Math.ceilDiv(elements * DataType.F32.bytes(), ALIGNMENT) * ALIGNMENT;
+    private static CollectiveCall call(List<MemorySegment> buffers) {
+        long count = buffers.getFirst().byteSize() / DataType.F32.bytes();
+        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, buffers);
     }
 
     private static void push(Communicator communicator, List<CollectiveCall> keys, int depth) {
@@ -148,22 +120,6 @@ final class WorkloadBench {
                             .toArray(CompletableFuture[]::new))
                     .join();
         }
-    }
-
-    private static long checkedRound(Runnable round, ReferenceCheck check, List<MemorySegment[]> keys) {
-        IntStream.range(0, keys.size()).parallel().forEach(key -> {
-            for (int rank = 0; rank < keys.get(key).length; rank++) {
-                check.fill(keys.get(key)[rank], rank, 0, key);
-            }
-        });
-        round.run();
-        return IntStream.range(0, keys.size()).parallel().mapToLong(key -> {
-            MemorySegment[] outputs = keys.get(key);
-            long count = outputs[0].byteSize() / DataType.F32.bytes();
-            return IntStream.range(0, outputs.length)
-                    .mapToLong(rank -> check.wrong(Collective.ALL_REDUCE, outputs[rank], rank, -1, count, key))
-                    .sum();
-        }).sum();
     }
 
     private static String heading(String algorithm, String inFlight, String time, String algbw, String wrong) {
@@ -178,10 +134,8 @@ final class WorkloadBench {
     }
 
     /** The largest key's buffers stand for all. */
-    private static List<String> expectation(List<MemorySegment[]> keys, long bytes, List<Result> results) {
-        MemorySegment[] largest = keys.stream()
-                .max(Comparator.comparingLong(buffers -> buffers[0].byteSize()))
-                .orElseThrow();
+    private static List<String> expectation(Gradients gradients, long bytes, List<Result> results) {
+        MemorySegment[] largest = gradients.largest().toArray(MemorySegment[]::new);
         double leastMs = CopyBound.measure(largest, largest).leastUs(2 * bytes * largest.length) / 1e3;
         Result best = results.stream().min(Comparator.comparingDouble(Result::timeMs)).orElseThrow();
         return List.of(
