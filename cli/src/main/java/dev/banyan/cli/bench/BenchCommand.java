@@ -45,6 +45,7 @@ import picocli.CommandLine.Spec;
             "  banyan bench --workload resnet-50 --format json",
             "  banyan bench --backend cuda -b 1K -e 1G -f 4 --algorithm all",
             "  banyan bench --backend cuda --devices 0,0,0,0 --workload resnet-50",
+            "  banyan bench --workload resnet-50 --compute-ms 50 --kvstore tree",
             "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all",
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
@@ -61,6 +62,7 @@ public final class BenchCommand implements Runnable {
     private static final int SHORT_RUNS = 3;
     private static final int MOST_RUNS = 1000;
     private static final int MOST_SIZES = 10_000;
+    private static final int MOST_COMPUTE_MS = 60_000;
 
     @Spec
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli
@@ -153,10 +155,26 @@ public final class BenchCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
             converter = WorkloadConverter.class,
-            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or keys with the"
+            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3, alexnet or lenet-5, or keys with the"
                     + " numbers of elements in a file's last column, key by key, with 1, 50 and all in flight before a"
                     + " wait.")
     private @Nullable Workload workload;
+
+    @Option(
+            names = "--compute-ms",
+            paramLabel = "T",
+            description = "With --workload: play a backward pass that releases a gradient after the other, the last layer's"
+                    + " first, over T ms while a key-value store pushes and pulls them, and say how much of that the"
+                    + " computation hides.")
+    private @Nullable Double computeMs;
+
+    @Option(
+            names = "--kvstore",
+            paramLabel = "TYPE",
+            converter = StoreTypeConverter.class,
+            description = "With --compute-ms: device, a parameter server, tree, ring or auto (default: auto), which is"
+                    + " compared with device and ring.")
+    private @Nullable String store;
 
     @Option(
             names = "--backend",
@@ -202,6 +220,13 @@ public final class BenchCommand implements Runnable {
         refuseNonsense();
         Config config = Config.load();
         Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
+        if (workload != null && computeMs != null) {
+            ChosenMachine chosen = machine.choose(2);
+            reporter.introduce(chosen, new HostBench(chosen.machine(), reporter).devices(), config.warnings());
+            refuseWrong(new OverlapBench(chosen.machine(), reporter)
+                    .run(workload, Objects.requireNonNullElse(store, "auto"), computeMs, runs));
+            return;
+        }
         switch (backend) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
@@ -234,6 +259,10 @@ public final class BenchCommand implements Runnable {
             reporter.introduce(chosen, bench.devices(), config.warnings());
             wrong = bench.run(workload, list, runs);
         }
+        refuseWrong(wrong);
+    }
+
+    private static void refuseWrong(long wrong) {
         if (wrong > 0) {
             throw new IllegalStateException(wrong + (wrong == 1 ? " element is" : " elements are")
                     + " not what the 64-bit reference says");
@@ -260,10 +289,27 @@ public final class BenchCommand implements Runnable {
         require(
                 workload == null || !anySizeGiven(),
                 "--workload brings its own sizes; leave -b, -e, -f and -i out");
+        refuseNonsenseOfStores();
         require(
                 workload == null
                         || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
+    }
+
+    private void refuseNonsenseOfStores() {
+        require(store == null || computeMs != null, "--kvstore is for a backward pass; add --compute-ms");
+        if (computeMs != null) {
+            require(workload != null, "--compute-ms is for the gradients of a model; add --workload");
+            require(
+                    computeMs > 0 && computeMs <= MOST_COMPUTE_MS,
+                    "--compute-ms is " + computeMs + "; it must be above 0 and at most " + MOST_COMPUTE_MS);
+            require(
+                    backend == BenchBackend.HOST,
+                    "--compute-ms is played on the host backend only; leave --backend out");
+            require(
+                    algorithms == null,
+                    "--kvstore says how keys are sent; leave --algorithm out, or set BANYAN_ALGORITHM for --kvstore auto");
+        }
     }
 
     private void requireOneToTrace(AlgorithmList list) {

@@ -10,7 +10,6 @@ import dev.banyan.reduce.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -25,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class WorkloadBench {
     private static final int FEW_IN_FLIGHT = 50;
-    private static final int ALIGNMENT = 64;
-    private static final long SEED = 2024;
 
     private final RankSite site;
     private final Reporter reporter;
@@ -70,7 +67,6 @@ final class WorkloadBench {
                 : Repeats.exactly(1, rounds);
         int ranks = site.ranks();
         long bytes = workload.totalElements() * DataType.F32.bytes();
-        Memory.require(ranks * bytes, "use fewer devices with --devices, or a smaller workload");
         int[] depths = IntStream.of(1, FEW_IN_FLIGHT, workload.keys())
                 .map(depth -> Math.min(depth, workload.keys()))
                 .distinct()
@@ -79,13 +75,9 @@ final class WorkloadBench {
         long steps = (long) depths.length * algorithms.choices().size();
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress(workload.name(), steps)) {
-            RankMemory memory = site.allocate(
-                    arena, workload.elements().stream().mapToLong(WorkloadBench::aligned).sum());
-            List<MemorySegment[]> keys = perKey(workload, memory.host());
+            Gradients gradients = Gradients.allocate(arena, workload, site);
             List<CollectiveCall> calls =
-                    perKey(workload, memory.buffers()).stream().map(WorkloadBench::call).toList();
-            long longest = Collections.max(workload.elements());
-            ReferenceCheck check = new ReferenceCheck(DataType.F32, ReduceOp.SUM, ranks, longest, SEED);
+                    gradients.keys().stream().map(WorkloadBench::call).toList();
             reporter.lines(List.of(
                     "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes + " bytes on each of "
                             + ranks + " devices, in place",
@@ -95,7 +87,7 @@ final class WorkloadBench {
                 try (Communicator communicator = site.open(algorithm)) {
                     for (int depth : depths) {
                         Runnable round = () -> push(communicator, calls, depth);
-                        long wrong = checkedRound(round, check, keys, memory);
+                        long wrong = gradients.wrongAfter(round);
                         long[] nanos = repeats.time(round);
                         double timeMs = Measurement.median(nanos) / 1e6;
                         Result result = new Result(
@@ -110,35 +102,17 @@ final class WorkloadBench {
                     }
                 }
             }
-            if (memory.isOfHost()) {
-                progress.print(() -> reporter.lines(expectation(keys, bytes, results)));
+            if (gradients.areOfHost()) {
+                progress.print(() -> reporter.lines(expectation(gradients, bytes, results)));
             }
         }
         reporter.result(results);
         return results.stream().mapToLong(Result::wrong).sum();
     }
 
-    /** For each key a buffer per rank; the keys of a rank lie one after another in its memory. */
-    private static List<MemorySegment[]> perKey(Workload workload, List<MemorySegment> whole) {
-        List<MemorySegment[]> keys = new ArrayList<>();
-        long at = 0;
-        for (long elements : workload.elements()) {
-            long offset = at;
-            keys.add(whole.stream()
-                    .map(segment -> segment.asSlice(offset, elements * DataType.F32.bytes()))
-                    .toArray(MemorySegment[]::new));
-            at += aligned(elements);
-        }
-        return keys;
-    }
-
-    private static CollectiveCall call(MemorySegment[] buffers) {
-        long count = buffers[0].byteSize() / DataType.F32.bytes();
-        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of(buffers));
-    }
-
-    private static long aligned(long elements) {
-        return Math.ceilDiv(elements * DataType.F32.bytes(), ALIGNMENT) * ALIGNMENT;
+    private static CollectiveCall call(List<MemorySegment> buffers) {
+        long count = buffers.getFirst().byteSize() / DataType.F32.bytes();
+        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, buffers);
     }
 
     private static void push(Communicator communicator, List<CollectiveCall> keys, int depth) {
@@ -148,25 +122,6 @@ final class WorkloadBench {
                             .toArray(CompletableFuture[]::new))
                     .join();
         }
-    }
-
-    private static long checkedRound(
-            Runnable round, ReferenceCheck check, List<MemorySegment[]> keys, RankMemory memory) {
-        IntStream.range(0, keys.size()).parallel().forEach(key -> {
-            for (int rank = 0; rank < keys.get(key).length; rank++) {
-                check.fill(keys.get(key)[rank], rank, 0, key);
-            }
-        });
-        memory.send();
-        round.run();
-        memory.fetch();
-        return IntStream.range(0, keys.size()).parallel().mapToLong(key -> {
-            MemorySegment[] outputs = keys.get(key);
-            long count = outputs[0].byteSize() / DataType.F32.bytes();
-            return IntStream.range(0, outputs.length)
-                    .mapToLong(rank -> check.wrong(Collective.ALL_REDUCE, outputs[rank], rank, -1, count, key))
-                    .sum();
-        }).sum();
     }
 
     private static String heading(String algorithm, String inFlight, String time, String algbw, String wrong) {
@@ -181,10 +136,8 @@ final class WorkloadBench {
     }
 
     /** The largest key's buffers stand for all. */
-    private static List<String> expectation(List<MemorySegment[]> keys, long bytes, List<Result> results) {
-        MemorySegment[] largest = keys.stream()
-                .max(Comparator.comparingLong(buffers -> buffers[0].byteSize()))
-                .orElseThrow();
+    private static List<String> expectation(Gradients gradients, long bytes, List<Result> results) {
+        MemorySegment[] largest = gradients.largest().toArray(MemorySegment[]::new);
         double leastMs = CopyBound.measure(largest, largest).leastUs(2 * bytes * largest.length) / 1e3;
         Result best = results.stream().min(Comparator.comparingDouble(Result::timeMs)).orElseThrow();
         return List.of(

@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.assertj.core.data.Percentage.withPercentage;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -92,6 +93,52 @@ class BenchTest {
             assertThat(row.get("bytes").asLong()).isEqualTo(4L * 25549486);
             assertThat(row.get("wrong").asLong()).isZero();
         }
+    }
+
+    @Test
+    void aBackwardPassIsComparedWithServerAndRing() throws Exception {
+        String command = "bench --machine dgx-1v --devices 0,1 --workload lenet-5 --compute-ms 4 --kvstore tree -n 1";
+        JsonNode rows = CommandRun.of(command + " --format json").json();
+        assertThat(rows.findValuesAsText("kvstore")).containsExactly("tree", "device", "ring");
+        for (JsonNode row : rows) {
+            assertThat(row.get("keys").asInt()).isEqualTo(8);
+            assertThat(row.get("bytes").asLong()).isEqualTo(4L * 431_080);
+            assertThat(row.get("wrong").asLong()).isZero();
+            assertThat(row.get("computeMs").asDouble()).isEqualTo(4);
+            assertThat(row.get("stepMs").asDouble()).isGreaterThanOrEqualTo(4);
+            assertThat(row.get("communicationMs").asDouble()).isPositive();
+            assertThat(row.get("exposedMs").asDouble())
+                    .isCloseTo(row.get("stepMs").asDouble() - 4, within(1e-9));
+            assertThat(row.get("overlapRatio").asDouble()).isBetween(0.0, 1.0);
+        }
+        CommandRun run = CommandRun.of(command.replace("tree", "ring"));
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out())
+                .contains("lenet-5: 8 keys, 1724320 bytes on each of 2 devices, released over 4.0 ms")
+                .containsPattern("# exposed communication of ring is .* ms to that of device")
+                .doesNotContain("to that of ring");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            textBlock = """
+            --kvstore ring                                            | add --compute-ms
+            --compute-ms 5                                            | add --workload
+            --workload lenet-5 --compute-ms 0                         | it must be above 0
+            --workload lenet-5 --compute-ms -1                        | it must be above 0
+            --workload lenet-5 --compute-ms NaN                       | it must be above 0
+            --workload lenet-5 --compute-ms 1e9                       | at most 60000
+            --workload lenet-5 --compute-ms soon                      | 'soon'
+            --workload lenet-5 --compute-ms 5 --kvstore rign          | did you mean ring?
+            --workload lenet-5 --compute-ms 5 --backend sim           | leave --backend out
+            --workload lenet-5 --compute-ms 5 --algorithm ring        | leave --algorithm out
+            """)
+    void backwardPassesThatMakeNoSenseAreRefused(String options, String why) {
+        CommandRun run = CommandRun.of("bench " + options);
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.out()).isEmpty();
+        assertThat(run.err()).contains(why);
     }
 
     @Test

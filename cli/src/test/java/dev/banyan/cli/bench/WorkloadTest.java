@@ -17,7 +17,8 @@ class WorkloadTest {
         "resnet-50, 157, 25549486, 3, 2359296, 1000",
         "vgg-16, 32, 138357544, 1728, 102760448, 1000",
         "inception-v3, 284, 23834568, 864, 2048000, 1000",
-        "alexnet, 16, 50844008, 34848, 26214400, 1000"
+        "alexnet, 16, 50844008, 34848, 26214400, 1000",
+        "lenet-5, 8, 431080, 500, 400000, 10"
     })
     void modelsHaveTheirKeys(String model, int keys, long total, long first, long largest, long last) {
         Workload workload = Objects.requireNonNull(Workload.all().get(model));
@@ -46,7 +47,19 @@ class WorkloadTest {
     }
 
     @Test
+    void lenetIsThatOfThePublishedTrace() throws Exception {
+        Path file = Path.of(System.getProperty("banyan.shared", ""), "figures", "dlc_lenet5_fragment.txt");
+        assumeTrue(Files.exists(file), () -> file + " is not there");
+        int bytesAround = 42;
+        List<Long> published = Files.readAllLines(file).stream()
+                .filter(line -> line.contains("\t-15\tOP:= Push_Send_Worker"))
+                .map(line -> (Long.parseLong(line.split("\t", -1)[3]) - bytesAround) / Float.BYTES)
+                .toList();
+        assertThat(Objects.requireNonNull(Workload.all().get("lenet-5")).elements()).isEqualTo(published);
+    }
+
+    @Test
     void namesAreListedInOrder() {
-        assertThat(Workload.all().keySet()).containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet");
+        assertThat(Workload.all().keySet()).containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet", "lenet-5");
     }
 }

@@ -83,6 +83,11 @@ public final class KVStore implements AutoCloseable {
         return new KVStore(StoreType.of(type), communicator);
     }
 
+    /** Names of the types that {@link #create} knows. */
+    public static List<String> types() {
+        return StoreType.labels();
+    }
+
     /**
      * Sets what works pushes into values; without one, what is pushed becomes the value.
      *

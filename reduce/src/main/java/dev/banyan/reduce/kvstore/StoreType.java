@@ -4,8 +4,8 @@ import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.Way;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
-import java.util.stream.Collectors;
 
 /** How a store sends its keys. */
 enum StoreType {
@@ -47,7 +47,11 @@ enum StoreType {
                 .filter(type -> type.label().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no type of store is called \"" + name + "\"; take "
-                        + Arrays.stream(values()).map(StoreType::label).collect(Collectors.joining(", "))));
+                        + String.join(", ", labels())));
+    }
+
+    static List<String> labels() {
+        return Arrays.stream(values()).map(StoreType::label).toList();
     }
 
     private String label() {

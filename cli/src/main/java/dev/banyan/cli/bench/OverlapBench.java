@@ -1,0 +1,159 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.kvstore.BackwardPass;
+import dev.banyan.reduce.kvstore.KVStore;
+import dev.banyan.reduce.kvstore.Key;
+import dev.banyan.reduce.kvstore.Overlap;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.topology.Machine;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Plays backward passes of a model on a store, and on those of a parameter server and of a ring beside it. */
+final class OverlapBench {
+    private static final List<String> BASELINES = List.of("device", "ring");
+    private static final int ROUNDS = 5;
+
+    private final Machine machine;
+    private final Reporter reporter;
+
+    OverlapBench(Machine machine, Reporter reporter) {
+        this.machine = machine;
+        this.reporter = reporter;
+    }
+
+    /**
+     * One store, as JSON has it. Times are medians in ms; the ratio is that of the medians.
+     *
+     * @param keys number of keys
+     * @param bytes bytes of all keys of one rank
+     * @param kvstore type of the store
+     * @param computeMs time over which gradients are released
+     * @param communicationMs time of all push-pulls without computation
+     * @param stepMs time of both together
+     * @param exposedMs what the step takes beyond the computation
+     * @param overlapRatio share of the communication that the computation hid
+     * @param wrong wrong elements of all ranks
+     * @param rounds timed rounds
+     */
+    record Result(
+            String workload,
+            int keys,
+            long bytes,
+            String kvstore,
+            double computeMs,
+            double communicationMs,
+            double stepMs,
+            double exposedMs,
+            double overlapRatio,
+            long wrong,
+            int rounds) {}
+
+    /**
+     * Returns the number of wrong elements.
+     *
+     * @param store type of the store
+     * @param computeMs time over which gradients are released
+     * @param rounds timed rounds, or null for as many as are usual
+     */
+    long run(Workload workload, String store, double computeMs, @Nullable Integer rounds) {
+        List<String> types = Stream.concat(Stream.of(store), BASELINES.stream()).distinct().toList();
+        List<Result> results = new ArrayList<>();
+        try (Arena arena = Arena.ofShared();
+                Progress progress = reporter.progress(workload.name(), types.size())) {
+            Gradients gradients = Gradients.allocate(arena, workload, new HostSite(machine));
+            for (String type : types) {
+                results.add(measure(workload, type, computeMs, rounds == null ? ROUNDS : rounds, gradients));
+                progress.step();
+                if (reporter.abandoned()) {
+                    return 0;
+                }
+            }
+        }
+        reporter.lines(lines(results));
+        reporter.result(results);
+        return results.stream().mapToLong(Result::wrong).sum();
+    }
+
+    private Result measure(Workload workload, String type, double computeMs, int rounds, Gradients gradients) {
+        Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
+        try (Communicator communicator = Communicator.create(machine, Config.load());
+                KVStore store = KVStore.create(type, communicator)) {
+            List<Key> keys = IntStream.range(0, workload.keys()).mapToObj(Key::of).toList();
+            for (int k = 0; k < keys.size(); k++) {
+                MemorySegment initial = gradients.keys().get(k).getFirst();
+                store.init(keys.get(k), initial, workload.elements().get(k), DataType.F32);
+            }
+            long wrong = gradients.wrongAfter(
+                    () -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0).join());
+            BackwardPass pass = new BackwardPass(store, keys, gradients.keys());
+            pass.play(compute);
+            List<Overlap> played =
+                    IntStream.range(0, rounds).mapToObj(round -> pass.play(compute)).toList();
+            Overlap median = new Overlap(
+                    computeMs * 1e3, medianUs(played, Overlap::communicationUs), medianUs(played, Overlap::stepUs));
+            return new Result(
+                    workload.name(),
+                    workload.keys(),
+                    workload.totalElements() * DataType.F32.bytes(),
+                    type,
+                    computeMs,
+                    median.communicationUs() / 1e3,
+                    median.stepUs() / 1e3,
+                    median.exposedUs() / 1e3,
+                    median.ratio(),
+                    wrong,
+                    rounds);
+        }
+    }
+
+    private static double medianUs(List<Overlap> played, ToDoubleFunction<Overlap> figure) {
+        return Measurement.median(played.stream()
+                .mapToLong(overlap -> Math.round(figure.applyAsDouble(overlap) * 1e3))
+                .toArray()) / 1e3;
+    }
+
+    private List<String> lines(List<Result> results) {
+        Result first = results.getFirst();
+        List<String> lines = new ArrayList<>();
+        lines.add(String.format(
+                Locale.ROOT,
+                "# workload %s: %d keys, %d bytes on each of %d devices, released over %.1f ms, the last layer first",
+                first.workload, first.keys, first.bytes, machine.size(), first.computeMs));
+        TextTable table = new TextTable(
+                "kvstore", "communication\nms", "step\nms", "exposed\nms", "overlap", "#wrong");
+        for (Result result : results) {
+            table.row(
+                    result.kvstore,
+                    String.format(Locale.ROOT, "%.3f", result.communicationMs),
+                    String.format(Locale.ROOT, "%.3f", result.stepMs),
+                    String.format(Locale.ROOT, "%.3f", result.exposedMs),
+                    String.format(Locale.ROOT, "%.1f%%", 100 * result.overlapRatio),
+                    Long.toString(result.wrong));
+        }
+        lines.addAll(table.lines());
+        lines.add("#");
+        for (Result other : results.subList(1, results.size())) {
+            lines.add(String.format(
+                    Locale.ROOT,
+                    "# exposed communication of %s is %.3f ms, %+.3f ms to that of %s",
+                    first.kvstore,
+                    first.exposedMs,
+                    first.exposedMs - other.exposedMs,
+                    other.kvstore));
+        }
+        return lines;
+    }
+}
