@@ -63,7 +63,7 @@ class SharedEndsTest {
                 double least = Double.POSITIVE_INFINITY;
                 for (int each = 0; each < FLOWS; each++) {
                     if (left[each] > 0) {
-                        least = Math.min(least, Math.max(now + 1, now + left[each] / level[by[each]]));
+                        least = Math.min(least, Math.max(now + 1.0, now + left[each] / level[by[each]]));
                     }
                 }
                 assertThat(ends.isEmpty()).isEqualTo(least == Double.POSITIVE_INFINITY);
