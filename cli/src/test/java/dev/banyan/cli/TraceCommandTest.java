@@ -4,12 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.reduce.trace.DlcMessage;
+import dev.banyan.reduce.trace.DlcReader;
+import dev.banyan.reduce.trace.DlcTrace;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class TraceCommandTest {
     private static final String TRACE = """
@@ -77,7 +87,7 @@ class TraceCommandTest {
 
     @Test
     void errorsNameThePlace() throws IOException {
-        assertThat(CommandRun.of("trace").err()).startsWith("banyan: which of them? replay or stats");
+        assertThat(CommandRun.of("trace").err()).startsWith("banyan: which of them? replay or run or stats");
         assertThat(CommandRun.of("trace").status()).isEqualTo(2);
         assertThat(CommandRun.of("trace stats no-such-file").err()).contains("no file is called 'no-such-file'");
         assertThat(CommandRun.of("trace stats " + file + " " + file).err()).contains("are both of worker 0");
@@ -86,6 +96,67 @@ class TraceCommandTest {
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.err()).startsWith("banyan: " + broken + ":8:").contains("dep_type is '9'");
         assertThat(CommandRun.of("trace replay --profile no " + file).err()).contains("no profile is called 'no'");
+    }
+
+    @Test
+    void aRunHasTheStructureOfThePublishedTrace() throws IOException {
+        Path traces = folder.resolve("traces");
+        Path timeline = folder.resolve("steps.json");
+        JsonNode told = CommandRun.of("trace run --workload lenet-5 --machine pcie-4 --devices 0,1 --iterations 3"
+                        + " --compute-ms 1 --format json --out " + traces + " --timeline " + timeline)
+                .json();
+        assertThat(told.get("keys").intValue()).isEqualTo(8);
+        assertThat(told.get("stepMs")).hasSize(3);
+        assertThat(told.get("files")).hasSize(4);
+        DlcTrace worker;
+        try (InputStream in = Files.newInputStream(traces.resolve("worker-1.txt"))) {
+            worker = DlcReader.read("worker-1", in);
+        }
+        assertThat(worker.messages().filter(message -> !message.initialises()).collect(Collectors.groupingBy(
+                        DlcMessage::iteration, Collectors.counting())))
+                .hasSize(3)
+                .allSatisfy((iteration, records) -> assertThat(records).isEqualTo(32));
+        StringBuilder all = new StringBuilder();
+        told.get("files").forEach(name -> all.append(' ').append(name.asText()));
+        Path picture = folder.resolve("distributions.svg");
+        JsonNode json = CommandRun.of("trace stats --format json --plot " + picture + all).json();
+        assertThat(json.get("records").intValue()).isEqualTo(told.get("records").intValue());
+        assertThat(json.get("keys").intValue()).isEqualTo(8);
+        assertThat(json.get("iterations").intValue()).isEqualTo(3);
+        assertThat(json.get("workers").intValue()).isEqualTo(2);
+        assertThat(json.get("pushedBytesPerIteration").doubleValue()).isEqualTo(2 * 4 * 431_080);
+        assertThat(json.at("/overheads/update/overall/count").intValue()).isEqualTo(3 * 8);
+        assertThat(Files.readString(picture)).contains("Lengths of messages", "push, acknowledgement", "Overheads");
+        JsonNode events = new ObjectMapper().readTree(timeline.toFile()).get("traceEvents");
+        assertThat(events.findValuesAsText("ph")).contains("M", "X");
+        List<String> rows = new ArrayList<>();
+        events.forEach(event -> {
+            if (event.get("name").asText().equals("thread_name")) {
+                rows.add(event.at("/args/name").asText());
+            }
+        });
+        assertThat(rows).contains("GPU0", "GPU1").anyMatch(row -> row.contains(" -> "));
+        CommandRun again = CommandRun.of("trace run --out " + traces);
+        assertThat(again.status()).isEqualTo(2);
+        assertThat(again.err()).contains("not an empty folder");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            textBlock = """
+            --workload lenet-5                     | Missing required option: '--out=FOLDER'
+            --out X --iterations 0                 | it must be at least 1
+            --out X --compute-ms -1                | it must be at least 0
+            --out X --workload lenet-55            | did you mean lenet-5?
+            --out X --timeline no-such/steps.json  | there is no folder
+            --out X --kvstore two                  | no type of store is called 'two'
+            """)
+    void runsThatMakeNoSenseAreRefused(String options, String why) {
+        CommandRun run = CommandRun.of("trace run " + options.replace("X", folder.resolve("new").toString()));
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.err()).contains(why);
+        assertThat(folder.resolve("new")).doesNotExist();
     }
 
     @Test

@@ -2,7 +2,6 @@ package dev.banyan.reduce;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.backend.Backend;
-import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.cuda.CudaBackend;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.type.Collective;
@@ -44,6 +43,9 @@ import org.slf4j.LoggerFactory;
  * makes a plan; further calls reuse it and build no tree and allocate no device memory. The plans used
  * last are kept. Trees are made with the first plan that may need them: milliseconds for a machine of 8
  * devices, seconds for one of more than 64 where the packed trees are asked for or compared.
+ *
+ * <p><b>Flight recordings.</b> Every call is an event {@code dev.banyan.Collective} of JDK Flight Recorder, with what
+ * was asked for, how it was carried out, bytes, ranks and duration.
  *
  * <p>Safe for use from any thread.
  */
@@ -337,14 +339,36 @@ public final class Communicator implements AutoCloseable {
 
     private void execute(CollectiveCall call, Way way) {
         PlanKey key = PlanKey.of(call, way);
-        Executable plan = plans.get(key, this::prepare);
-        plan.run(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
+        CollectiveEvent event = new CollectiveEvent();
+        event.begin();
+        Plan plan = plans.get(key, this::prepare);
+        try {
+            plan.executable().run(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
+            event.succeeded = true;
+        } finally {
+            event.end();
+            if (event.shouldCommit()) {
+                commit(event, call, plan.choice());
+            }
+        }
     }
 
-    private Executable prepare(PlanKey key) {
+    private void commit(CollectiveEvent event, CollectiveCall call, Choice choice) {
+        event.collective = call.collective().label();
+        event.algorithm = choice.toString();
+        event.bytes = call.count() * call.type().bytes();
+        event.ranks = size();
+        event.type = call.type().name();
+        event.operation = call.op().name();
+        event.inPlace = call.inPlace();
+        event.commit();
+    }
+
+    private Plan prepare(PlanKey key) {
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(), key.root(), key.count(), key.type().bytes(), key.inPlace(), config.chunkBytes());
-        return backend.prepare(planner.plan(request, key.way()).schedule(), key.type(), key.op());
+        Planned planned = planner.plan(request, key.way());
+        return new Plan(planned.choice(), backend.prepare(planned.schedule(), key.type(), key.op()));
     }
 
     /** One segment per rank; a lone one is the root's. */

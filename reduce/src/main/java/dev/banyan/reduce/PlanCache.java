@@ -1,17 +1,16 @@
 package dev.banyan.reduce;
 
-import dev.banyan.reduce.backend.Executable;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Executables by what they depend on. When it is full, the one that was unused for the longest time is
+ * Plans by what they depend on. When it is full, the one that was unused for the longest time is
  * closed. Not safe for use from several threads at once: calls of a communicator run one at a time, and
  * only they use it, so no plan is closed while it runs.
  */
 final class PlanCache implements AutoCloseable {
-    private final Map<PlanKey, Executable> plans = new LinkedHashMap<>(16, 0.75f, true);
+    private final Map<PlanKey, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
     private final int capacity;
 
     /** @param capacity greatest number of plans, at least 1 */
@@ -19,14 +18,14 @@ final class PlanCache implements AutoCloseable {
         this.capacity = capacity;
     }
 
-    Executable get(PlanKey key, Function<PlanKey, Executable> prepare) {
-        Executable plan = plans.get(key);
+    Plan get(PlanKey key, Function<PlanKey, Plan> prepare) {
+        Plan plan = plans.get(key);
         if (plan == null) {
             if (plans.size() >= capacity) {
                 var eldest = plans.entrySet().iterator();
-                Executable evicted = eldest.next().getValue();
+                Plan evicted = eldest.next().getValue();
                 eldest.remove();
-                evicted.close();
+                evicted.executable().close();
             }
             plan = prepare.apply(key);
             plans.put(key, plan);
@@ -40,7 +39,7 @@ final class PlanCache implements AutoCloseable {
 
     @Override
     public void close() {
-        plans.values().forEach(Executable::close);
+        plans.values().forEach(plan -> plan.executable().close());
         plans.clear();
     }
 }

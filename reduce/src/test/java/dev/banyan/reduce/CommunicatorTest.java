@@ -156,25 +156,19 @@ class CommunicatorTest {
 
     @Test
     void futuresMayCloseTheCommunicator() throws Exception {
-        try (Arena arena = Arena.ofShared()) {
-            List<MemorySegment> buffers =
-                    IntStream.range(0, 4).mapToObj(r -> arena.allocate(64)).toList();
-            List<CompletableFuture<Void>> futures = new ArrayList<>();
-            CountDownLatch submitted = new CountDownLatch(1);
-            for (int i = 0; i < 2_000; i++) {
-                futures.add(communicator
-                        .allReduceAsync(buffers, 16, DataType.F32, ReduceOp.SUM)
-                        .thenRun(() -> {
-                            await(submitted);
-                            communicator.close();
-                        }));
-            }
-            submitted.countDown();
-            CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(50, TimeUnit.SECONDS);
+        CountDownLatch submitted = new CountDownLatch(1);
+        // No call ends before all are submitted: what depends on one that has ended would run on this thread.
+        Communicator each = Communicator.create(FOUR, CONFIG, new FakeBackend(() -> await(submitted)));
+        List<MemorySegment> buffers = floats(each, 16, 1);
+        List<CompletableFuture<Void>> futures = new ArrayList<>();
+        for (int i = 0; i < 2_000; i++) {
+            futures.add(each.allReduceAsync(buffers, 16, DataType.F32, ReduceOp.SUM).thenRun(each::close));
         }
-        assertThatThrownBy(() -> communicator.allocate(0, 8))
+        submitted.countDown();
+        CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(50, TimeUnit.SECONDS);
+        assertThatThrownBy(() -> each.allReduce(buffers, 16, DataType.F32, ReduceOp.SUM))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("freed already");
+                .hasMessageContaining("closed");
     }
 
     private static void await(CountDownLatch latch) {
@@ -422,7 +416,11 @@ class CommunicatorTest {
             PlanKey key = PlanKey.of(
                     CollectiveCall.inPlace(
                             Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()), Way.CONFIGURED);
-            cache.get(key, made -> new FakeExecutable(() -> {}, () -> closed.add(made.count())));
+            cache.get(
+                    key,
+                    made -> new Plan(
+                            Choice.of(AlgorithmChoice.RING),
+                            new FakeExecutable(() -> {}, () -> closed.add(made.count()))));
         }
         assertThat(closed).containsExactly(2L, 3L);
         assertThat(cache.size()).isEqualTo(2);

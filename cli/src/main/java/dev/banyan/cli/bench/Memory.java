@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Whether there is room for the buffers, asked before they are touched: afterwards the system ends the process. */
-final class Memory {
+public final class Memory {
     private static final Path MEMINFO = Path.of("/proc/meminfo");
     private static final Pattern AVAILABLE = Pattern.compile("MemAvailable:\\s+(\\d+) kB");
 
@@ -23,7 +23,7 @@ final class Memory {
      * @param remedy what would need less
      * @throws IllegalStateException if that much memory is not available
      */
-    static void require(long bytes, String remedy) {
+    public static void require(long bytes, String remedy) {
         long available = available();
         if (bytes > available) {
             throw new IllegalStateException("the buffers need " + label(bytes) + " of memory and " + label(available)

@@ -50,7 +50,8 @@ record StatsReport(
         Map<String, Lengths> messages,
         List<KeyTraffic> traffic,
         Map<String, Times> overheads) {
-    private static final List<String> MESSAGES = List.of("push", "acknowledgement", "request", "pull");
+    /** What the four messages of a push and a pull are called. */
+    static final List<String> MESSAGES = List.of("push", "acknowledgement", "request", "pull");
 
     /**
      * Lengths of messages in bytes.

@@ -9,7 +9,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "trace",
         description = "Traces of a trainer's pushes and pulls, in the DLC format of SketchDLC.",
-        subcommands = {TraceStatsCommand.class, TraceReplayCommand.class})
+        subcommands = {TraceRunCommand.class, TraceStatsCommand.class, TraceReplayCommand.class})
 public final class TraceCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli

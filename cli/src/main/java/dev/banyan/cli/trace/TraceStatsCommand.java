@@ -2,8 +2,10 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.reduce.trace.DlcStatistics;
 import java.io.PrintWriter;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -31,7 +33,8 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  banyan trace stats worker-0.txt",
-            "  banyan trace stats worker-*.txt server-*.txt --format json"
+            "  banyan trace stats worker-*.txt server-*.txt --format json",
+            "  banyan trace stats traces/*.txt --plot distributions.svg"
         })
 final class TraceStatsCommand implements Runnable {
     @Spec
@@ -43,9 +46,21 @@ final class TraceStatsCommand implements Runnable {
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
 
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg|FILE.png",
+            converter = PlotFile.Converter.class,
+            description = "Draw the distributions: what share of messages is at most how long, and of overheads at most"
+                    + " how great.")
+    private @Nullable PlotFile plot;
+
     @Override
     public void run() {
-        StatsReport report = StatsReport.of(DlcStatistics.of(files.read()));
+        DlcStatistics statistics = DlcStatistics.of(files.read());
+        StatsReport report = StatsReport.of(statistics);
+        if (plot != null) {
+            StatsPicture.of(statistics).write(plot);
+        }
         PrintWriter out = spec.commandLine().getOut();
         if (format == OutputFormat.json) {
             Json.print(out, report);

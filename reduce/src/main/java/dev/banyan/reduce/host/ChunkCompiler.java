@@ -28,7 +28,13 @@ final class ChunkCompiler {
     private static final class Open {
         final List<Operand> sources = new ArrayList<>();
         final List<Operand> targets = new ArrayList<>();
+        final List<Integer> senders = new ArrayList<>();
         boolean mean;
+
+        void add(Operand target, int sender) {
+            targets.add(target);
+            senders.add(sender);
+        }
     }
 
     /** What a location holds. */
@@ -68,7 +74,7 @@ final class ChunkCompiler {
                     continue;
                 }
                 if (value.writer >= 0 && touched.getOrDefault(target, -1) <= value.writer) {
-                    code.get(value.writer).targets.add(operand(target, operands));
+                    code.get(value.writer).add(operand(target, operands), sources.getFirst().rank());
                     values.put(target, value);
                     touched.put(target, value.writer);
                     continue;
@@ -87,7 +93,7 @@ final class ChunkCompiler {
                 open.sources.add(operand(source, operands));
                 touched.put(source, code.size());
             }
-            open.targets.add(operand(target, operands));
+            open.add(operand(target, operands), sources.size() > 1 ? target.rank() : sources.getFirst().rank());
             touched.put(target, code.size());
             values.put(target, value);
             code.add(open);
@@ -101,7 +107,7 @@ final class ChunkCompiler {
         }
         checkOverlaps(operands.keySet(), chunk.bytes());
         int privateBlocks = (int) operands.values().stream().filter(operand -> operand.slot() < 0).count();
-        List<Fused> fused = code.stream().map(o -> new Fused(o.sources, o.targets, o.mean)).toList();
+        List<Fused> fused = code.stream().map(o -> new Fused(o.sources, o.targets, o.senders, o.mean)).toList();
         return new StepCode(fused, schedule.elementBytes(), blockBytes, schedule.ranks(), privateBlocks);
     }
 
@@ -185,8 +191,8 @@ final class ChunkCompiler {
         @Nullable Operand known = operands.get(location);
         if (known == null) {
             known = location.space() == Space.SCRATCH
-                    ? new Operand(-1, operands.values().stream().filter(o -> o.slot() < 0).count())
-                    : new Operand(slot(location), location.offset());
+                    ? new Operand(-1, operands.values().stream().filter(o -> o.slot() < 0).count(), location.rank())
+                    : new Operand(slot(location), location.offset(), location.rank());
             operands.put(location, known);
         }
         return known;

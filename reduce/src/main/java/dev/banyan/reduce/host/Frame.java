@@ -1,5 +1,6 @@
 package dev.banyan.reduce.host;
 
+import dev.banyan.reduce.backend.StepListener;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,12 @@ final class Frame {
     final MemorySegment[] segments;
     /** First byte in each operand. */
     final long[] offsets;
+    /** Who hears of the run's steps; null while nobody does. */
+    @Nullable StepListener listener;
+    /** Number of the run, for the listener. */
+    long run;
+    /** Chunk that the thread is in, for the listener. */
+    int chunk;
 
     Frame(
             MemorySegment[] buffers,

@@ -2,6 +2,7 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.schedule.Chunk;
 import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.type.DataType;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +44,8 @@ public final class HostBackend implements Backend {
     private final Kernels kernels;
     private final WorkerPool pool;
     private final Arena memory = Arena.ofShared();
+    private final AtomicLong runs = new AtomicLong();
+    private volatile @Nullable StepListener listener;
 
     /**
      * @param ranks number of virtual devices, at least 1
@@ -62,6 +66,23 @@ public final class HostBackend implements Backend {
         this.timeout = timeout;
         this.kernels = kernels;
         pool = new WorkerPool("banyan-host-" + COUNT.incrementAndGet(), threads - 1);
+    }
+
+    /**
+     * Makes a listener hear of the steps of all runs that begin from now on, but for means of integers, which are not
+     * done step by step; null detaches it. Without one, a step costs a comparison with null more.
+     */
+    public void setListener(@Nullable StepListener newListener) {
+        listener = newListener;
+    }
+
+    @Nullable StepListener listener() {
+        return listener;
+    }
+
+    /** Number of a run that somebody listens to. */
+    long nextRun() {
+        return runs.getAndIncrement();
     }
 
     @Override
@@ -153,7 +174,7 @@ public final class HostBackend implements Backend {
             scratch.close();
             throw e;
         }
-        return new HostExecutable(parts, blocks, blockElements, frames, buffers, scratch, pool, timeout);
+        return new HostExecutable(parts, blocks, blockElements, frames, buffers, scratch, this, pool, timeout);
     }
 
     /** Ends the worker threads and frees the memory. Closing twice is no error. */

@@ -2,6 +2,7 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.StepListener;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -33,6 +34,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     private final Frame[] frames;
     private final MemorySegment[] buffers;
     private final Arena scratch;
+    private final HostBackend backend;
     private final WorkerPool pool;
     private final long timeoutNanos;
     private final AtomicLong nextBlock = new AtomicLong();
@@ -46,6 +48,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
      * @param blocks number of blocks of all of them
      * @param frames one for each thread that may take part, the caller's first; all share {@code buffers}
      * @param scratch what the frames' private memory belongs to
+     * @param backend knows who wants to hear of steps
      */
     HostExecutable(
             List<Part> parts,
@@ -54,6 +57,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
             List<Frame> frames,
             MemorySegment[] buffers,
             Arena scratch,
+            HostBackend backend,
             WorkerPool pool,
             Duration timeout) {
         this.parts = parts.toArray(Part[]::new);
@@ -63,6 +67,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         this.frames = frames.toArray(Frame[]::new);
         this.buffers = buffers;
         this.scratch = scratch;
+        this.backend = backend;
         this.pool = pool;
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
     }
@@ -86,6 +91,10 @@ final class HostExecutable implements Executable, WorkerPool.Task {
             deadline = System.nanoTime() + timeoutNanos;
             late = false;
             nextBlock.set(0);
+            StepListener listener = backend.listener();
+            if (listener != null) {
+                tell(listener);
+            }
             if (frames.length == 1) {
                 work(0);
             } else {
@@ -98,6 +107,14 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         } finally {
             forgetBuffers();
             running.set(false);
+        }
+    }
+
+    private void tell(StepListener listener) {
+        long run = backend.nextRun();
+        for (Frame frame : frames) {
+            frame.listener = listener;
+            frame.run = run;
         }
     }
 
@@ -120,6 +137,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
                     part++;
                 }
                 Part current = parts[part];
+                frame.chunk = part;
                 long first = (block - current.firstBlock()) * blockElements;
                 current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));
                 if (nextBlock.get() < blocks && System.nanoTime() - deadline > 0) {
@@ -138,6 +156,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         Arrays.fill(buffers, MemorySegment.NULL);
         for (Frame frame : frames) {
             Arrays.fill(frame.segments, MemorySegment.NULL);
+            frame.listener = null;
         }
     }
 

@@ -1,5 +1,8 @@
 package dev.banyan.reduce.host;
 
+import dev.banyan.reduce.backend.StepListener;
+import dev.banyan.reduce.backend.StepListener.Computation;
+import dev.banyan.reduce.backend.StepListener.Move;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
@@ -11,17 +14,19 @@ final class StepCode implements ChunkCode {
      *
      * @param sources operands that are read
      * @param targets operands that are written, at least one
+     * @param senders the rank that the schedule copies each target from; of the first the one that it is made on
      * @param mean whether the result is divided
      */
-    record Fused(List<Operand> sources, List<Operand> targets, boolean mean) {}
+    record Fused(List<Operand> sources, List<Operand> targets, List<Integer> senders, boolean mean) {}
 
     /**
      * An operand.
      *
      * @param slot a buffer of the {@link Frame}, or -1 for its private memory
      * @param at first byte in the buffer of the chunk's first element; or the block of private memory
+     * @param rank whose memory it stands for
      */
-    record Operand(int slot, long at) {}
+    record Operand(int slot, long at, int rank) {}
 
     private final int elementBytes;
     private final int blockBytes;
@@ -32,6 +37,10 @@ final class StepCode implements ChunkCode {
     private final int[] firstOperand;
     private final int[] slots;
     private final long[] ats;
+    /** Whose memory each operand is. */
+    private final int[] ranks;
+    /** Where the schedule copies each operand from that is written. */
+    private final int[] senders;
     private final int privateBlocks;
     private final int maxOperands;
 
@@ -52,11 +61,18 @@ final class StepCode implements ChunkCode {
         maxOperands = most;
         slots = new int[firstOperand[steps.size()]];
         ats = new long[slots.length];
+        ranks = new int[slots.length];
+        senders = new int[slots.length];
         int o = 0;
         for (Fused step : steps) {
+            int target = o + step.sources().size();
+            for (int sender : step.senders()) {
+                senders[target++] = sender;
+            }
             for (List<Operand> side : List.of(step.sources(), step.targets())) {
                 for (Operand operand : side) {
                     slots[o] = operand.slot();
+                    ranks[o] = operand.rank();
                     ats[o++] = operand.at();
                 }
             }
@@ -82,6 +98,7 @@ final class StepCode implements ChunkCode {
     public void run(Frame frame, long firstElement, int elements) {
         long delta = firstElement * elementBytes;
         long bytes = (long) elements * elementBytes;
+        StepListener listener = frame.listener;
         for (int s = 0; s < sources.length; s++) {
             int first = firstOperand[s];
             int target = first + sources[s];
@@ -90,15 +107,47 @@ final class StepCode implements ChunkCode {
                     frame.segments[o - first] = segment(frame, o);
                     frame.offsets[o - first] = offset(o, delta);
                 }
+                long begin = listener == null ? 0 : System.nanoTime();
                 Objects.requireNonNull(frame.kernel)
                         .combine(frame.segments, frame.offsets, sources[s], elements, mean[s] ? divisor : 1);
+                if (listener != null) {
+                    tellCombined(listener, frame, s, bytes, begin);
+                }
                 first = target++;
             }
             MemorySegment from = segment(frame, first);
             long fromOffset = offset(first, delta);
             for (int o = target; o < firstOperand[s + 1]; o++) {
+                long begin = listener == null ? 0 : System.nanoTime();
                 MemorySegment.copy(from, fromOffset, segment(frame, o), offset(o, delta), bytes);
+                if (listener != null) {
+                    tellCopied(listener, frame, s, o, bytes, begin);
+                }
             }
+        }
+    }
+
+    private void tellCombined(StepListener listener, Frame frame, int step, long bytes, long begin) {
+        long end = System.nanoTime();
+        int target = firstOperand[step] + sources[step];
+        for (int o = firstOperand[step]; o < target; o++) {
+            if (ranks[o] != ranks[target]) {
+                listener.moved(
+                        new Move(frame.run, frame.chunk, step, ranks[o], ranks[target], bytes, begin, end));
+            }
+        }
+        listener.computed(new Computation(
+                frame.run, frame.chunk, step, ranks[target], (sources[step] + 1) * bytes, begin, end));
+    }
+
+    private void tellCopied(StepListener listener, Frame frame, int step, int target, long bytes, long begin) {
+        long end = System.nanoTime();
+        if (senders[target] == ranks[target]) {
+            listener.computed(
+                    new Computation(frame.run, frame.chunk, step, ranks[target], 2 * bytes, begin, end));
+        } else {
+            listener.moved(
+                    new Move(frame.run, frame.chunk, step, senders[target], ranks[target], bytes, begin, end));
         }
     }
 

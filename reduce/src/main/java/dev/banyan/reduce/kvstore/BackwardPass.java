@@ -40,13 +40,19 @@ public final class BackwardPass {
      * @param compute how long the computation takes
      */
     public Overlap play(Duration compute) {
-        long alone = run(0);
-        long together = run(TimeUnit.NANOSECONDS.convert(compute));
+        long alone = step(Duration.ZERO);
+        long together = step(compute);
         return new Overlap(compute.toNanos() / 1e3, alone / 1e3, together / 1e3);
     }
 
-    /** Time in ns from the begin of the computation to the end of all that is sent. */
-    private long run(long computeNanos) {
+    /**
+     * Plays one pass and waits for all that is sent.
+     *
+     * @param compute how long the computation takes
+     * @return time in ns from the begin of the computation to the end of all that is sent
+     */
+    public long step(Duration compute) {
+        long computeNanos = TimeUnit.NANOSECONDS.convert(compute);
         CompletableFuture<?>[] pending = new CompletableFuture<?>[keys.size()];
         long start = System.nanoTime();
         for (int released = 1; released <= pending.length; released++) {

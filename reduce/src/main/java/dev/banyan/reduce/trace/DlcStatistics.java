@@ -36,6 +36,9 @@ public final class DlcStatistics {
     private final SortedMap<Exchange, long[]> lengths = new TreeMap<>();
 
     private final Map<Overhead, SortedMap<Integer, LongSummaryStatistics>> overheads = new EnumMap<>(Overhead.class);
+    /** The same without the keys, one by one. */
+    private final Map<Overhead, List<Long>> times = new EnumMap<>(Overhead.class);
+
     private final Optional<Phases> phases;
 
     private DlcStatistics(DlcRun run) {
@@ -90,6 +93,7 @@ public final class DlcStatistics {
                 .computeIfAbsent(overhead, which -> new TreeMap<>())
                 .computeIfAbsent(key, which -> new LongSummaryStatistics())
                 .accept(us);
+        times.computeIfAbsent(overhead, which -> new ArrayList<>()).add(us);
     }
 
     /** What servers do for all workers together. */
@@ -209,6 +213,11 @@ public final class DlcStatistics {
         LongSummaryStatistics all = new LongSummaryStatistics();
         measured(overhead).values().forEach(all::combine);
         return all.getCount() == 0 ? Optional.empty() : Optional.of(Spread.of(all));
+    }
+
+    /** An overhead each time that it was measured, in us, sorted. */
+    public List<Long> times(Overhead overhead) {
+        return times.getOrDefault(overhead, List.of()).stream().sorted().toList();
     }
 
     /** An overhead in us by key. */

@@ -1,0 +1,285 @@
+package dev.banyan.cli.trace;
+
+import dev.banyan.cli.bench.Memory;
+import dev.banyan.cli.bench.StoreTypeConverter;
+import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.WorkloadConverter;
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Remarks;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.kvstore.BackwardPass;
+import dev.banyan.reduce.kvstore.KVStore;
+import dev.banyan.reduce.kvstore.Key;
+import dev.banyan.reduce.kvstore.Sgd;
+import dev.banyan.reduce.trace.TraceRecorder;
+import dev.banyan.reduce.type.DataType;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan trace run}: records a run of a key-value store on virtual devices. */
+@Command(
+        name = "run",
+        description = "Play a model's training steps on a key-value store of virtual devices in host memory, and write"
+                + " what it does as traces: one file for each worker and server.",
+        footer = {
+            "",
+            "In each iteration gradients become ready one after another, the last layer's",
+            "first, and are pushed and pulled by priority; SGD works them in at the servers.",
+            "Each device is a worker, and the server of the keys whose values it holds.",
+            "",
+            "Examples:",
+            "  banyan trace run --workload lenet-5 --devices 0,1 --iterations 3 --out traces",
+            "  banyan trace run --workload resnet-50 --iterations 2 --out traces --timeline steps.json",
+            "  banyan trace stats traces/*.txt"
+        })
+final class TraceRunCommand implements Runnable {
+    private static final int MOST_COMPUTE_MS = 60_000;
+    private static final int WARMUPS = 10;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
+
+    @Option(
+            names = "--workload",
+            paramLabel = "MODEL|FILE.csv",
+            converter = WorkloadConverter.class,
+            description = "resnet-50, vgg-16, inception-v3, alexnet or lenet-5, or keys with the numbers of elements in a"
+                    + " file's last column (default: lenet-5).")
+    private @Nullable Workload workload;
+
+    @Option(names = "--iterations", paramLabel = "K", description = "Training steps (default: 3).")
+    private int iterations = 3;
+
+    @Option(
+            names = "--compute-ms",
+            paramLabel = "T",
+            description = "Over which time the gradients of a step become ready (default: 5).")
+    private double computeMs = 5;
+
+    @Option(
+            names = "--kvstore",
+            paramLabel = "TYPE",
+            converter = StoreTypeConverter.class,
+            description = "device, a parameter server, tree, ring or auto (default: device).")
+    private String store = "device";
+
+    @Option(
+            names = "--out",
+            paramLabel = "FOLDER",
+            required = true,
+            description = "Where the traces go: a folder that is empty or not there yet.")
+    private Path out = Path.of("");
+
+    @Option(
+            names = "--timeline",
+            paramLabel = "FILE.json",
+            description = "Also write when each step ran, for ui.perfetto.dev: a row per device and per direction of a"
+                    + " link. Some 16 KiB of an array make a few steps, so keep the run short.")
+    private @Nullable Path timeline;
+
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    /**
+     * What was done, as JSON has it.
+     *
+     * @param keys number of keys
+     * @param records records of all files
+     * @param stepMs time of each step
+     */
+    private record Report(
+            String workload,
+            String machine,
+            int devices,
+            String kvstore,
+            int keys,
+            int iterations,
+            double computeMs,
+            int records,
+            List<Double> stepMs,
+            List<String> files) {}
+
+    @Override
+    public void run() {
+        refuseNonsense();
+        Workload played = workload == null ? Workload.all().get("lenet-5") : workload;
+        Config config = Config.load();
+        ChosenMachine chosen = machine.choose(1);
+        if (format == OutputFormat.table) {
+            Remarks.print(spec, chosen.remark(), chosen.warnings());
+        }
+        int ranks = chosen.machine().size();
+        // Of two stores: every rank's gradients, and at the servers the values and the sums.
+        Memory.require(
+                2L * (ranks + 2) * played.totalElements() * DataType.F32.bytes(),
+                "use fewer devices with --devices, or a smaller workload");
+        TraceRecorder recorder = new TraceRecorder(ranks, hostname());
+        HostTimeline steps = timeline == null ? null : new HostTimeline(chosen.network());
+        List<Double> stepMs = new ArrayList<>();
+        try (HostBackend backend = new HostBackend(ranks, config.threads(), config.timeout());
+                Communicator communicator = Communicator.create(chosen.machine(), config, backend);
+                KVStore kvstore = KVStore.create(store, communicator)) {
+            warmUp(played, communicator);
+            kvstore.setListener(recorder);
+            BackwardPass pass = pass(played, communicator, kvstore);
+            backend.setListener(steps);
+            Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
+            for (int i = 0; i < iterations; i++) {
+                stepMs.add(pass.step(compute) / 1e6);
+            }
+        }
+        Report report = write(recorder, steps, played, chosen, stepMs);
+        PrintWriter to = spec.commandLine().getOut();
+        if (format == OutputFormat.json) {
+            Json.print(to, report);
+        } else {
+            print(report, to);
+        }
+    }
+
+    private void refuseNonsense() {
+        require(iterations > 0, "--iterations is " + iterations + "; it must be at least 1");
+        require(
+                computeMs >= 0 && computeMs <= MOST_COMPUTE_MS,
+                "--compute-ms is " + computeMs + "; it must be at least 0 and at most " + MOST_COMPUTE_MS);
+        require(isEmpty(out), "--out " + out + " is there and not an empty folder; name another one");
+        Path folder = timeline == null ? null : timeline.toAbsolutePath().getParent();
+        require(
+                folder == null || Files.isDirectory(folder),
+                "--timeline: there is no folder " + folder + "; make it first");
+    }
+
+    private static boolean isEmpty(Path folder) {
+        if (!Files.exists(folder)) {
+            return true;
+        }
+        if (!Files.isDirectory(folder)) {
+            return false;
+        }
+        try (Stream<Path> inside = Files.list(folder)) {
+            return inside.findAny().isEmpty();
+        } catch (IOException e) {
+            throw new UncheckedIOException("can't look into " + folder + ": " + e.getMessage(), e);
+        }
+    }
+
+    private void require(boolean condition, String message) {
+        if (!condition) {
+            throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+
+    /** Makes the plans, so that no iteration has to, and lets the code be compiled. */
+    private void warmUp(Workload played, Communicator communicator) {
+        try (KVStore another = KVStore.create(store, communicator)) {
+            BackwardPass pass = pass(played, communicator, another);
+            for (int i = 0; i < WARMUPS; i++) {
+                pass.step(Duration.ZERO);
+            }
+        }
+    }
+
+    private static BackwardPass pass(Workload played, Communicator communicator, KVStore kvstore) {
+        kvstore.setUpdater(new Sgd(0.01));
+        List<Key> keys = IntStream.range(0, played.keys()).mapToObj(Key::of).toList();
+        List<List<MemorySegment>> gradients = new ArrayList<>();
+        for (Key key : keys) {
+            long count = played.elements().get(gradients.size());
+            List<MemorySegment> arrays = IntStream.range(0, communicator.size())
+                    .mapToObj(rank -> communicator.allocate(rank, count * DataType.F32.bytes()))
+                    .toList();
+            kvstore.init(key, arrays.getFirst(), count, DataType.F32);
+            gradients.add(arrays);
+        }
+        return new BackwardPass(kvstore, keys, gradients);
+    }
+
+    private Report write(
+            TraceRecorder recorder,
+            @Nullable HostTimeline steps,
+            Workload played,
+            ChosenMachine chosen,
+            List<Double> stepMs) {
+        try {
+            List<Path> files = recorder.write(out);
+            if (steps != null && timeline != null) {
+                steps.write(timeline);
+            }
+            return new Report(
+                    played.name(),
+                    chosen.machine().name(),
+                    chosen.machine().size(),
+                    store,
+                    played.keys(),
+                    iterations,
+                    computeMs,
+                    recorder.traces().stream()
+                            .mapToInt(trace -> trace.records().size())
+                            .sum(),
+                    stepMs,
+                    files.stream().map(Path::toString).toList());
+        } catch (IOException e) {
+            throw new UncheckedIOException("can't write the traces: " + e, e);
+        }
+    }
+
+    private void print(Report report, PrintWriter to) {
+        to.printf(
+                Locale.ROOT,
+                "# %s, %d keys, %d iterations on %d devices of %s, kvstore %s, gradients over %.1f ms%n",
+                report.workload,
+                report.keys,
+                report.iterations,
+                report.devices,
+                report.machine,
+                report.kvstore,
+                report.computeMs);
+        to.printf(
+                Locale.ROOT,
+                "# an iteration took %.3f ms on average%n",
+                report.stepMs.stream().mapToDouble(Double::doubleValue).average().orElse(0));
+        to.println("# " + report.records + " records in " + report.files.size() + " files; see banyan trace stats:");
+        report.files.forEach(to::println);
+        if (timeline != null) {
+            to.println("# timeline: " + timeline + " (open it in ui.perfetto.dev)");
+        }
+        to.flush();
+    }
+
+    private static String hostname() {
+        try {
+            String name = InetAddress.getLocalHost().getHostName();
+            return name.matches("\\S+") ? name : "localhost";
+        } catch (UnknownHostException e) {
+            // A machine without a name in any directory; the traces need some word.
+            return "localhost";
+        }
+    }
+}

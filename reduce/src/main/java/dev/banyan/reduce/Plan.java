@@ -1,0 +1,11 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.backend.Executable;
+
+/**
+ * A call's schedule, ready to run.
+ *
+ * @param choice how it was chosen to be carried out
+ * @param executable carries it out
+ */
+record Plan(Choice choice, Executable executable) {}
