@@ -50,6 +50,9 @@ class ValidateCommandTest {
         CommandRun alone = CommandRun.of("validate --sweeps " + own);
         assertThat(alone.status()).isEqualTo(2);
         assertThat(alone.err()).contains("is no published sweep that is known; say by --machine");
+        CommandRun absent = CommandRun.of("validate --sweeps no/such.txt");
+        assertThat(absent.status()).isEqualTo(2);
+        assertThat(absent.err()).contains("there is no file or folder 'no/such.txt'");
         CommandRun run = CommandRun.of("validate --machine p3.16xlarge --devices-per-process 1 --sweeps " + own);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).contains("all_reduce on 8 devices of p3.16xlarge, profile v100-nvlink").contains("Simple");

@@ -62,7 +62,8 @@ import java.util.stream.Stream;
  *     star:4K,single-tree@64K:1M,packing/8} is the star up to 4 KiB (of the larger of a rank's buffers), a single
  *     tree in chunks of 64 KiB up to 1 MiB, and at most 8 packed trees above. {@link Planner} says what auto
  *     does</td><td></td><td>auto</td>
- *     <td>auto, single-tree, multi-tree, packing, ring, star; {@code /TREES}, {@code @CHUNK}, {@code :SIZE} behind them, commas
+ *     <td>auto, single-tree, multi-tree, packing, ring, star; {@code /TREES}, {@code @CHUNK}, {@code :SIZE} behind
+ *         them, commas
  *     between ascending sizes</td></tr>
  * <tr><td>BANYAN_CHUNK_BYTES</td><td>greatest length of a chunk, the unit of pipelining, where BANYAN_ALGORITHM
  *     names none by {@code @CHUNK}</td><td>bytes</td>

@@ -3,20 +3,26 @@ package dev.banyan.reduce;
 import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.TreeAlgorithm;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Finds the algorithm and the length of chunks that a cost model says take the least time.
  *
  * <p>Answers are found once for all sizes of a sixteenth of an octave, at its middle: within it no time
- * changes by more than 5%, nor the ratio of two. Every algorithm is tried with 1, 2, 4, ... pieces of the longest
- * slice, until three more doublings didn't help, and takes the fewest that are within 1% of the best. Where pieces are many, a time is taken from two shorter calls with
- * chunks of the same length: once the pipelines are full each further piece takes the same time.
+ * changes by more than 5%, nor the ratio of two. Candidates are tried in the order of a time that they can't beat: what
+ * the busiest link takes for all bytes, or a call of one element, if that is longer. Those whose bound is above the
+ * best so far are left out. A candidate is tried with 1, 2, 4, ... pieces of the longest slice, until two more
+ * doublings didn't help, and takes the fewest that are within 1% of the best. Where pieces are many, a time is taken
+ * from two shorter calls with chunks of the same length: once the pipelines are full each further piece takes the same
+ * time.
  *
  * <p>The same question has the same answer, whatever was asked before. Not safe for use from several threads at
  * once.
@@ -27,21 +33,32 @@ final class FastestChoice {
     private static final long LEAST_CHUNK = 4 << 10;
     /** Slices are cut on multiples of so many bytes, so that a slice may be so much longer than its share. */
     private static final int UNIT = 64;
-    private static final int PATIENCE = 3;
+    private static final int PATIENCE = 2;
     /** Fewer pieces are worth so much more time: each costs a step that the model may not know enough of. */
     private static final double NEARLY = 1.01;
     /** Steps that the shorter of two calls should have. */
     private static final int STEPS = 12_000;
     private static final int LEAST_STEADY = 16;
     private static final int MOST_STEADY = 256;
+    /** Numbers of trees that are worth trying where more reach a higher rate: each costs launches. */
+    private static final int[] FEW = {4, 1};
+    /** Above, it takes long to find few trees, and on no preset do they gain anything. */
+    private static final int MOST_RANKS_OF_FEW = 8;
 
     private final CostModel model;
     private final Algorithms algorithms;
     private final Prices prices;
     private final int ranks;
     private final Map<Question, Answer> answers = new HashMap<>();
+    private final Map<Task, List<Choice>> fewer = new HashMap<>();
 
     private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest typical) {}
+
+    /** What packings are made for. */
+    private record Task(Collective collective, int root) {}
+
+    /** A choice and a time in us that it can't beat. */
+    private record Bounded(Choice choice, double leastUs) {}
 
     /** Pieces of the longest slice, or 0 where the request says how long chunks are. */
     private record Answer(int pieces, double us) {}
@@ -53,23 +70,62 @@ final class FastestChoice {
         this.ranks = ranks;
     }
 
-    /** The fastest of some algorithms, the first of equals. */
-    AlgorithmChoice of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
+    /** The fastest of some algorithms; packed trees may be fewer than are best for long calls. */
+    Choice of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
         CollectiveRequest typical = typical(request);
-        AlgorithmChoice fastest = candidates.getFirst();
+        List<Bounded> bounded = candidates.stream()
+                .flatMap(candidate -> variants(candidate, request))
+                .map(choice -> new Bounded(choice, leastUs(choice, typical)))
+                .sorted(Comparator.comparingDouble(Bounded::leastUs))
+                .toList();
+        Choice fastest = bounded.getFirst().choice();
         double least = Double.POSITIVE_INFINITY;
-        for (AlgorithmChoice candidate : candidates) {
-            if (least < Double.POSITIVE_INFINITY
-                    && model.leastUs(prices.cost(candidate, typical), typical.bytes(ranks)) >= least) {
-                continue;
+        for (Bounded candidate : bounded) {
+            if (candidate.leastUs() >= least) {
+                break;
             }
-            double us = answer(Choice.of(candidate), request).us();
+            double us = answer(candidate.choice(), request).us();
             if (us < least) {
-                fastest = candidate;
+                fastest = candidate.choice();
                 least = us;
             }
         }
         return fastest;
+    }
+
+    private Stream<Choice> variants(AlgorithmChoice candidate, CollectiveRequest request) {
+        Stream<Choice> whole = Stream.of(Choice.of(candidate));
+        return candidate == AlgorithmChoice.PACKING && ranks <= MOST_RANKS_OF_FEW
+                ? Stream.concat(
+                        whole,
+                        fewer.computeIfAbsent(new Task(request.collective(), request.root()), this::fewer).stream())
+                : whole;
+    }
+
+    /** Packings of fewer trees than the best, each of another number. */
+    private List<Choice> fewer(Task task) {
+        List<Choice> choices = new ArrayList<>();
+        int more = trees(Choice.of(AlgorithmChoice.PACKING), task);
+        for (int most : FEW) {
+            Choice choice = new Choice(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
+            int trees = trees(choice, task);
+            if (trees < more) {
+                choices.add(choice);
+                more = trees;
+            }
+        }
+        return choices;
+    }
+
+    private int trees(Choice choice, Task task) {
+        return algorithms.get(choice).trees(task.collective(), task.root()).size();
+    }
+
+    private double leastUs(Choice choice, CollectiveRequest typical) {
+        CollectiveRequest one = typical(sized(typical, 1, Long.MAX_VALUE));
+        return Math.max(
+                model.leastUs(prices.cost(choice, typical), typical.bytes(ranks)),
+                answer(choice, one).us());
     }
 
     /** The same choice with the best length of chunks. */

@@ -31,8 +31,8 @@ import org.slf4j.LoggerFactory;
  * </ol>
  *
  * <p>Algorithms and answers of the model are kept. With the simulator, all first decisions for the 157 keys of
- * resnet-50 in a fresh JVM took 1.3 s of processor time on p3.16xlarge, 1.8 s on mi250x8 and 4.0 s on dgx-2. Not safe for
- * use from several threads at once.
+ * resnet-50 in a fresh JVM on two busy cores took 5.4 s of processor time on p3.16xlarge, 4.3 s on mi250x8 and 5.4 s on
+ * dgx-2. Not safe for use from several threads at once.
  */
 public final class Planner {
     /** Above, trees, rings and schedules take too long to be tried. */
@@ -117,21 +117,20 @@ public final class Planner {
             return Choice.of(AlgorithmChoice.SINGLE_TREE);
         }
         if (config.treeArrayBound().isPresent()) {
-            return Choice.of(
-                    request.count() <= config.treeArrayBound().getAsLong()
-                            ? AlgorithmChoice.SINGLE_TREE
-                            : fastest != null && machine.size() <= MOST_MODELLED
-                                    ? fastest.of(SEVERAL_TREES, request)
-                                    : prices.cheapest(SEVERAL_TREES, request));
+            return request.count() <= config.treeArrayBound().getAsLong()
+                    ? Choice.of(AlgorithmChoice.SINGLE_TREE)
+                    : fastest != null && machine.size() <= MOST_MODELLED
+                            ? fastest.of(SEVERAL_TREES, request)
+                            : Choice.of(prices.cheapest(SEVERAL_TREES, request));
         }
         Choice tuned = tuned(request);
         if (tuned.algorithm() != AlgorithmChoice.AUTO) {
             return tuned;
         }
-        return Choice.of(
-                fastest != null && machine.size() <= MOST_MODELLED
-                        ? fastest.of(ALL, request)
-                        : request.count() > Config.DEFAULT_TREE_ARRAY_BOUND
+        return fastest != null && machine.size() <= MOST_MODELLED
+                ? fastest.of(ALL, request)
+                : Choice.of(
+                        request.count() > Config.DEFAULT_TREE_ARRAY_BOUND
                                 ? prices.cheapest(request)
                                 : AlgorithmChoice.SINGLE_TREE);
     }

@@ -31,13 +31,13 @@ final class Prices {
             AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.STAR);
 
     private final Machine machine;
-    private final Function<AlgorithmChoice, TreeAlgorithm> algorithms;
+    private final Function<Choice, TreeAlgorithm> algorithms;
     private final Map<Task, ForestCost> costs = new HashMap<>();
 
-    private record Task(AlgorithmChoice choice, Collective collective, int root) {}
+    private record Task(Choice choice, Collective collective, int root) {}
 
     /** @param machine of at least two devices, one per rank */
-    Prices(Machine machine, Function<AlgorithmChoice, TreeAlgorithm> algorithms) {
+    Prices(Machine machine, Function<Choice, TreeAlgorithm> algorithms) {
         this.machine = machine;
         this.algorithms = algorithms;
     }
@@ -61,14 +61,15 @@ final class Prices {
         return cheapest;
     }
 
-    /** What the trees of a request cost. */
-    ForestCost cost(AlgorithmChoice choice, CollectiveRequest request) {
-        return costs.computeIfAbsent(new Task(choice, request.collective(), request.root()), this::price);
+    /** What the trees of a request cost, whatever the length of chunks. */
+    ForestCost cost(Choice choice, CollectiveRequest request) {
+        return costs.computeIfAbsent(
+                new Task(choice.withChunkBytes(Long.MAX_VALUE), request.collective(), request.root()), this::price);
     }
 
     /** Predicted time of a request in us. */
     double predictedUs(AlgorithmChoice choice, CollectiveRequest request) {
-        ForestCost cost = cost(choice, request);
+        ForestCost cost = cost(Choice.of(choice), request);
         long bytes = request.bytes(machine.size());
         long chunkBytes = request.chunkBytes() == Long.MAX_VALUE
                 ? ChunkRule.chunkBytes(cost, bytes, CHUNK_OVERHEAD_US)

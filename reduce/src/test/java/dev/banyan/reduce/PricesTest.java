@@ -58,7 +58,7 @@ class PricesTest {
     }
 
     private static Prices prices(Map<AlgorithmChoice, TreeAlgorithm> algorithms, Machine machine) {
-        return new Prices(machine, choice -> algorithms.computeIfAbsent(choice, absent -> {
+        return new Prices(machine, choice -> algorithms.computeIfAbsent(choice.algorithm(), absent -> {
             throw new AssertionError(absent + " is not to be made");
         }));
     }

@@ -18,8 +18,8 @@ import java.util.stream.IntStream;
  * algorithms compete with.
  *
  * <p>The model: data go over the {@linkplain RingSet rings} that the machine's wires allow, both ways around. The
- * {@linkplain dev.banyan.reduce.algorithm.RingAlgorithm ring schedule} is run by the {@link Simulator}, once for each {@link Protocol} that
- * the profile lets NCCL use, with the protocol's constants in place of those of copies: a call takes {@code
+ * {@linkplain dev.banyan.reduce.algorithm.RingAlgorithm ring schedule} is run by the {@link Simulator}, once for
+ * each {@link Protocol} that the profile lets NCCL use, with the protocol's constants in place of those of copies: a call takes {@code
  * baseUs}, a hop {@code hopUs}, whatever hubs it passes, and links carry {@code fraction} of what the profile says
  * of them. Like NCCL's tuning model ({@code src/graph/tuning.cc}: latency and bandwidth of each algorithm and
  * protocol), the fastest protocol is taken. Kernels reduce while they receive, so a reduction costs nothing more.

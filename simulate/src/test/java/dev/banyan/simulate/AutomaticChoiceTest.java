@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +30,14 @@ class AutomaticChoiceTest {
     private static List<AlgorithmChoice> algorithms() {
         return Arrays.stream(AlgorithmChoice.values())
                 .filter(choice -> choice != AlgorithmChoice.AUTO)
+                .toList();
+    }
+
+    /** What {@code banyan tune} tries, chunks apart. */
+    private static List<Choice> competitors() {
+        return Stream.concat(
+                        algorithms().stream().map(Choice::of),
+                        Stream.of(1, 2, 4, 8).map(most -> new Choice(AlgorithmChoice.PACKING, most, Long.MAX_VALUE)))
                 .toList();
     }
 
@@ -64,10 +73,10 @@ class AutomaticChoiceTest {
         CollectiveRequest request = allReduce(bytes);
         Choice automatic = planner.cut(planner.choose(request), request);
         double taken = us(planner, costs, automatic, request);
-        for (AlgorithmChoice algorithm : algorithms()) {
+        for (Choice competitor : competitors()) {
             long longest = Math.max(LEAST_CHUNK, 2 * Long.highestOneBit(bytes));
             for (long length = longest; length >= LEAST_CHUNK; length /= 2) {
-                Planned planned = planner.plan(Choice.of(algorithm).withChunkBytes(length), request);
+                Planned planned = planner.plan(competitor.withChunkBytes(length), request);
                 if (planned.schedule().stepCount() > MOST_STEPS) {
                     break; // shorter chunks cost more still
                 }

@@ -72,7 +72,8 @@ final class SimulatorDocument {
     private void summary() {
         add("", "## Validation", "");
         add("Errors of the simulated time as a share of the measured one (out of place), signs apart, over the rows from");
-        add("64 KiB on. \"Seen\" says whether any constant was taken from the sweep.", "");
+        add("64 KiB on; of an even number of rows the median is the greater of the middle two. \"Seen\" says whether any",
+                "constant was taken from the sweep.", "");
         TextTable table = new TextTable("sweep", "devices", "profile", "rows", "median", "worst", "seen");
         for (Comparison one : comparisons) {
             SweepComparison large = one.large();

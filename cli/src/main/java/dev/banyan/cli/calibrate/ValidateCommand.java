@@ -170,6 +170,10 @@ public final class ValidateCommand implements Runnable {
 
     private String unknown(Path file) {
         if (sweeps.contains(file)) {
+            if (!Files.exists(file)) {
+                throw new ParameterException(
+                        spec.commandLine(), "there is no file or folder '" + file + "'; name what nccl-tests printed");
+            }
             throw new ParameterException(spec.commandLine(), "'" + file + "' is no published sweep that is known; say"
                     + " by --machine on what it was measured");
         }

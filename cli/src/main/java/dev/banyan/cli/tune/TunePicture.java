@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
-/** What was tuned as a picture: time and bus bandwidth over the size, of each algorithm at its best and of the choice. */
+/** What was tuned as a picture: time and bus bandwidth over the size, of each algorithm's best and of the choice. */
 final class TunePicture {
     private TunePicture() {}
 

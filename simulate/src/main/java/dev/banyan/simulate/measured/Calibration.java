@@ -26,10 +26,10 @@ import java.util.stream.IntStream;
  *       twice the nominal bandwidth; where that was not measured, what one way reaches. Of all pairs the 90th
  *       percentile is taken: what is lost on some pairs only is not the links' own.
  *   <li>{@code nvlink.hopUs}: the median, over the same pairs, of what a small copy takes beyond the links' latencies.
- *   <li>{@code pcie.efficiency}: the 90th percentile of what one way reaches, through the host's memory, of the narrowest
- *       PCIe link on the way.
- *   <li>{@code pcie.hopUs}: the median of what such a copy takes beyond the latencies, over pairs whose way passes a CPU
- *       socket.
+ *   <li>{@code pcie.efficiency}: the 90th percentile of what one way reaches, through the host's memory, of the
+ *       narrowest PCIe link on the way.
+ *   <li>{@code pcie.hopUs}: the median of what such a copy takes beyond the latencies, over pairs whose way passes a
+ *       CPU socket.
  *   <li>{@code host.duplex}: the median of what both ways at once reach of twice one way, through the host's memory.
  *   <li>{@code reduceGbs}: the median of copies within a device, which the test counts as read and written.
  * </ul>
