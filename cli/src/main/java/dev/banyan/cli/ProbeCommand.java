@@ -1,9 +1,16 @@
 package dev.banyan.cli;
 
+import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ThisMachine;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.probe.MeasuredLinks;
+import dev.banyan.cli.probe.PeerChecks;
+import dev.banyan.reduce.cuda.CudaDevices;
+import dev.banyan.reduce.cuda.PeerMeter;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineWriter;
@@ -12,6 +19,7 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -20,6 +28,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
@@ -32,9 +41,14 @@ import picocli.CommandLine.TypeConversionException;
             "Examples:",
             "  banyan probe",
             "  banyan probe --output machine.json",
+            "  banyan probe --measure --output machine.json",
             "  banyan trees --machine machine.json"
         })
 final class ProbeCommand implements Runnable {
+    private static final long DEFAULT_BYTES = 16 << 20;
+    private static final int LEAST_BYTES = 16;
+    private static final int DEFAULT_SECONDS = 10;
+
     @Spec
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
@@ -50,6 +64,26 @@ final class ProbeCommand implements Runnable {
                         + " (NCCL's)."
             })
     private @Nullable Output output;
+
+    @Option(
+            names = "--measure",
+            description = "Also time copies between all GPUs, with peer access and through the host, one way and both ways,"
+                    + " and check what arrives. Prints what p2pBandwidthLatencyTest prints, for banyan calibrate --from;"
+                    + " --output keeps which pairs should not use peer access.")
+    private boolean measure;
+
+    @Option(
+            names = "--bytes",
+            paramLabel = "SIZE",
+            converter = ByteSize.Converter.class,
+            description = "With --measure: length of the copies (default: 16M).")
+    private @Nullable ByteSize bytes;
+
+    @Option(
+            names = "--deadline",
+            paramLabel = "SECONDS",
+            description = "With --measure: how long a copy may take before it counts as stuck (default: 10).")
+    private @Nullable Integer deadline;
 
     /**
      * A file to write the machine to.
@@ -74,29 +108,80 @@ final class ProbeCommand implements Runnable {
 
     @Override
     public void run() {
+        require(measure || (bytes == null && deadline == null), "--bytes and --deadline go with --measure");
+        require(!measure || format == OutputFormat.table, "--measure prints tables; leave --format out");
+        require(deadline == null || deadline > 0, "--deadline is " + deadline + "; it must be at least 1");
+        require(bytes == null || bytes.bytes() >= LEAST_BYTES, "--bytes must be at least " + LEAST_BYTES);
         switch (ThisMachine.look()) {
             case ThisMachine.Missing missing -> throw new IllegalStateException(missing.reason());
             case ThisMachine.Found found -> show(found);
         }
     }
 
+    private void require(boolean condition, String message) {
+        if (!condition) {
+            throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+
     private void show(ThisMachine.Found found) {
         Machine machine = found.machine();
+        List<String> remarks = new ArrayList<>(machine.warnings());
+        PrintWriter out = spec.commandLine().getOut();
+        if (measure) {
+            out.println("# " + TerminalText.of(found.remark()));
+            List<Integer> gpus = gpus(machine, CudaDevices.busIds());
+            machine = checked(machine, gpus, remarks);
+            MeasuredLinks links = measured(machine, gpus);
+            machine = links.machine();
+            remarks.addAll(links.warnings());
+            links.print(out);
+        } else if (CudaDevices.present()) {
+            machine = checked(machine, gpus(machine, CudaDevices.busIds()), remarks);
+        }
         if (output != null) {
             write(machine, output);
         }
         LinkMatrix links = LinkMatrix.of(machine);
-        List<String> warnings = new ArrayList<>(machine.warnings());
-        warnings.addAll(links.warnings());
-        TopoReport report = TopoReport.of(machine, links, warnings);
-        PrintWriter out = spec.commandLine().getOut();
+        remarks.addAll(links.warnings());
+        TopoReport report = TopoReport.of(machine, links, remarks);
         if (format == OutputFormat.json) {
             Json.print(out, report);
             return;
         }
-        Remarks.print(spec, found.remark(), report.warnings());
-        report.printTable(out);
+        Remarks.print(spec, measure ? null : found.remark(), report.warnings());
+        if (!measure) {
+            report.printTable(out);
+        }
         out.flush();
+    }
+
+    private static Machine checked(Machine machine, List<Integer> gpus, List<String> remarks) {
+        if (gpus.contains(-1)) {
+            return machine;
+        }
+        PeerChecks checks = PeerChecks.of(machine, gpus);
+        remarks.addAll(checks.warnings());
+        return checks.machine();
+    }
+
+    private MeasuredLinks measured(Machine machine, List<Integer> gpus) {
+        if (gpus.contains(-1)) {
+            throw new IllegalStateException(machine.devices().get(gpus.indexOf(-1)).name()
+                    + " is hidden from CUDA, so its copies can't be timed; unset CUDA_VISIBLE_DEVICES");
+        }
+        long length = bytes == null ? DEFAULT_BYTES : bytes.bytes();
+        Duration patience = Duration.ofSeconds(deadline == null ? DEFAULT_SECONDS : deadline);
+        long pairs = (long) machine.size() * machine.size();
+        try (PeerMeter meter = new PeerMeter(gpus, length, patience);
+                Progress progress = Progress.start("pairs", pairs, spec.commandLine().getErr())) {
+            return MeasuredLinks.of(machine, meter, progress::step);
+        }
+    }
+
+    /** The GPU of each device, as CUDA counts them; -1 for one that CUDA does not see. */
+    private static List<Integer> gpus(Machine machine, List<String> busIds) {
+        return machine.devices().stream().map(device -> busIds.indexOf(device.busId())).toList();
     }
 
     private static void write(Machine machine, Output output) {

@@ -5,6 +5,7 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.PcieHierarchy;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,9 +16,6 @@ import java.util.stream.IntStream;
 
 /** Puts the machine together from what NVML told: devices, PCIe hubs and links, then NVSwitches and NVLinks. */
 final class MachineAssembly {
-    /** Attribute: bus ids, with blanks between, of the devices whose memory this one may not reach. */
-    static final String NO_PEER_ACCESS = "nvml.no_peer_access";
-
     /** Transfer rates of PCIe generations from 1 on, in GT/s. */
     private static final double[] GENERATIONS_GTS = {2.5, 5, 8, 16, 32, 64};
 
@@ -95,7 +93,7 @@ final class MachineAssembly {
                 .mapToObj(other -> gpus.get(other).address().busId())
                 .collect(Collectors.joining(" "));
         if (!refused.isEmpty()) {
-            attributes.put(NO_PEER_ACCESS, refused);
+            attributes.put(NoPeerAccess.ATTRIBUTE, refused);
         }
         return attributes;
     }

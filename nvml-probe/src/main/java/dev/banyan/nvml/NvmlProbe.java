@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A device that cannot be used (in MIG mode, not permitted, fallen off the bus) is left out with a warning; where
  * none is left, the answer says why. A pair whose NVLink is up at one end only is taken as PCIe, with a warning.
  * Attributes of a device: {@code dev}, {@code model} and {@code sm} as in NCCL's files; {@code nvml.memory_bytes},
- * {@code nvml.driver}, {@code nvml.nvlink_version} (NVML's number of it); and {@code nvml.no_peer_access}, the bus ids,
+ * {@code nvml.driver}, {@code nvml.nvlink_version} (NVML's number of it); and {@code no_peer_access}, the bus ids,
  * with blanks between, of the devices that the driver refuses it peer access to.
  *
  * <p>Cost: O(n^2) calls for n devices. Safe for use from any thread; each call opens the library anew.

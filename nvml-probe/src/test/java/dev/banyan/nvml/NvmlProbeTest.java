@@ -6,6 +6,7 @@ import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.MachineProbe;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.Routes;
@@ -68,7 +69,7 @@ class NvmlProbeTest {
                 .containsEntry("nvml.memory_bytes", "16945512448")
                 .containsEntry("nvml.driver", "535.129.03")
                 .containsEntry("nvml.nvlink_version", "2")
-                .containsEntry(MachineAssembly.NO_PEER_ACCESS, "0000:00:1c.0 0000:00:1d.0 0000:00:1e.0");
+                .containsEntry(NoPeerAccess.ATTRIBUTE, "0000:00:1c.0 0000:00:1d.0 0000:00:1e.0");
         assertThat(machine.warnings()).containsExactly("the driver grants no peer access between GPU0-GPU5 (TNS, the"
                 + " PCIe topology does not support it) and 11 other pairs: copies between them go through host memory;"
                 + " nvidia-smi topo -p2p w lists all");
@@ -125,7 +126,7 @@ class NvmlProbeTest {
         assertThat(routes.between(1, 2).kind()).isEqualTo(Connection.Kind.SYS);
         assertThat(routes.between(2, 3)).isEqualTo(new Connection(Connection.Kind.NVLINK, 3, 75));
         assertThat(machine.devices().get(3).attributes())
-                .containsEntry(MachineAssembly.NO_PEER_ACCESS, "0000:07:00.0");
+                .containsEntry(NoPeerAccess.ATTRIBUTE, "0000:07:00.0");
         assertThat(machine.warnings()).containsExactlyInAnyOrder(
                 "GPU4 is in MIG mode, whose partitions reach no other GPU; turn it off by nvidia-smi -i 4 -mig 0 and a"
                         + " reset; the GPU is left out",

@@ -3,17 +3,21 @@ package dev.banyan.reduce;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.cuda.CudaBackend;
+import dev.banyan.reduce.cuda.CudaDevices;
+import dev.banyan.reduce.cuda.PeerRule;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -109,9 +113,33 @@ public final class Communicator implements AutoCloseable {
             throw new IllegalArgumentException(devices.length + " GPUs for the " + machine.size() + " ranks of "
                     + machine.name() + "; give one for each rank");
         }
-        Backend backend =
-                new CudaBackend(devices, config.timeout(), config.gpuPeerAccess(), config.bufferLimit());
-        return new Communicator(machine, config, backend, true);
+        return new Communicator(machine, config, gpuBackend(machine, config, devices), true);
+    }
+
+    /**
+     * A backend on GPUs that several communicators may share. Pairs of which the machine says that they must not use peer
+     * access ({@link NoPeerAccess}) go through the host; devices are known by their bus ids.
+     *
+     * @param machine that the GPUs are in; it may have others too
+     * @param devices the GPU of each rank, as the driver counts them; one may have several ranks
+     * @throws dev.banyan.reduce.cuda.CudaException if there is no driver or a GPU can't be used
+     */
+    public static Backend gpuBackend(Machine machine, Config config, int... devices) {
+        return new CudaBackend(
+                devices,
+                config.timeout(),
+                config.gpuPeerAccess() ? peerRule(machine, CudaDevices.busIds()) : PeerRule.NONE,
+                config.bufferLimit());
+    }
+
+    private static PeerRule peerRule(Machine machine, List<String> busIds) {
+        int[] index = busIds.stream()
+                .mapToInt(id -> IntStream.range(0, machine.size())
+                        .filter(device -> id.equals(machine.devices().get(device).busId()))
+                        .findFirst()
+                        .orElse(-1))
+                .toArray();
+        return (from, to) -> index[from] < 0 || index[to] < 0 || !NoPeerAccess.between(machine, index[from], index[to]);
     }
 
     private static void checkDevices(Machine machine) {

@@ -234,8 +234,9 @@ public final class BenchCommand implements Runnable {
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(1);
-                try (CudaSite site = new CudaSite(ranked.chosen().machine(), ranked.ordinals(), config)) {
-                    run(new CudaBench(ranked, site, reporter), ranked.chosen(), config, reporter);
+                ChosenMachine chosen = ranked.chosen();
+                try (CudaSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
+                    run(new CudaBench(ranked, site, reporter), chosen, config, reporter);
                 }
             }
             case SIM -> {

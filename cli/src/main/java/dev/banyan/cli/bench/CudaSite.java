@@ -3,22 +3,23 @@ package dev.banyan.cli.bench;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
-import dev.banyan.reduce.cuda.CudaBackend;
+import dev.banyan.reduce.backend.Backend;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 
 /** GPUs; all communicators share one backend, so that memory is theirs together. */
 final class CudaSite implements RankSite, AutoCloseable {
     private final Machine machine;
-    private final CudaBackend backend;
+    private final Backend backend;
 
     /**
      * @param machine how the ranks are linked
+     * @param whole the machine that the GPUs are in
      * @param gpus the GPU of each rank
      */
-    CudaSite(Machine machine, int[] gpus, Config config) {
+    CudaSite(Machine machine, Machine whole, int[] gpus, Config config) {
         this.machine = machine;
-        backend = new CudaBackend(gpus, config.timeout(), config.gpuPeerAccess(), config.bufferLimit());
+        backend = Communicator.gpuBackend(whole, config, gpus);
     }
 
     @Override

@@ -1,6 +1,6 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.cuda.CudaBackend;
+import dev.banyan.reduce.backend.Backend;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -13,9 +13,9 @@ final class RankMemory {
 
     private final List<MemorySegment> buffers;
     private final List<MemorySegment> host;
-    private final @Nullable CudaBackend backend;
+    private final @Nullable Backend backend;
 
-    private RankMemory(List<MemorySegment> buffers, List<MemorySegment> host, @Nullable CudaBackend backend) {
+    private RankMemory(List<MemorySegment> buffers, List<MemorySegment> host, @Nullable Backend backend) {
         this.buffers = buffers;
         this.host = host;
         this.backend = backend;
@@ -28,7 +28,7 @@ final class RankMemory {
     }
 
     /** On GPUs, with a copy on the host. It is freed with the backend. */
-    static RankMemory onGpus(Arena arena, int ranks, long bytes, CudaBackend backend) {
+    static RankMemory onGpus(Arena arena, int ranks, long bytes, Backend backend) {
         return new RankMemory(
                 IntStream.range(0, ranks).mapToObj(rank -> backend.allocate(rank, bytes)).toList(),
                 segments(arena, ranks, bytes),

@@ -70,7 +70,7 @@ public final class SelftestCommand implements Runnable {
         switch (backend) {
             case HOST -> run(new HostSite(machine), "host, " + ranks.length + " virtual devices");
             case CUDA -> {
-                try (CudaSite site = new CudaSite(machine, ranks, config)) {
+                try (CudaSite site = new CudaSite(machine, machine, ranks, config)) {
                     run(site, "cuda, ranks on devices " + Arrays.toString(ranks));
                 }
             }

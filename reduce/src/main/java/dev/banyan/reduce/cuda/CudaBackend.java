@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import jcuda.Pointer;
 import jcuda.driver.CUevent;
@@ -55,10 +54,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class CudaBackend implements Backend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
-    /** How long a waiting thread looks without a break: most collectives of small arrays end within. */
-    private static final long SPIN_NANOS = 100_000;
-
-    private static final long PARK_NANOS = 20_000;
     private static final long PART_BYTES = 8 << 20;
 
     /** Closed while something ran in their memory. */
@@ -85,16 +80,16 @@ public final class CudaBackend implements Backend {
     /**
      * @param devices the device of each rank, as the driver counts them; at least one
      * @param timeout how long a run may take
-     * @param peerAccess whether devices may touch each other's memory; otherwise all goes through the host
+     * @param peerAccess which devices may touch each other's memory; the others' data goes through the host
      * @param bufferLimit greatest number of bytes of receive buffers on each device
      * @throws CudaException if there is no driver or a device can't be used
      * @throws IllegalArgumentException if an argument is out of its range
      */
-    public CudaBackend(int[] devices, Duration timeout, boolean peerAccess, long bufferLimit) {
+    public CudaBackend(int[] devices, Duration timeout, PeerRule peerAccess, long bufferLimit) {
         this(devices, timeout, peerAccess, bufferLimit, Moves.DEFAULT);
     }
 
-    CudaBackend(int[] ordinals, Duration timeout, boolean peerAccess, long bufferLimit, Moves moves) {
+    CudaBackend(int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Moves moves) {
         if (ordinals.length == 0 || !timeout.isPositive() || bufferLimit < 1) {
             throw new IllegalArgumentException("a CUDA backend of " + ordinals.length + " ranks, timeout " + timeout
                     + " and " + bufferLimit + " bytes of receive buffers; all must be positive");
@@ -342,7 +337,7 @@ public final class CudaBackend implements Backend {
                 result = JCudaDriver.cuEventRecord(done, stream);
             }
             if (result == CUresult.CUDA_SUCCESS) {
-                result = await(deadline);
+                result = Waiting.until(() -> JCudaDriver.cuEventQuery(done), deadline);
             }
             if (result == CUresult.CUDA_ERROR_NOT_READY) {
                 throw late(executable);
@@ -358,30 +353,6 @@ public final class CudaBackend implements Backend {
         } finally {
             lock.unlock();
         }
-    }
-
-    /** Waits for the last launch. Gives CUDA_SUCCESS, CUDA_ERROR_NOT_READY after the deadline, or an error. */
-    private int await(long deadline) {
-        long spinEnd = System.nanoTime() + SPIN_NANOS;
-        boolean interrupted = false;
-        int result = JCudaDriver.cuEventQuery(done);
-        while (result == CUresult.CUDA_ERROR_NOT_READY) {
-            long now = System.nanoTime();
-            if (now - deadline >= 0) {
-                break;
-            }
-            if (now - spinEnd < 0) {
-                Thread.onSpinWait();
-            } else {
-                LockSupport.parkNanos(this, PARK_NANOS);
-                interrupted |= Thread.interrupted();
-            }
-            result = JCudaDriver.cuEventQuery(done);
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return result;
     }
 
     private CollectiveTimeoutException late(CudaExecutable executable) {

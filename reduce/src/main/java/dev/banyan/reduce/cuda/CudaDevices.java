@@ -4,13 +4,27 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
 import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_P2PAttribute;
 import jcuda.driver.JCudaDriver;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The GPUs that the driver shows to this process. */
 public final class CudaDevices {
+    private static final Logger LOG = LoggerFactory.getLogger(CudaDevices.class);
     private static final int BUS_ID_BYTES = 32;
 
     private CudaDevices() {}
+
+    /** Whether there is a driver with devices. */
+    public static boolean present() {
+        try {
+            return count() > 0;
+        } catch (CudaException e) {
+            LOG.debug("no CUDA here", e);
+            return false;
+        }
+    }
 
     /**
      * Number of devices.
@@ -33,9 +47,34 @@ public final class CudaDevices {
         return IntStream.range(0, count()).mapToObj(CudaDevices::busId).toList();
     }
 
-    private static String busId(int ordinal) {
+    /**
+     * The way from one device to another.
+     *
+     * @throws CudaException if there is no driver or no such device
+     */
+    public static PeerLink peer(int from, int to) {
+        CudaLibrary.load();
+        return new PeerLink(
+                attribute(CUdevice_P2PAttribute.CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, from, to) != 0,
+                attribute(CUdevice_P2PAttribute.CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, from, to));
+    }
+
+    private static int attribute(int attribute, int from, int to) {
+        int[] value = new int[1];
+        Cuda.check(
+                JCudaDriver.cuDeviceGetP2PAttribute(value, attribute, device(from), device(to)),
+                "cuDeviceGetP2PAttribute from device " + from + " to " + to);
+        return value[0];
+    }
+
+    private static CUdevice device(int ordinal) {
         CUdevice device = new CUdevice();
         Cuda.check(JCudaDriver.cuDeviceGet(device, ordinal), "cuDeviceGet of device " + ordinal);
+        return device;
+    }
+
+    private static String busId(int ordinal) {
+        CUdevice device = device(ordinal);
         String[] text = {""};
         Cuda.check(
                 JCudaDriver.cuDeviceGetPCIBusId(text, BUS_ID_BYTES, device),

@@ -39,6 +39,11 @@ final class HostBlock {
         return bytes;
     }
 
+    /** By which copies to and from the host know it. */
+    Pointer pointer() {
+        return memory;
+    }
+
     /** A view for the host; at most 2^31-1 bytes. */
     ByteBuffer view() {
         return memory.getByteBuffer(0, bytes).order(ByteOrder.nativeOrder());

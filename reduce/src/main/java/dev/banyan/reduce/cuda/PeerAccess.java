@@ -15,16 +15,16 @@ final class PeerAccess {
     private record Pair(int from, int to) {}
 
     private final List<CudaDevice> ranks;
-    private final boolean wanted;
+    private final PeerRule rule;
     private final Map<Pair, Boolean> known = new HashMap<>();
 
     /**
      * @param ranks the device of each rank
-     * @param wanted whether it may be used at all
+     * @param rule between which of them it may be used
      */
-    PeerAccess(List<CudaDevice> ranks, boolean wanted) {
+    PeerAccess(List<CudaDevice> ranks, PeerRule rule) {
         this.ranks = ranks;
-        this.wanted = wanted;
+        this.rule = rule;
     }
 
     /** Whether two ranks are on one device. */
@@ -50,7 +50,7 @@ final class PeerAccess {
     }
 
     private boolean enable(CudaDevice from, CudaDevice to) {
-        if (!wanted) {
+        if (!rule.allows(from.ordinal(), to.ordinal())) {
             return false;
         }
         int[] can = new int[1];

@@ -51,8 +51,8 @@ class CudaBackendTest {
         int[] devices = IntStream.range(0, 8).toArray();
         long[] counts = {0, 1, 3, 8, 257, 4099};
         int turn = algorithm.label().length();
-        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, true, 64 * MEBIBYTE);
-                CudaBackend copying = new CudaBackend(devices, PATIENCE, true, 64 * MEBIBYTE, COPIES);
+        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                CudaBackend copying = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES);
                 Communicator host = Communicator.create(machine, config);
                 Communicator first = Communicator.create(machine, config, direct);
                 Communicator second = Communicator.create(machine, config, copying)) {
@@ -75,7 +75,7 @@ class CudaBackendTest {
     void ranksMayShareDevices() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
         Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).threads(1).build();
-        try (CudaBackend backend = new CudaBackend(new int[] {0, 0, 5, 0}, PATIENCE, true, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 0, 5, 0}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (Collective collective : Collective.values()) {
@@ -90,7 +90,7 @@ class CudaBackendTest {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Config config = Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
         int[] devices = IntStream.range(0, 8).toArray();
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, false, 64 * MEBIBYTE, COPIES);
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.NONE, 64 * MEBIBYTE, COPIES);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (Collective collective : Collective.values()) {
@@ -106,7 +106,7 @@ class CudaBackendTest {
     void aRepeatedCallIsOneLaunchAndAllocatesNothing() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         int[] devices = IntStream.range(0, 8).toArray();
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, true, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             List<MemorySegment> buffers =
                     IntStream.range(0, 8).mapToObj(rank -> cuda.allocate(rank, 4000)).toList();
@@ -129,14 +129,14 @@ class CudaBackendTest {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Config config = Config.builder().algorithm(AlgorithmChoice.STAR).threads(1).build();
         int[] devices = IntStream.range(0, 8).toArray();
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, true, 4 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 4 * MEBIBYTE);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             long before = emulator.count("calls cuMemAlloc");
             compare(host, cuda, Collective.REDUCE, DataType.F32, ReduceOp.SUM, false, 1_000_000, 0);
             assertThat(emulator.count("calls cuMemAlloc")).isGreaterThan(before);
         }
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, true, MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, MEBIBYTE);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             List<MemorySegment> buffers =
                     IntStream.range(0, 8).mapToObj(rank -> cuda.allocate(rank, 4_000_000)).toList();
@@ -150,7 +150,7 @@ class CudaBackendTest {
     @Test
     void wrongBuffersAreRefused() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, true, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
                 Arena arena = Arena.ofShared()) {
             MemorySegment good = cuda.allocate(0, 64);
@@ -174,7 +174,7 @@ class CudaBackendTest {
                     DataType.F32,
                     ReduceOp.SUM);
         }
-        assertThatThrownBy(() -> new CudaBackend(new int[] {0, 8}, PATIENCE, true, MEBIBYTE))
+        assertThatThrownBy(() -> new CudaBackend(new int[] {0, 8}, PATIENCE, PeerRule.ALL, MEBIBYTE))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("device 8; this machine has 8, 0..7");
         nothingIsLeft();

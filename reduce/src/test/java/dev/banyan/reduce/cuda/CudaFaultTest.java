@@ -135,9 +135,9 @@ class CudaFaultTest {
     @Test
     void everyFutureFailsAndOtherCommunicatorsLiveOn() {
         Config config = Config.builder().algorithm(AlgorithmChoice.RING).timeout(SHORT).build();
-        try (CudaBackend sound = new CudaBackend(new int[] {4, 5, 6, 7}, PATIENCE, true, LIMIT);
+        try (CudaBackend sound = new CudaBackend(new int[] {4, 5, 6, 7}, PATIENCE, PeerRule.ALL, LIMIT);
                 Communicator other = Communicator.create(MACHINE.subset(4, 5, 6, 7), config, sound);
-                CudaBackend backend = new CudaBackend(new int[] {0, 1, 2, 3}, SHORT, true, LIMIT);
+                CudaBackend backend = new CudaBackend(new int[] {0, 1, 2, 3}, SHORT, PeerRule.ALL, LIMIT);
                 Communicator cuda = Communicator.create(MACHINE.subset(0, 1, 2, 3), config, backend)) {
             List<MemorySegment> buffers = buffers(cuda);
             emulator.tell("op any 5 hang");
@@ -159,7 +159,7 @@ class CudaFaultTest {
     /** @param beforeRuns what happens when the buffers are there */
     private static void runTwice(Duration timeout, Runnable beforeRuns) {
         Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).build();
-        try (CudaBackend backend = new CudaBackend(DEVICES, timeout, true, LIMIT, COPIES);
+        try (CudaBackend backend = new CudaBackend(DEVICES, timeout, PeerRule.ALL, LIMIT, COPIES);
                 Communicator cuda = Communicator.create(MACHINE, config, backend)) {
             List<MemorySegment> buffers = buffers(cuda);
             beforeRuns.run();
@@ -176,7 +176,7 @@ class CudaFaultTest {
 
     private void nothingIsLeftAndTheNextOneWorks() {
         Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).build();
-        try (CudaBackend backend = new CudaBackend(DEVICES, PATIENCE, true, LIMIT, COPIES);
+        try (CudaBackend backend = new CudaBackend(DEVICES, PATIENCE, PeerRule.ALL, LIMIT, COPIES);
                 Communicator cuda = Communicator.create(MACHINE, config, backend)) {
             assertRight(cuda, buffers(cuda));
         }

@@ -1,0 +1,19 @@
+package dev.banyan.reduce.cuda;
+
+/** Which GPUs may touch each other's memory, as far as the driver grants it; the others' data goes through the host. */
+@FunctionalInterface
+public interface PeerRule {
+    /** All of them. */
+    PeerRule ALL = (from, to) -> true;
+
+    /** None. */
+    PeerRule NONE = (from, to) -> false;
+
+    /**
+     * Whether work on one GPU may touch the other's memory.
+     *
+     * @param from as the driver counts them
+     * @param to as the driver counts them; another one
+     */
+    boolean allows(int from, int to);
+}
