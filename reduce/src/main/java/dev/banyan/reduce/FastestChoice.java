@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  * <p>Answers are found once for all sizes of a sixteenth of an octave, at its middle: within it no time
  * changes by more than 5%, nor the ratio of two. Candidates are tried in the order of a time that they can't beat: what
  * the busiest link takes for all bytes, or a call of one element, if that is longer. Those whose bound is above the
- * best so far are left out. A candidate is tried with 1, 2, 4, ... pieces of the longest slice, until two more
+ * best so far are left out. A candidate is tried with 1, 2, 4, ... pieces of the longest slice, until three more
  * doublings didn't help, and takes the fewest that are within 1% of the best. Where pieces are many, a time is taken
  * from two shorter calls with chunks of the same length: once the pipelines are full each further piece takes the same
  * time.
@@ -33,7 +33,7 @@ final class FastestChoice {
     private static final long LEAST_CHUNK = 4 << 10;
     /** Slices are cut on multiples of so many bytes, so that a slice may be so much longer than its share. */
     private static final int UNIT = 64;
-    private static final int PATIENCE = 2;
+    private static final int PATIENCE = 3;
     /** Fewer pieces are worth so much more time: each costs a step that the model may not know enough of. */
     private static final double NEARLY = 1.01;
     /** Steps that the shorter of two calls should have. */
