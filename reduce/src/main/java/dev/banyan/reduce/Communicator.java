@@ -2,6 +2,7 @@ package dev.banyan.reduce;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.cuda.CudaBackend;
 import dev.banyan.reduce.cuda.CudaDevices;
@@ -229,6 +230,33 @@ public final class Communicator implements AutoCloseable {
         return queue.submit(() -> execute(call, Way.CONFIGURED));
     }
 
+    /**
+     * Puts a call into streams of the caller, and returns when it has its place in them, after the calls that were
+     * submitted before have ended: it begins when the work that is in the streams has ended, and work that is put into
+     * them from then on waits for its end. Its timeout counts from its place in the streams.
+     *
+     * @param streams one per rank, e.g. {@link dev.banyan.reduce.cuda.CudaStreams}; backends without streams refuse them
+     * @return completed when the call has ended
+     */
+    public CompletableFuture<Void> enqueue(CollectiveCall call, CallerStreams streams) {
+        check(call);
+        CompletableFuture<Void> begun = new CompletableFuture<>();
+        CompletableFuture<Void> ended = queue.submit(() -> {
+            try {
+                plan(call, Way.CONFIGURED)
+                        .run(
+                                perRank(call.inputs(), call.root()),
+                                perRank(call.outputs(), call.root()),
+                                streams,
+                                () -> begun.complete(null));
+            } finally {
+                begun.complete(null);
+            }
+        });
+        CompletableFuture.anyOf(begun, ended).exceptionally(failure -> null).join();
+        return ended;
+    }
+
     /** Gives every rank the reduction of all buffers, in place. */
     public void allReduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
         run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
@@ -364,9 +392,11 @@ public final class Communicator implements AutoCloseable {
     }
 
     private void execute(CollectiveCall call, Way way) {
-        PlanKey key = PlanKey.of(call, way);
-        Executable plan = plans.get(key, this::prepare);
-        plan.run(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
+        plan(call, way).run(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
+    }
+
+    private Executable plan(CollectiveCall call, Way way) {
+        return plans.get(PlanKey.of(call, way), this::prepare);
     }
 
     private Executable prepare(PlanKey key) {
