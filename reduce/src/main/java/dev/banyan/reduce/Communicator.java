@@ -2,6 +2,7 @@ package dev.banyan.reduce;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.cuda.CudaBackend;
 import dev.banyan.reduce.cuda.CudaDevices;
 import dev.banyan.reduce.cuda.PeerRule;
@@ -229,6 +230,34 @@ public final class Communicator implements AutoCloseable {
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
         check(call);
         return queue.submit(() -> execute(call, Way.CONFIGURED));
+    }
+
+    /**
+     * Puts a call into streams of the caller, and returns when it has its place in them, after the calls that were
+     * submitted before have ended: it begins when the work that is in the streams has ended, and work that is put into
+     * them from then on waits for its end. Its timeout counts from its place in the streams.
+     *
+     * @param streams one per rank, e.g. {@link dev.banyan.reduce.cuda.CudaStreams}; backends without streams refuse them
+     * @return completed when the call has ended
+     */
+    public CompletableFuture<Void> enqueue(CollectiveCall call, CallerStreams streams) {
+        check(call);
+        CompletableFuture<Void> begun = new CompletableFuture<>();
+        CompletableFuture<Void> ended = queue.submit(() -> {
+            try {
+                plans.get(PlanKey.of(call, Way.CONFIGURED), this::prepare)
+                        .executable()
+                        .run(
+                                perRank(call.inputs(), call.root()),
+                                perRank(call.outputs(), call.root()),
+                                streams,
+                                () -> begun.complete(null));
+            } finally {
+                begun.complete(null);
+            }
+        });
+        CompletableFuture.anyOf(begun, ended).exceptionally(failure -> null).join();
+        return ended;
     }
 
     /** Gives every rank the reduction of all buffers, in place. */

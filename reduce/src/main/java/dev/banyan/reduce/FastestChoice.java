@@ -177,8 +177,22 @@ final class FastestChoice {
             misses = us < least ? 0 : misses + 1;
             least = Math.min(least, us);
         }
+        int best = tried.stream()
+                .min(Comparator.comparingDouble(Answer::us))
+                .orElseThrow()
+                .pieces();
+        for (int between : new int[] {best - best / 4, best + best / 2}) {
+            if (best > 1 && slice / between >= LEAST_CHUNK) {
+                double us = predict(choice, request, between, chunkBytes(slice, between));
+                tried.add(new Answer(between, us));
+                least = Math.min(least, us);
+            }
+        }
         double enough = least * NEARLY;
-        return tried.stream().filter(answer -> answer.us() <= enough).findFirst().orElseThrow();
+        return tried.stream()
+                .filter(answer -> answer.us() <= enough)
+                .min(Comparator.comparingInt(Answer::pieces))
+                .orElseThrow();
     }
 
     private double predict(Choice choice, CollectiveRequest request, int pieces, long chunkBytes) {

@@ -17,6 +17,17 @@ public interface Executable extends AutoCloseable {
      */
     void run(MemorySegment[] inputs, MemorySegment[] outputs);
 
+    /**
+     * The same within streams of the caller: the run begins when the work that is in them now has ended, and work that is
+     * put into them after {@code begun} waits for its end.
+     *
+     * @param begun called once, when the run has its place in the streams
+     * @throws IllegalArgumentException if the backend has no such streams
+     */
+    default void run(MemorySegment[] inputs, MemorySegment[] outputs, CallerStreams streams, Runnable begun) {
+        throw new IllegalArgumentException("this backend knows no streams; run the call without them");
+    }
+
     /** Frees its scratch memory. */
     @Override
     void close();

@@ -1,6 +1,7 @@
 package dev.banyan.reduce.cuda;
 
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.schedule.Schedule;
@@ -73,6 +74,7 @@ public final class CudaBackend implements Backend {
     private final List<CudaExecutable> released = new ArrayList<>();
     private final CUstream stream = new CUstream();
     private final CUevent done = new CUevent();
+    private final StreamJoin join;
     private @Nullable String broken;
     private boolean stuck;
     private boolean closed;
@@ -124,6 +126,7 @@ public final class CudaBackend implements Backend {
         }
         this.devices.addAll(byOrdinal.values());
         peers = new PeerAccess(ranks, peerAccess);
+        join = new StreamJoin(ranks, stream);
         this.moves = moves;
         this.bufferLimit = bufferLimit;
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
@@ -328,30 +331,65 @@ public final class CudaBackend implements Backend {
         lock.lock();
         try {
             checkUsable();
-            CUgraphExec graph = executable.graph(inputs, outputs);
-            executable.clearMarks();
-            ranks.getFirst().enter();
-            long deadline = System.nanoTime() + timeoutNanos;
-            int result = JCudaDriver.cuGraphLaunch(graph, stream);
-            if (result == CUresult.CUDA_SUCCESS) {
-                result = JCudaDriver.cuEventRecord(done, stream);
-            }
-            if (result == CUresult.CUDA_SUCCESS) {
-                result = Waiting.until(() -> JCudaDriver.cuEventQuery(done), deadline);
-            }
-            if (result == CUresult.CUDA_ERROR_NOT_READY) {
-                throw late(executable);
-            }
-            if (result != CUresult.CUDA_SUCCESS) {
-                throw failed(executable, result);
-            }
+            finish(executable, launch(executable, inputs, outputs));
         } catch (CudaException e) {
-            if (broken == null) {
-                broken = String.valueOf(e.getMessage());
-            }
-            throw e;
+            throw breaking(e);
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** The same in the caller's streams. */
+    void run(
+            CudaExecutable executable,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            CallerStreams streams,
+            Runnable begun) {
+        lock.lock();
+        try {
+            checkUsable();
+            CudaStreams callers = join.check(streams);
+            join.after(callers);
+            int result = launch(executable, inputs, outputs);
+            if (result == CUresult.CUDA_SUCCESS) {
+                join.before(callers, done);
+                begun.run();
+            }
+            finish(executable, result);
+        } catch (CudaException e) {
+            throw breaking(e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CudaException breaking(CudaException e) {
+        if (broken == null) {
+            broken = String.valueOf(e.getMessage());
+        }
+        return e;
+    }
+
+    private int launch(CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs) {
+        CUgraphExec graph = executable.graph(inputs, outputs);
+        executable.clearMarks();
+        ranks.getFirst().enter();
+        int result = JCudaDriver.cuGraphLaunch(graph, stream);
+        return result == CUresult.CUDA_SUCCESS ? JCudaDriver.cuEventRecord(done, stream) : result;
+    }
+
+    /** Waits for a launch that gave a result. */
+    private void finish(CudaExecutable executable, int launched) {
+        int result = launched;
+        if (result == CUresult.CUDA_SUCCESS) {
+            result = Waiting.until(() -> JCudaDriver.cuEventQuery(done), System.nanoTime() + timeoutNanos);
+        }
+        if (result == CUresult.CUDA_ERROR_NOT_READY) {
+            throw late(executable);
+        }
+        if (result != CUresult.CUDA_SUCCESS) {
+            throw failed(executable, result);
         }
     }
 
@@ -466,6 +504,7 @@ public final class CudaBackend implements Backend {
         allocations.forEach(address -> results.add(JCudaDriver.cuMemFree(address)));
         allocations.clear();
         blocks.values().forEach(block -> block.free(sound));
+        results.addAll(join.free());
         results.add(JCudaDriver.cuEventDestroy(done));
         results.add(JCudaDriver.cuStreamDestroy(stream));
         devices.forEach(CudaDevice::close);

@@ -1,5 +1,6 @@
 package dev.banyan.reduce.cuda;
 
+import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
 import java.lang.foreign.MemorySegment;
 import java.nio.IntBuffer;
@@ -32,13 +33,23 @@ final class CudaExecutable implements Executable {
 
     @Override
     public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
+        checkNumber(inputs, outputs);
+        if (!plan.routes().isEmpty()) {
+            backend.run(this, inputs, outputs);
+        }
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs, CallerStreams streams, Runnable begun) {
+        checkNumber(inputs, outputs);
+        backend.run(this, inputs, outputs, streams, begun);
+    }
+
+    private void checkNumber(MemorySegment[] inputs, MemorySegment[] outputs) {
         int ranks = plan.devices().size();
         if (inputs.length != ranks || outputs.length != ranks) {
             throw new IllegalArgumentException(inputs.length + " inputs and " + outputs.length + " outputs for " + ranks
                     + " ranks; give one of each per rank");
-        }
-        if (!plan.routes().isEmpty()) {
-            backend.run(this, inputs, outputs);
         }
     }
 

@@ -10,7 +10,11 @@ import dev.banyan.reduce.Config;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.topology.Device;
+import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -18,9 +22,13 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -103,6 +111,26 @@ class CudaBackendTest {
     }
 
     @Test
+    void pairsThatTheMachineKeepsApartGoThroughTheHost() {
+        List<String> busIds = CudaDevices.busIds();
+        List<Device> devices = IntStream.range(0, 2)
+                .mapToObj(i -> new Device("GPU" + i, busIds.get(i), -1, Map.of()))
+                .toList();
+        Link link = Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 1.8);
+        Machine machine = NoPeerAccess.mark(
+                new Machine("pair", devices, List.of(), List.of(link), List.of(), List.of()), 0, 1);
+        Config config = Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
+        try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
+                Communicator host = Communicator.create(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend)) {
+            compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
+        }
+        assertThat(emulator.count("peer copies")).isZero();
+        assertThat(emulator.count("calls cuCtxEnablePeerAccess")).isZero();
+        nothingIsLeft();
+    }
+
+    @Test
     void aRepeatedCallIsOneLaunchAndAllocatesNothing() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         int[] devices = IntStream.range(0, 8).toArray();
@@ -122,6 +150,54 @@ class CudaBackendTest {
             assertThat(emulator.count("calls cuGraphAddKernelNode")).isEqualTo(nodes).isPositive();
         }
         nothingIsLeft();
+    }
+
+    @Test
+    void aCallTakesItsPlaceInTheCallersStreams() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        List<CUstream> streams = new ArrayList<>();
+        for (int ordinal = 0; ordinal < 2; ordinal++) {
+            EmulatedGpus.enter(ordinal);
+            streams.add(EmulatedGpus.stream());
+        }
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
+            List<MemorySegment> buffers =
+                    IntStream.range(0, 2).mapToObj(rank -> cuda.allocate(rank, 4000)).toList();
+            List<MemorySegment> copies =
+                    IntStream.range(0, 2).mapToObj(rank -> cuda.allocate(rank, 4000)).toList();
+            CollectiveCall call =
+                    CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, 1000, DataType.I32, ReduceOp.SUM, buffers);
+            cuda.run(call);
+            emulator.tell("pause");
+            for (int rank = 0; rank < 2; rank++) {
+                EmulatedGpus.enter(rank);
+                EmulatedGpus.ok(JCudaDriver.cuMemsetD32Async(
+                        new DeviceAddress(buffers.get(rank).address()), rank + 5, 1000, streams.get(rank)));
+            }
+            CompletableFuture<Void> ended = cuda.enqueue(call, new CudaStreams(streams));
+            for (int rank = 0; rank < 2; rank++) {
+                EmulatedGpus.enter(rank);
+                EmulatedGpus.ok(JCudaDriver.cuMemcpyDtoDAsync(
+                        new DeviceAddress(copies.get(rank).address()),
+                        new DeviceAddress(buffers.get(rank).address()),
+                        4000,
+                        streams.get(rank)));
+            }
+            assertThat(ended).isNotDone();
+            emulator.tell("resume");
+            for (int rank = 0; rank < 2; rank++) {
+                EmulatedGpus.enter(rank);
+                EmulatedGpus.ok(JCudaDriver.cuStreamSynchronize(streams.get(rank)));
+                int[] got = new int[1000];
+                cuda.read(copies.get(rank), MemorySegment.ofArray(got));
+                assertThat(got).containsOnly(11);
+            }
+            ended.join();
+            assertThatThrownBy(() -> cuda.enqueue(call, new CudaStreams(streams.subList(0, 1))).join())
+                    .hasMessageContaining("1 streams for 2 ranks");
+        }
+        emulator.reset();
     }
 
     @Test
