@@ -42,8 +42,8 @@ final class FastestChoice {
     private static final int MOST_STEADY = 256;
     /** Numbers of trees that are worth trying where more reach a higher rate: each costs launches. */
     private static final int[] FEW = {4, 1};
-    /** Above, it takes long to find few trees, and on no preset do they gain anything. */
-    private static final int MOST_RANKS_OF_FEW = 8;
+    /** Above, it takes long to find few trees. */
+    private static final int MOST_RANKS_OF_FEW = 16;
 
     private final CostModel model;
     private final Algorithms algorithms;
