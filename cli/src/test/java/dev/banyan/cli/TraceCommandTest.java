@@ -148,7 +148,7 @@ class TraceCommandTest {
             --workload lenet-5                     | Missing required option: '--out=FOLDER'
             --out X --iterations 0                 | it must be at least 1
             --out X --compute-ms -1                | it must be at least 0
-            --out X --workload lenet-55            | did you mean lenet-5?
+            --out X --workload lenet-55            | did you mean lenet-5 or
             --out X --timeline no-such/steps.json  | there is no folder
             --out X --kvstore two                  | no type of store is called 'two'
             """)

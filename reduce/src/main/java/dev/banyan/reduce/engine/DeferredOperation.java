@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 final class DeferredOperation extends Operation implements Completion {
     private final DependencyEngine engine;
     private final DeferredTask task;
-    private final AtomicBoolean ended = new AtomicBoolean();
+    private final AtomicBoolean told = new AtomicBoolean();
 
     DeferredOperation(DependencyEngine engine, DeferredTask task, Named named) {
         super(named, 0);
@@ -21,7 +21,7 @@ final class DeferredOperation extends Operation implements Completion {
     }
 
     @Override
-    void run(ReadyOperations ready) {
+    void run() {
         Throwable failure = poison();
         try {
             if (failure == null) {
@@ -32,7 +32,7 @@ final class DeferredOperation extends Operation implements Completion {
         } catch (Throwable e) {
             failure = e;
         }
-        end(failure, ready);
+        end(failure);
     }
 
     @Override
@@ -46,14 +46,8 @@ final class DeferredOperation extends Operation implements Completion {
     }
 
     private void end(@Nullable Throwable failure) {
-        ReadyOperations ready = new ReadyOperations();
-        end(failure, ready);
-        DependencyEngine.dispatch(ready);
-    }
-
-    private void end(@Nullable Throwable failure, ReadyOperations ready) {
-        if (ended.compareAndSet(false, true)) {
-            engine.end(this, failure, ready);
+        if (told.compareAndSet(false, true)) {
+            engine.end(this, failure, null);
         }
     }
 }

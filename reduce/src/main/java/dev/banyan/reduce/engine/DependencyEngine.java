@@ -7,7 +7,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * throw an {@link EngineException} for what they find poisoned, and heal it: what is pushed then runs again.
  *
  * <p><b>Cost.</b> Pushing and ending an operation of v variables is O(v), plus O(log p) for p different priorities
- * among those that are ready. Threads that have nothing to do sleep.
+ * among those that are ready. Threads that have nothing to do look for it some times more, giving way to other
+ * threads in between, and then sleep.
  *
  * <p>Source: the dependency engine of MXNet: T. Chen et al., "MXNet: a flexible and efficient machine learning library
  * for heterogeneous distributed systems", 2015, <a href="https://arxiv.org/abs/1512.01274">arXiv:1512.01274</a>.
@@ -36,10 +36,7 @@ public final class DependencyEngine implements AutoCloseable {
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     private final Map<Lane, Workers> lanes = new EnumMap<>(Lane.class);
-    /** Held while an operation of several variables takes its places. */
-    private final Object places = new Object();
-    private final AtomicLong pending = new AtomicLong();
-    private final Object idle = new Object();
+    private final Dispatcher dispatcher = new Dispatcher();
     /**
      * Failures by poisoned variable, and by this engine the first of an operation that mutates nothing; the oldest
      * first. Also their lock.
@@ -129,7 +126,7 @@ public final class DependencyEngine implements AutoCloseable {
      */
     public void waitAll() {
         checkMayWait();
-        awaitIdle();
+        dispatcher.awaitIdle();
         Throwable first;
         synchronized (failures) {
             first = failures.isEmpty() ? null : failures.values().iterator().next();
@@ -154,33 +151,17 @@ public final class DependencyEngine implements AutoCloseable {
     @Override
     public void close() {
         checkMayWait();
-        awaitIdle();
+        dispatcher.awaitIdle();
         closed = true;
         // For operations that came in between.
-        awaitIdle();
+        dispatcher.awaitIdle();
         lanes.values().forEach(Workers::close);
     }
 
-    private static void checkMayWait() {
-        if (Thread.currentThread() instanceof WorkerThread) {
+    private void checkMayWait() {
+        if (Thread.currentThread() instanceof WorkerThread || dispatcher.isRunning()) {
             throw new IllegalStateException(
                     "a task waits for its engine, so both would wait for ever; push an operation that does the rest");
-        }
-    }
-
-    private void awaitIdle() {
-        boolean interrupted = false;
-        synchronized (idle) {
-            while (pending.get() != 0) {
-                try {
-                    idle.wait();
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 
@@ -192,61 +173,25 @@ public final class DependencyEngine implements AutoCloseable {
                         + " that the operation is pushed to");
             }
         }
-        pending.incrementAndGet();
+        dispatcher.announce();
         if (closed) {
-            leave();
+            dispatcher.withdraw();
             throw new IllegalStateException("the engine is closed; make a new one");
         }
-        int free = 1;
-        if (variables.length > 1) {
-            synchronized (places) {
-                for (int i = 0; i < variables.length; i++) {
-                    free += variables[i].append(operation, i < operation.named.mutations()) ? 1 : 0;
-                }
-            }
-        } else if (variables.length == 1) {
-            free += variables[0].append(operation, operation.named.mutations() == 1) ? 1 : 0;
-        }
-        if (operation.letThrough(free)) {
-            Workers workers = operation.workers();
-            if (workers == null) {
-                ReadyOperations ready = new ReadyOperations();
-                operation.run(ready);
-                dispatch(ready);
-            } else {
-                workers.add(operation);
-            }
-        }
-    }
-
-    /** Sees to it that ready operations run, also those that become ready by it. */
-    static void dispatch(ReadyOperations ready) {
-        for (Operation next = ready.poll(); next != null; next = ready.poll()) {
-            Workers workers = next.workers();
-            if (workers == null) {
-                next.run(ready);
-            } else {
-                workers.add(next);
-            }
-        }
+        dispatcher.push(operation);
     }
 
     /**
      * An operation has ended.
      *
      * @param failure why it failed or was skipped, or null
-     * @param ready gets the operations that may run now
+     * @param returning whose thread this is that looks for another operation next, or null
      */
-    void end(Operation operation, @Nullable Throwable failure, ReadyOperations ready) {
-        Variable[] variables = operation.named.variables();
-        int mutations = operation.named.mutations();
+    void end(Operation operation, @Nullable Throwable failure, @Nullable Workers returning) {
         if (failure != null) {
             record(operation, failure);
         }
-        for (int i = 0; i < variables.length; i++) {
-            variables[i].release(i < mutations, ready);
-        }
-        leave();
+        dispatcher.end(operation, returning);
     }
 
     private void record(Operation operation, Throwable failure) {
@@ -272,14 +217,6 @@ public final class DependencyEngine implements AutoCloseable {
         synchronized (failures) {
             variable.setPoison(null);
             return failures.remove(variable);
-        }
-    }
-
-    private void leave() {
-        if (pending.decrementAndGet() == 0) {
-            synchronized (idle) {
-                idle.notifyAll();
-            }
         }
     }
 }

@@ -16,8 +16,9 @@ record Named(Variable[] variables, int mutations) {
     /** Up to here looking through all is faster than hashing. */
     private static final int FEW = 16;
 
-    static Named of(Variable read) {
-        return new Named(new Variable[] {read}, 0);
+    /** One that it mutates. */
+    static Named of(Variable mutated) {
+        return new Named(new Variable[] {mutated}, 1);
     }
 
     static Named of(Collection<Variable> reads, Collection<Variable> mutates) {

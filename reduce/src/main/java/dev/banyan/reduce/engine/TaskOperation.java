@@ -21,7 +21,7 @@ final class TaskOperation extends Operation {
     }
 
     @Override
-    void run(ReadyOperations ready) {
+    void run() {
         @Nullable Throwable failure = poison();
         try {
             if (failure == null) {
@@ -32,6 +32,6 @@ final class TaskOperation extends Operation {
         } catch (Throwable e) {
             failure = e;
         }
-        engine.end(this, failure, ready);
+        engine.end(this, failure, workers);
     }
 }

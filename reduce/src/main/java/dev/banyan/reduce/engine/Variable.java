@@ -8,14 +8,13 @@ import org.jspecify.annotations.Nullable;
  * pushed: reads that follow each other together, everything else alone. A read that comes after a waiting
  * mutation waits too, so that nobody waits for ever.
  *
- * <p>A variable belongs to the engine that made it. It needs no closing.
+ * <p>A variable belongs to the engine that made it. It needs no closing. Its queue is the {@link Dispatcher}'s.
  */
 public final class Variable {
     /** An operation that must wait for those before it. */
     private record Waiting(Operation operation, boolean mutates) {}
 
     private final DependencyEngine engine;
-    /** Also the lock of everything here. */
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>(2);
     private int readers;
     private boolean mutating;
@@ -31,30 +30,26 @@ public final class Variable {
 
     /** Puts an operation at the end of the queue. Whether it can go ahead at once. */
     boolean append(Operation operation, boolean mutates) {
-        synchronized (waiting) {
-            if (waiting.isEmpty() && isFreeFor(mutates)) {
-                occupy(mutates);
-                return true;
-            }
-            waiting.add(new Waiting(operation, mutates));
-            return false;
+        if (waiting.isEmpty() && isFreeFor(mutates)) {
+            occupy(mutates);
+            return true;
         }
+        waiting.add(new Waiting(operation, mutates));
+        return false;
     }
 
     /** An operation has ended: lets through who comes next, and collects those that nothing else holds back. */
-    void release(boolean mutated, ReadyOperations ready) {
-        synchronized (waiting) {
-            if (mutated) {
-                mutating = false;
-            } else {
-                readers--;
-            }
-            for (Waiting next = waiting.peek(); next != null && isFreeFor(next.mutates()); next = waiting.peek()) {
-                waiting.remove();
-                occupy(next.mutates());
-                if (next.operation().letThrough(1)) {
-                    ready.add(next.operation());
-                }
+    void release(boolean mutated, OperationList ready) {
+        if (mutated) {
+            mutating = false;
+        } else {
+            readers--;
+        }
+        for (Waiting next = waiting.peek(); next != null && isFreeFor(next.mutates()); next = waiting.peek()) {
+            waiting.remove();
+            occupy(next.mutates());
+            if (--next.operation().heldBy == 0) {
+                ready.add(next.operation());
             }
         }
     }

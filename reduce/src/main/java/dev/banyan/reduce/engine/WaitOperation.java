@@ -3,7 +3,10 @@ package dev.banyan.reduce.engine;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a variable for somebody who waits for it. It is not skipped: it takes the poison along. */
+/**
+ * Takes a variable for somebody who waits for it: alone, so that reads before it have ended too. It is not skipped: it
+ * takes the poison along.
+ */
 final class WaitOperation extends Operation {
     private final DependencyEngine engine;
     private final Variable variable;
@@ -22,9 +25,9 @@ final class WaitOperation extends Operation {
     }
 
     @Override
-    void run(ReadyOperations ready) {
+    void run() {
         poison = engine.heal(variable);
-        engine.end(this, null, ready);
+        engine.end(this, null, null);
         reached.countDown();
     }
 

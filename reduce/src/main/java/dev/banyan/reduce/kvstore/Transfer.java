@@ -64,10 +64,11 @@ final class Transfer implements DeferredTask {
 
     void succeed() {
         progress.end(stage);
-        Objects.requireNonNull(completion).done();
+        // Who has waited for the operation finds its future complete.
         if (last) {
             progress.complete();
         }
+        Objects.requireNonNull(completion).done();
     }
 
     void fail(Throwable cause) {

@@ -2,8 +2,8 @@ package dev.banyan.reduce.engine;
 
 import org.jspecify.annotations.Nullable;
 
-/** Operations that may run, first in, first out. Linked through the operations; of one thread. */
-final class ReadyOperations {
+/** Operations, first in, first out. Linked through the operations; of one thread. */
+final class OperationList {
     private @Nullable Operation first;
     private @Nullable Operation last;
 
