@@ -107,7 +107,7 @@ class CommandLineTest {
             compare --devices 3 -m dgx-1v                 | at least 2 devices
             compare --relays 1 --devices 0-2 -m dgx-1v    | --relays: device 1 takes part itself
             compare --relays others -m dgx-1v             | --relays others: every device takes part
-            bench --backend cuda                          | no backend is called 'cuda'
+            bench --backend rocm                          | no backend is called 'rocm'
             bench -b 1M -e 1K                             | sizes must be positive and ascending
             bench -b 0                                    | sizes must be positive and ascending
             bench -b 1X                                   | '1X' is not a size
