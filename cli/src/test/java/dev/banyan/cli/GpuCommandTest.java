@@ -1,0 +1,119 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.format.MachineReader;
+import dev.banyan.topology.format.MatrixUnit;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Commands on GPUs, each in a process of its own, whose loader finds the emulated CUDA driver of {@code reduce} and the
+ * stand-in for NVML of {@code nvml-probe}: a p3.16xlarge.
+ */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class GpuCommandTest {
+    @TempDir
+    static Path drivers;
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void buildDrivers() throws Exception {
+        assumeTrue(run(List.of("sh", "-c", "command -v gcc")).status() == 0, "there is no gcc to build the drivers with");
+        Path modules = Path.of(System.getProperty("banyan.modules", ".."));
+        assertThat(run(List.of(
+                        "sh", modules.resolve("reduce/src/test/native/build.sh").toString(), drivers.toString())))
+                .matches(run -> run.status() == 0);
+        assertThat(run(List.of("gcc", "-shared", "-fPIC", "-o", drivers.resolve("libnvidia-ml.so.1").toString(),
+                        modules.resolve("nvml-probe/src/test/native/nvml_stand_in.c").toString(), "-ldl")))
+                .matches(run -> run.status() == 0);
+        Files.copy(
+                modules.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
+                drivers.resolve("machine.txt"));
+    }
+
+    @Test
+    void ranksShareAGpu() throws Exception {
+        CommandRun bench = banyan("", "bench --backend cuda --devices 0,0,5,0 -b 4K -e 4K -n 1 -w 0 --algorithm ring");
+        assertThat(bench.out()).contains("4 devices, GPUs [0, 0, 5, 0]").contains("# Out of bounds values : 0 OK");
+        Path keys = Files.writeString(folder.resolve("keys.csv"), "a,10\nb,2000\n");
+        CommandRun workload =
+                banyan("", "bench --backend cuda --devices 1,1 -n 1 --algorithm multi-tree --workload " + keys);
+        assertThat(workload.out()).contains("2 keys, 8040 bytes on each of 2 devices").contains("       0");
+        assertThat(workload.status()).isZero();
+    }
+
+    @Test
+    void badPairsAreFoundAndKept() throws Exception {
+        Path output = folder.resolve("machine.json");
+        Path figures = folder.resolve("p2p.txt");
+        CommandRun probe =
+                banyan("corrupt 1 2\nstall 4 6\n", "probe --measure --bytes 64K --deadline 1 --output " + output);
+        assertThat(probe.status()).isZero();
+        assertThat(probe.err())
+                .contains("peer copies between GPU1-GPU2 arrive with wrong bytes")
+                .contains("peer copies between GPU4-GPU6 do not end")
+                .contains("iommu=off");
+        Machine machine = new MachineReader(MatrixUnit.CLASSES).read(output);
+        assertThat(NoPeerAccess.between(machine, 1, 2)).isTrue();
+        assertThat(NoPeerAccess.between(machine, 4, 6)).isTrue();
+        assertThat(NoPeerAccess.between(machine, 0, 5)).isTrue();
+        Files.writeString(figures, probe.out());
+        CommandRun calibrate =
+                CommandRun.of("calibrate --from " + figures + " --machine " + output + " --output " + folder.resolve("c.json"));
+        assertThat(calibrate.status()).isZero();
+
+        CommandRun bench = banyan(
+                "stall 4 6\ncorrupt 1 2\n",
+                "bench --backend cuda --machine " + output + " -b 4K -e 4K -n 1 -w 0 --algorithm star");
+        assertThat(bench.out()).contains("# Out of bounds values : 0 OK");
+    }
+
+    @Test
+    void contradictionsOfTheDriversAreTold() throws Exception {
+        CommandRun probe = banyan("peer 0 3 none\npeer 0 5 3\n", "probe");
+        assertThat(probe.err())
+                .contains("GPU0-GPU3 have NVLink, but CUDA grants them no peer access")
+                .contains("NVML says that GPU0-GPU5 have no peer access, but CUDA grants it");
+        assertThat(banyan("peer 0 5 0\n", "probe").err()).contains("(1; 0 is the best) no better than GPU0-GPU5 (0)");
+    }
+
+    private CommandRun banyan(String machine, String arguments) throws Exception {
+        Path emulated = Files.writeString(folder.resolve("emulated.txt"), machine);
+        List<String> command = new ArrayList<>(List.of(
+                "env", "LD_LIBRARY_PATH=" + drivers, "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
+                "BANYAN_EMULATED_CUDA=" + emulated,
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED", "-cp",
+                System.getProperty("java.class.path"), "dev.banyan.cli.Main"));
+        command.addAll(Arrays.asList(arguments.split(" ", -1)));
+        return run(command);
+    }
+
+    private static CommandRun run(List<String> command) throws IOException, InterruptedException {
+        Path out = Files.createTempFile(drivers, "out", ".txt");
+        Path err = Files.createTempFile(drivers, "err", ".txt");
+        Process process =
+                new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("%s ends", command).isTrue();
+        return new CommandRun(
+                process.exitValue(),
+                Files.readString(out, StandardCharsets.UTF_8),
+                Files.readString(err, StandardCharsets.UTF_8));
+    }
+}
