@@ -24,8 +24,10 @@ final class Workers implements AutoCloseable {
     private final TreeMap<Integer, ArrayDeque<Operation>> ready = new TreeMap<>(Comparator.reverseOrder());
     /** An empty one, so that a priority that comes and goes makes no garbage. */
     private ArrayDeque<Operation> spare = new ArrayDeque<>();
-    /** Number of ready operations; written with the lock only. */
-    private volatile int size;
+    /** Number of ready operations. */
+    private int size;
+    /** Whether there are any, for those who look without the lock. */
+    private volatile boolean any;
     private int started;
     /** Threads that will look here once more before they sleep. */
     private int looking;
@@ -52,7 +54,8 @@ final class Workers implements AutoCloseable {
                 ready.put(operation.priority, same);
             }
             same.add(operation);
-            size = size + 1;
+            size++;
+            any = true;
             help(looking + (returning ? 1 : 0));
         }
     }
@@ -100,9 +103,16 @@ final class Workers implements AutoCloseable {
                 }
                 looked = !looked;
             }
-            for (int look = 0; looked && look < LOOKS && size == 0; look++) {
-                Thread.yield();
+            if (looked) {
+                look();
             }
+        }
+    }
+
+    @SuppressWarnings("ThreadPriorityCheck") // nothing but the time that it takes depends on who runs meanwhile
+    private void look() {
+        for (int look = 0; look < LOOKS && !any; look++) {
+            Thread.yield();
         }
     }
 
@@ -110,7 +120,8 @@ final class Workers implements AutoCloseable {
         Map.Entry<Integer, ArrayDeque<Operation>> first = ready.firstEntry();
         ArrayDeque<Operation> same = first.getValue();
         Operation next = same.remove();
-        size = size - 1;
+        size--;
+        any = size > 0;
         if (same.isEmpty()) {
             ready.remove(first.getKey());
             spare = same;
