@@ -193,6 +193,11 @@ public final class Communicator implements AutoCloseable {
         backend.read(source, target);
     }
 
+    /** Whether buffers are memory that the host's threads may read and write themselves, as of the host backend. */
+    public boolean inHostMemory() {
+        return backend.inHostMemory();
+    }
+
     /** The settings. */
     public Config config() {
         return config;

@@ -450,6 +450,11 @@ class CommunicatorTest {
         }
 
         @Override
+        public boolean inHostMemory() {
+            return true;
+        }
+
+        @Override
         public String name() {
             return "fake";
         }

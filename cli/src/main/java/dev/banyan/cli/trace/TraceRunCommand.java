@@ -29,8 +29,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -130,7 +130,8 @@ final class TraceRunCommand implements Runnable {
     @Override
     public void run() {
         refuseNonsense();
-        Workload played = workload == null ? Objects.requireNonNull(Workload.all().get("lenet-5")) : workload;
+        Workload played =
+                workload == null ? Objects.requireNonNull(Workload.all().get("lenet-5")) : workload;
         Config config = Config.load();
         ChosenMachine chosen = machine.choose(1);
         if (format == OutputFormat.table) {

@@ -14,6 +14,9 @@ public interface Backend extends AutoCloseable {
     /** Its name as the command takes it, e.g. {@code host}. */
     String name();
 
+    /** Whether buffers are memory that the host's threads may read and write themselves. */
+    boolean inHostMemory();
+
     /**
      * Memory of a rank's device, aligned to 64 bytes, zeroed, and freed by {@link #close}.
      *

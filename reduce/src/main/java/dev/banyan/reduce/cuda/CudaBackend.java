@@ -151,6 +151,11 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
+    public boolean inHostMemory() {
+        return false;
+    }
+
+    @Override
     public String name() {
         return "cuda";
     }

@@ -86,6 +86,11 @@ public final class HostBackend implements Backend {
     }
 
     @Override
+    public boolean inHostMemory() {
+        return true;
+    }
+
+    @Override
     public String name() {
         return "host";
     }

@@ -18,10 +18,10 @@ final class FusionBuffer {
 
     FusionBuffer(Communicator communicator) {
         this.communicator = communicator;
-        capacity = communicator.config().fusionBytes();
+        capacity = communicator.inHostMemory() ? communicator.config().fusionBytes() : 0;
     }
 
-    /** Bytes that it holds on each device; 0 if fusion is off. */
+    /** Bytes that it holds on each device; 0 if fusion is off, or the host cannot copy within the devices' memory. */
     long capacity() {
         return capacity;
     }

@@ -10,6 +10,7 @@ import dev.banyan.reduce.kvstore.StoreOperation.Kind;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -32,10 +33,12 @@ import org.jspecify.annotations.Nullable;
  * do not wait there.
  *
  * <p><b>Values</b> live on one device each, the key's server; all devices hold about as many bytes. A push-pull
- * without an updater leaves the value alone. Updaters run in the host's memory.
+ * without an updater leaves the value alone. Updaters run in the host's memory; where devices have their own, sums and
+ * values are copied there and back.
  *
  * <p><b>Fusion.</b> Keys of up to BANYAN_FUSION_BYTES that can begin and follow each other share one collective. That
- * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not.
+ * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not. Nothing is fused where
+ * devices have memory of their own.
  *
  * <p><b>Failures.</b> A wrong key or array is refused by an exception that says which and what was expected, before
  * anything is done. If an operation fails later, its future completes with a {@link KVStoreException}, and so do
@@ -105,9 +108,15 @@ public final class KVStore implements AutoCloseable {
     /**
      * Makes gradients shorter on their way. Keys must be of F32. Codes of two bits are not fused.
      *
+     * @throws UnsupportedOperationException if the devices' memory is not the host's, where codes are made
      * @throws IllegalStateException if something was pushed already
      */
     public void setCompression(Compression newCompression) {
+        if (!communicator.inHostMemory()) {
+            throw new UnsupportedOperationException(
+                    "compression works in the host's memory, but this communicator's devices have their own; push"
+                            + " gradients as they are, or use the host backend");
+        }
         synchronized (entries) {
             if (operations > 0) {
                 throw new IllegalStateException(
@@ -164,7 +173,7 @@ public final class KVStore implements AutoCloseable {
             int server = servers.next(bytes);
             KeyInfo info = new KeyInfo(key, entries.size(), server, count, elements);
             MemorySegment value = communicator.allocate(server, bytes);
-            MemorySegment.copy(initial, 0, value, 0, bytes);
+            communicator.write(value, initial);
             entries.put(
                     key, new Entry(info, type.way(count, server, communicator.config()), engine.variable(), value));
             if (listener != null) {
@@ -417,8 +426,22 @@ public final class KVStore implements AutoCloseable {
     private void pushUpdate(Progress progress, Entry entry, MemorySegment target, boolean last) {
         Updater working = updater;
         if (working != null) {
-            pushWork(
-                    progress, Stage.UPDATE, last, entry, () -> working.update(entry.info, target, entry.value));
+            pushWork(progress, Stage.UPDATE, last, entry, () -> update(working, entry, target));
+        }
+    }
+
+    private void update(Updater working, Entry entry, MemorySegment target) {
+        if (communicator.inHostMemory()) {
+            working.update(entry.info, target, entry.value);
+            return;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment sum = arena.allocate(entry.info.bytes(), Long.BYTES);
+            MemorySegment value = arena.allocate(entry.info.bytes(), Long.BYTES);
+            communicator.read(target, sum);
+            communicator.read(entry.value, value);
+            working.update(entry.info, sum, value);
+            communicator.write(entry.value, value);
         }
     }
 

@@ -51,6 +51,11 @@ class KVStoreTest {
         volatile boolean failing;
 
         @Override
+        public boolean inHostMemory() {
+            return true;
+        }
+
+        @Override
         public String name() {
             return "watched";
         }

@@ -6,12 +6,16 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.topology.Presets;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -36,15 +40,31 @@ class StoreWorkloadTest {
             List<MemorySegment> arrays = Floats.zeros(communicator, 500);
             store.init(0, MemorySegment.ofArray(new float[500]), 500, DataType.F32);
             long before = 0;
+            long residentBefore = 0;
             for (int round = 0; round < 20_000; round++) {
                 store.pushPull(0, arrays, arrays, 0).join();
                 if (round == 10_000) {
                     System.gc();
                     before = runtime.totalMemory() - runtime.freeMemory();
+                    residentBefore = residentOutsideTheHeap();
                 }
             }
             System.gc();
             assertThat(runtime.totalMemory() - runtime.freeMemory()).isLessThan(before + (2 << 20));
+            assertThat(residentOutsideTheHeap()).isLessThan(residentBefore + (16 << 20));
+        }
+    }
+
+    /** What the process holds in memory beside the files that it maps, less all of the heap; 0 where nobody tells. */
+    private static long residentOutsideTheHeap() {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/status"))) {
+            long kilobytes = lines.filter(line -> line.startsWith("RssAnon:"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+                    .findFirst()
+                    .orElse(0);
+            return Math.max(0, (kilobytes << 10) - Runtime.getRuntime().totalMemory());
+        } catch (IOException e) {
+            return 0;
         }
     }
 
