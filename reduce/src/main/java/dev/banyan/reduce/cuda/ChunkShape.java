@@ -37,10 +37,10 @@ record ChunkShape(List<Place> places, List<NumberedStep> steps) {
         for (Step step : chunk.steps()) {
             List<Integer> sources = new ArrayList<>();
             for (Location source : step.sources()) {
-                sources.add(number(canonical(schedule, source), numbers));
+                sources.add(number(schedule.inBuffers(source), numbers));
             }
             steps.add(new NumberedStep(
-                    List.copyOf(sources), number(canonical(schedule, step.target()), numbers), step.after()));
+                    List.copyOf(sources), number(schedule.inBuffers(step.target()), numbers), step.after()));
         }
         List<Place> places = numbers.keySet().stream()
                 .map(location -> new Place(location.rank(), location.space()))
@@ -51,12 +51,5 @@ record ChunkShape(List<Place> places, List<NumberedStep> steps) {
     private static int number(Location location, Map<Location, Integer> numbers) {
         Integer known = numbers.putIfAbsent(location, numbers.size());
         return known == null ? numbers.size() - 1 : known;
-    }
-
-    /** In place there is one buffer, the output. */
-    private static Location canonical(Schedule schedule, Location location) {
-        return schedule.inPlace() && location.space() != Space.SCRATCH
-                ? new Location(location.rank(), Space.OUTPUT, schedule.offsetInPlace(location))
-                : location;
     }
 }

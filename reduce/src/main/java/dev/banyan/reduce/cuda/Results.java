@@ -1,33 +1,15 @@
 package dev.banyan.reduce.cuda;
 
-import dev.banyan.reduce.schedule.Location;
 import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Space;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Which locations of a chunk are part of the collective's result, and which steps complete them. */
+/** Which steps complete what is part of the collective's result. */
 final class Results {
     private Results() {}
-
-    /** Whether what a location holds in the end is part of the result. */
-    static boolean contain(Schedule schedule, Location location) {
-        if (location.space() != Space.OUTPUT) {
-            return false;
-        }
-        return switch (schedule.collective()) {
-            case REDUCE -> location.rank() == schedule.root();
-            case REDUCE_SCATTER -> {
-                long block = schedule.count() * schedule.elementBytes();
-                long first = schedule.inPlace() ? location.rank() * block : 0;
-                yield location.offset() >= first && location.offset() < first + block;
-            }
-            default -> true;
-        };
-    }
 
     /** What a location holds. */
     private static final class Value {
@@ -59,7 +41,7 @@ final class Results {
         }
         Set<Integer> completing = new HashSet<>();
         IntStream.range(0, held.length)
-                .filter(number -> contain(schedule, chunk.locations().get(number)))
+                .filter(number -> schedule.hasResultAt(chunk.locations().get(number)))
                 .forEach(number -> {
                     Value value = value(held, number);
                     if (value.reducer < 0 || value.partial) {

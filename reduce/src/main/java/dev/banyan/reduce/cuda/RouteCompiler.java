@@ -192,7 +192,7 @@ final class RouteCompiler {
 
         private void takeMeans() {
             for (int number = 0; number < kept.length; number++) {
-                if (Results.contain(schedule, chunk.locations().get(number))) {
+                if (schedule.hasResultAt(chunk.locations().get(number))) {
                     operations.add(new Operation.Launch(
                             rank(number),
                             new Kernel.Mean(type),

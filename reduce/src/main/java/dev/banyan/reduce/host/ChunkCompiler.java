@@ -65,8 +65,8 @@ final class ChunkCompiler {
         Map<Location, Integer> touched = new HashMap<>();
         Map<Location, Operand> operands = new HashMap<>();
         for (Step step : chunk.steps()) {
-            Location target = canonical(step.target());
-            List<Location> sources = step.sources().stream().map(this::canonical).toList();
+            Location target = schedule.inBuffers(step.target());
+            List<Location> sources = step.sources().stream().map(schedule::inBuffers).toList();
             checkTarget(sources, target);
             Value value = values.computeIfAbsent(sources.getFirst(), source -> new Value());
             if (sources.size() == 1) {
@@ -100,7 +100,7 @@ final class ChunkCompiler {
         }
         if (mean) {
             values.forEach((location, value) -> {
-                if (isResult(location)) {
+                if (schedule.hasResultAt(location)) {
                     code.get(completingStep(location, value)).mean = true;
                 }
             });
@@ -118,8 +118,8 @@ final class ChunkCompiler {
         Map<Location, Integer> results = new LinkedHashMap<>();
         int count = 0;
         for (Step step : chunk.steps()) {
-            Location target = canonical(step.target());
-            List<Location> sources = step.sources().stream().map(this::canonical).toList();
+            Location target = schedule.inBuffers(step.target());
+            List<Location> sources = step.sources().stream().map(schedule::inBuffers).toList();
             checkTarget(sources, target);
             int sum = -1;
             for (int s = 0; s < sources.size(); s++) {
@@ -139,7 +139,7 @@ final class ChunkCompiler {
                 }
             }
             sums.put(target, sum);
-            if (isResult(target)) {
+            if (schedule.hasResultAt(target)) {
                 results.put(target, sum);
             }
         }
@@ -180,13 +180,6 @@ final class ChunkCompiler {
         }
     }
 
-    /** In place there is one buffer, the output. */
-    private Location canonical(Location location) {
-        return schedule.inPlace() && location.space() != Space.SCRATCH
-                ? new Location(location.rank(), Space.OUTPUT, schedule.offsetInPlace(location))
-                : location;
-    }
-
     private Operand operand(Location location, Map<Location, Operand> operands) {
         @Nullable Operand known = operands.get(location);
         if (known == null) {
@@ -204,22 +197,6 @@ final class ChunkCompiler {
             case OUTPUT -> schedule.ranks() + location.rank();
             case SCRATCH -> throw new IllegalArgumentException(
                     "scratch at " + location + " is read before it is written; verify the schedule");
-        };
-    }
-
-    /** Whether what a location holds in the end is part of the collective's result. */
-    private boolean isResult(Location location) {
-        if (location.space() != Space.OUTPUT) {
-            return false;
-        }
-        return switch (schedule.collective()) {
-            case REDUCE -> location.rank() == schedule.root();
-            case REDUCE_SCATTER -> {
-                long block = schedule.count() * schedule.elementBytes();
-                long first = schedule.inPlace() ? location.rank() * block : 0;
-                yield location.offset() >= first && location.offset() < first + block;
-            }
-            default -> true;
         };
     }
 }

@@ -59,6 +59,37 @@ public record Schedule(
     }
 
     /**
+     * Where a location lies for who runs the schedule: in place there is one buffer, the output.
+     *
+     * @return the location itself unless the schedule is in place
+     */
+    public Location inBuffers(Location location) {
+        return inPlace && location.space() != Space.SCRATCH
+                ? new Location(location.rank(), Space.OUTPUT, offsetInPlace(location))
+                : location;
+    }
+
+    /**
+     * Whether what a location holds in the end is part of the collective's result.
+     *
+     * @param location as {@link #inBuffers} has it
+     */
+    public boolean hasResultAt(Location location) {
+        if (location.space() != Space.OUTPUT) {
+            return false;
+        }
+        return switch (collective) {
+            case REDUCE -> location.rank() == root;
+            case REDUCE_SCATTER -> {
+                long block = count * elementBytes;
+                long first = inPlace ? location.rank() * block : 0;
+                yield location.offset() >= first && location.offset() < first + block;
+            }
+            default -> true;
+        };
+    }
+
+    /**
      * The same schedule for more or other elements, each range longer by the same factor. So a schedule whose
      * elements stand for equal parts of the data, as those from MSCCL files do, becomes one that can be run or
      * simulated at any multiple of that size.
