@@ -222,7 +222,7 @@ public final class BenchCommand implements Runnable {
         Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
         if (workload != null && computeMs != null) {
             ChosenMachine chosen = machine.choose(2);
-            reporter.introduce(chosen, new HostBench(chosen.machine(), reporter).devices(), config.warnings());
+            reporter.introduce(chosen, new HostSite(chosen.machine()).devices(), config.warnings());
             refuseWrong(new OverlapBench(chosen.machine(), reporter)
                     .run(workload, Objects.requireNonNullElse(store, "auto"), computeMs, runs));
             return;
@@ -230,13 +230,13 @@ public final class BenchCommand implements Runnable {
         switch (backend) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
-                run(new HostBench(chosen.machine(), reporter), chosen, config, reporter);
+                run(new MeasuredBench(new HostSite(chosen.machine()), reporter), chosen, config, reporter);
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(1);
                 ChosenMachine chosen = ranked.chosen();
                 try (CudaSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    run(new CudaBench(ranked, site, reporter), chosen, config, reporter);
+                    run(new MeasuredBench(site, reporter), chosen, config, reporter);
                 }
             }
             case SIM -> {

@@ -6,10 +6,12 @@ import dev.banyan.reduce.Config;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
+import java.util.Arrays;
 
 /** GPUs; all communicators share one backend, so that memory is theirs together. */
 final class CudaSite implements RankSite, AutoCloseable {
     private final Machine machine;
+    private final String gpus;
     private final Backend backend;
 
     /**
@@ -19,12 +21,18 @@ final class CudaSite implements RankSite, AutoCloseable {
      */
     CudaSite(Machine machine, Machine whole, int[] gpus, Config config) {
         this.machine = machine;
+        this.gpus = Arrays.toString(gpus);
         backend = Communicator.gpuBackend(whole, config, gpus);
     }
 
     @Override
-    public int ranks() {
-        return machine.size();
+    public Machine machine() {
+        return machine;
+    }
+
+    @Override
+    public String devices() {
+        return "GPUs " + gpus + " through CUDA";
     }
 
     @Override

@@ -5,6 +5,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.type.Collective;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
 
 /** Calls on the ranks' memory, with what the host sees of it, by which what is put in and what comes out is checked. */
@@ -43,19 +44,18 @@ final class DeviceCalls {
     /** Runs a call out of place, and counts wrong elements. */
     long checkApart(Communicator communicator, Call call, long count, int shift, ReferenceCheck check) {
         phase += 7_919;
-        for (int rank = 0; rank < ranks; rank++) {
+        eachRank(rank -> {
             check.fill(part(first, rank, shift, call.inputBytes(count)), rank, 0, phase);
             part(second, rank, shift, call.outputBytes(count)).fill(POISON);
-        }
+            return 0;
+        });
         first.send(shift, call.inputBytes(count));
         second.send(shift, call.outputBytes(count));
         communicator.run(apart(call, count, shift));
         first.fetch(shift, call.inputBytes(count));
         second.fetch(shift, call.outputBytes(count));
-        return IntStream.range(0, ranks)
-                .mapToLong(rank -> check.changed(part(first, rank, shift, call.inputBytes(count)), rank, 0, phase)
-                        + wrong(call, check, part(second, rank, shift, call.outputBytes(count)), rank, count))
-                .sum();
+        return eachRank(rank -> check.changed(part(first, rank, shift, call.inputBytes(count)), rank, 0, phase)
+                + wrong(call, check, part(second, rank, shift, call.outputBytes(count)), rank, count));
     }
 
     /** Runs a call in place, and counts wrong elements. */
@@ -64,23 +64,26 @@ final class DeviceCalls {
         long bytes = call.size(count);
         long inputBytes = call.inputBytes(count);
         long outputBytes = call.outputBytes(count);
-        for (int rank = 0; rank < ranks; rank++) {
+        eachRank(rank -> {
             MemorySegment buffer = part(second, rank, shift, bytes);
             buffer.fill(POISON);
             if (call.hasInput(rank)) {
                 long at = call.collective() == Collective.ALL_GATHER ? rank * inputBytes : 0;
                 check.fill(buffer.asSlice(at, inputBytes), rank, 0, phase);
             }
-        }
+            return 0;
+        });
         second.send(shift, bytes);
         communicator.run(together(call, count, shift));
         second.fetch(shift, bytes);
-        return IntStream.range(0, ranks)
-                .mapToLong(rank -> {
-                    long at = call.collective() == Collective.REDUCE_SCATTER ? rank * outputBytes : 0;
-                    return wrong(call, check, part(second, rank, shift, bytes).asSlice(at, outputBytes), rank, count);
-                })
-                .sum();
+        return eachRank(rank -> {
+            long at = call.collective() == Collective.REDUCE_SCATTER ? rank * outputBytes : 0;
+            return wrong(call, check, part(second, rank, shift, bytes).asSlice(at, outputBytes), rank, count);
+        });
+    }
+
+    private long eachRank(IntToLongFunction task) {
+        return IntStream.range(0, ranks).parallel().mapToLong(task).sum();
     }
 
     private long wrong(Call call, ReferenceCheck check, MemorySegment output, int rank, long count) {

@@ -2,19 +2,21 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 
 /** Virtual devices in host memory; each communicator has a backend of its own. */
 record HostSite(Machine machine) implements RankSite {
     @Override
-    public int ranks() {
-        return machine.size();
+    public String devices() {
+        return "played by the host backend: " + Runtime.getRuntime().availableProcessors() + " processors, "
+                + System.getProperty("os.arch") + ", Java " + Runtime.version().feature();
     }
 
     @Override
     public Communicator open(AlgorithmChoice algorithm) {
-        return Communicators.open(machine, algorithm);
+        return Communicator.create(machine, Config.builder().algorithm(algorithm).load());
     }
 
     @Override

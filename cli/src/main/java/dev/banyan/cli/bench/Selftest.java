@@ -7,6 +7,7 @@ import dev.banyan.reduce.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.LongSupplier;
 
 /** All kinds of calls on one communicator. Counts cases that passed, and describes the others. */
 final class Selftest {
@@ -76,14 +77,9 @@ final class Selftest {
         }
     }
 
-    /** Counts wrong elements. */
-    @FunctionalInterface
-    private interface Case {
-        long wrong();
-    }
-
-    private void record(Call call, long count, int shift, String placement, Case test) {
-        long wrong = test.wrong();
+    /** @param test counts wrong elements */
+    private void record(Call call, long count, int shift, String placement, LongSupplier test) {
+        long wrong = test.getAsLong();
         if (wrong == 0) {
             passed++;
         } else {

@@ -4,8 +4,8 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -18,11 +18,11 @@ final class SweepBench {
     private static final long WARM_UP_BYTES = 256 << 10;
     private static final int MOST_WARM_UPS = 20_000;
 
-    private final Machine machine;
+    private final RankSite site;
     private final Reporter reporter;
 
-    SweepBench(Machine machine, Reporter reporter) {
-        this.machine = machine;
+    SweepBench(RankSite site, Reporter reporter) {
+        this.site = site;
         this.reporter = reporter;
     }
 
@@ -36,22 +36,23 @@ final class SweepBench {
         List<Row> rows = new ArrayList<>();
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress("bench", sweep.rows())) {
-            Buffers first = Buffers.allocate(arena, call.ranks(), bytes);
-            Buffers second = Buffers.allocate(arena, call.ranks(), bytes);
+            RankMemory first = site.allocate(arena, bytes);
+            RankMemory second = site.allocate(arena, bytes);
+            DeviceCalls calls = new DeviceCalls(first, second);
             ReferenceCheck check = sweep.checked()
                     ? new ReferenceCheck(
                             call.element().type(), call.op(), call.ranks(), bytes / call.element().type().bytes(), SEED)
                     : null;
-            SweepRunner runner = new SweepRunner(call, sweep.repeats(), check, first, second);
-            if (sweep.repeats().warmups() > 0) {
-                warmUp(sweep, first, second);
+            SweepRunner runner = new SweepRunner(call, sweep.repeats(), check, calls);
+            if (first.isOfHost() && sweep.repeats().warmups() > 0) {
+                warmUp(sweep, calls);
             }
             progress.print(() -> reporter.lines(NcclTable.MEASURED.header()));
             for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
                 if (sweep.algorithms().choices().size() > 1) {
                     progress.print(() -> reporter.lines(List.of("# algorithm: " + algorithm.label())));
                 }
-                try (Communicator communicator = Communicators.open(machine, algorithm)) {
+                try (Communicator communicator = site.open(algorithm)) {
                     for (long count : sweep.counts()) {
                         Row row = runner.measure(algorithm, communicator, count);
                         rows.add(row);
@@ -64,28 +65,23 @@ final class SweepBench {
                 }
             }
             progress.print(() -> reporter.lines(NcclTable.MEASURED.footer(rows)));
-            List<String> conclusions = conclusions(
-                    sweep,
-                    rows,
-                    CopyBound.measure(first.first(bytes), second.first(bytes)),
-                    CopyBound.measure(second.first(bytes), second.first(bytes)));
+            List<String> conclusions = conclusions(sweep, rows, first, second);
             progress.print(() -> reporter.lines(conclusions));
         }
         reporter.result(rows.stream().map(Row::report).toList());
-        reporter.draw(machine.name(), rows);
+        reporter.draw(site.machine().name(), rows);
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 
-    private void warmUp(Sweep sweep, Buffers first, Buffers second) {
+    private void warmUp(Sweep sweep, DeviceCalls calls) {
         Call call = sweep.call();
         Repeats repeats = new Repeats(0, 1, MOST_WARM_UPS, WARM_UP_NANOS);
         for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
-            try (Communicator communicator = Communicators.open(machine, algorithm)) {
+            try (Communicator communicator = site.open(algorithm)) {
                 for (long bytes : new long[] {call.size(sweep.counts().getFirst()), WARM_UP_BYTES}) {
                     long count = Math.min(call.countFor(bytes), sweep.largestCount());
-                    CollectiveCall apart = call.outOfPlace(
-                            count, first.first(call.inputBytes(count)), second.first(call.outputBytes(count)));
-                    CollectiveCall inPlace = call.inPlace(count, second.first(call.size(count)));
+                    CollectiveCall apart = calls.apart(call, count, 0);
+                    CollectiveCall inPlace = calls.together(call, count, 0);
                     repeats.time(() -> communicator.run(apart));
                     repeats.time(() -> communicator.run(inPlace));
                 }
@@ -93,7 +89,7 @@ final class SweepBench {
         }
     }
 
-    private List<String> conclusions(Sweep sweep, List<Row> rows, CopyBound apart, CopyBound inPlace) {
+    private static List<String> conclusions(Sweep sweep, List<Row> rows, RankMemory first, RankMemory second) {
         Summary summary = new Summary(rows);
         List<String> lines = new ArrayList<>();
         if (sweep.algorithms().choices().size() > 1) {
@@ -101,8 +97,12 @@ final class SweepBench {
             lines.addAll(summary.table("median time (us)"));
         }
         summary.crossover().ifPresent(lines::add);
-        lines.add("#");
-        lines.addAll(summary.expectation(apart, inPlace));
+        if (first.isOfHost()) {
+            MemorySegment[] to = second.buffers().toArray(MemorySegment[]::new);
+            lines.add("#");
+            lines.addAll(summary.expectation(
+                    CopyBound.measure(first.buffers().toArray(MemorySegment[]::new), to), CopyBound.measure(to, to)));
+        }
         return lines;
     }
 }

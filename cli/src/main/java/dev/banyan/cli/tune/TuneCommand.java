@@ -179,14 +179,15 @@ public final class TuneCommand implements Runnable {
             }
         }
         Tuning tuning = Tuning.of(group, Map.of(collective, tuner.rules()));
+        IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
         TuneReport report = new TuneReport(
                 tuning,
                 collective,
                 simulated ? "simulated with profile " + costs.profile().name() : "measured on the host backend",
                 tuner.sizes(),
                 workload,
-                workload == null ? List.of() : new IterationTimes(group, costs, workload).ways(tuning),
-                workload == null ? null : new IterationTimes(group, costs, workload).bestBound());
+                times == null ? List.of() : times.ways(tuning),
+                times == null ? null : times.bestBound());
         write(report);
         if (plot != null) {
             TunePicture.of(group.name(), group.size(), collective, tuner.sizes()).write(plot);
