@@ -190,6 +190,7 @@ typedef struct {
     int initialized, driver_version, strict, free_waits, workers, devices, patience;
     uint64_t calls, shuffle;
     int paused;
+    int launches_skipped; /* graphs end at once and do nothing */
     Device device[MOST_DEVICES];
     Context *contexts;
     Capture *captures; /* that are under way */

@@ -162,6 +162,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "patience") && number > 0) emu.patience = number;
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
+    else if (!strcmp(word, "launches")) emu.launches_skipped = !strcmp(w[0], "skipped");
     else if (!strcmp(word, "pause")) emu.paused = 1;
     else if (!strcmp(word, "resume")) resume_work();
     else if (!strcmp(word, "release")) run_hung(number);
@@ -189,6 +190,7 @@ static void describe(void) {
     emu.shuffle = 0;
     emu.patience = 60;
     emu.paused = 0;
+    emu.launches_skipped = 0;
     p3_16xlarge();
     const char *path = getenv("BANYAN_EMULATED_CUDA");
     FILE *file = path ? fopen(path, "r") : NULL;

@@ -9,13 +9,16 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.LongSupplier;
 
-/** All kinds of calls on one communicator. Counts cases that passed, and describes the others. */
+/** Calls of all kinds on one communicator. Counts cases that passed, and describes the others. */
 final class Selftest {
     /** Nothing, less than a rank each, odd, no multiple of anything, and enough for several blocks of a kernel. */
     private static final long[] COUNTS = {0, 1, 3, 17, 1000, 4099, 100_003};
 
     private static final long LARGEST = Arrays.stream(COUNTS).max().orElseThrow();
     private static final int WIDEST = 8;
+    /** Neither bytes nor elements can be counted in 32 bits. */
+    private static final long BEYOND_32_BITS = (1L << 32) + 4099;
+
     private static final long SEED = 77;
 
     private final Communicator communicator;
@@ -25,7 +28,7 @@ final class Selftest {
     private final List<String> failures = new ArrayList<>();
     private long passed;
 
-    /** @param calls on memory of {@link #bytes} of each rank */
+    /** @param calls on as much memory of each rank as the test takes */
     Selftest(Communicator communicator, AlgorithmChoice algorithm, DeviceCalls calls) {
         this.communicator = communicator;
         this.algorithm = algorithm;
@@ -33,9 +36,14 @@ final class Selftest {
         ranks = communicator.size();
     }
 
-    /** Bytes of each of a rank's buffers. */
+    /** Bytes of each of a rank's two buffers for {@link #run}. */
     static long bytes(int ranks) {
         return (LARGEST * ranks + 1) * WIDEST;
+    }
+
+    /** Bytes of a rank's second buffer, the only one, for {@link #runLarge}. */
+    static long largeBytes(int ranks) {
+        return Math.ceilDiv(BEYOND_32_BITS, (long) ranks) * ranks;
     }
 
     /** One sentence for each case that failed. */
@@ -48,6 +56,7 @@ final class Selftest {
         return passed;
     }
 
+    /** Every collective, type and operation at awkward sizes. */
     void run() {
         for (ElementType type : ElementType.values()) {
             for (ReduceOp op : ReduceOp.values()) {
@@ -58,6 +67,18 @@ final class Selftest {
                     }
                 }
             }
+        }
+    }
+
+    /** Every collective in place on arrays of single bytes above 4 GiB. */
+    void runLarge() {
+        long bytes = largeBytes(ranks);
+        ReferenceCheck check = new ReferenceCheck(ElementType.INT8.type(), ReduceOp.SUM, ranks, bytes, SEED);
+        for (Collective collective : Collective.values()) {
+            int root = collective.hasRoot() ? ranks - 1 : -1;
+            Call call = new Call(collective, ElementType.INT8, ReduceOp.SUM, root, ranks);
+            long count = call.countFor(bytes);
+            record(call, count, 0, "in place", () -> calls.checkTogether(communicator, call, count, 0, check));
         }
     }
 

@@ -1,6 +1,10 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.DeviceList;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.output.Remarks;
 import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
@@ -11,9 +15,10 @@ import java.io.PrintWriter;
 import java.lang.foreign.Arena;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -24,13 +29,17 @@ import picocli.CommandLine.Spec;
         name = "selftest",
         description = {
             "Run every collective, type, operation and algorithm at awkward sizes, in and out of place, and check every",
-            "element against a 64-bit reference."
+            "element against a 64-bit reference. Without --machine, GPUs are counted as CUDA counts them, each is taken once",
+            "where --devices is not given (of the host 8 virtual ones), and a preset's links stand for theirs; with it, pairs",
+            "that must not use peer access are kept apart."
         },
         footer = {
             "",
             "Examples:",
             "  banyan selftest --backend cuda",
             "  banyan selftest --backend cuda --devices 0,0,0,0",
+            "  banyan selftest --backend cuda --devices 0,0 --large --algorithm ring",
+            "  banyan selftest --backend cuda --machine machine.json",
             "  banyan selftest --backend host --devices 0,1,2"
         })
 public final class SelftestCommand implements Runnable {
@@ -43,37 +52,79 @@ public final class SelftestCommand implements Runnable {
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            converter = SelftestBackend.Converter.class,
+            converter = RankBackend.Converter.class,
             description = "host, virtual devices in host memory, or cuda, GPUs (default: cuda).")
-    private SelftestBackend backend = SelftestBackend.CUDA;
+    private RankBackend backend = RankBackend.CUDA;
+
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
 
     @Option(
-            names = "--devices",
+            names = {"-a", "--algorithm"},
             paramLabel = "LIST",
-            converter = DeviceList.Converter.class,
-            description = "The GPU of each rank, as CUDA counts them; one may have several ranks, e.g. 0,0,0,0 (default:"
-                    + " every GPU once; of the host, 8 virtual ones).")
-    private @Nullable DeviceList devices;
+            converter = AlgorithmList.Converter.class,
+            description = "Algorithms to test, with commas between (default: all).")
+    private AlgorithmList algorithms = AlgorithmList.ALL;
+
+    @Option(
+            names = "--large",
+            description = "Test arrays above 4 GiB instead: every collective in place, a buffer of each rank on its GPU, and"
+                    + " one in the host's memory.")
+    private boolean large;
 
     @Override
     public void run() {
-        int[] ranks = devices == null ? allDevices() : devices.indices();
-        if (ranks.length > MOST_RANKS) {
-            throw new ParameterException(
-                    spec.commandLine(), ranks.length + " devices; the test takes 1 to " + MOST_RANKS + " ranks");
-        }
-        // Which machine it is makes no difference to what is right; this one's links make trees of every kind.
-        Machine machine = Presets.find(ranks.length > 8 ? "dgx-2" : "p3.16xlarge")
-                .orElseThrow()
-                .subset(IntStream.range(0, ranks.length).toArray());
         Config config = Config.load();
         switch (backend) {
-            case HOST -> run(new HostSite(machine), "host, " + ranks.length + " virtual devices");
+            case HOST -> {
+                Machine ranks = machine.isNamed() ? introduced(machine.choose(1)).machine() : standIn(named(8).length);
+                checkNumber(ranks.size());
+                run(new HostSite(ranks), "host, " + ranks.size() + " virtual devices");
+            }
             case CUDA -> {
-                try (CudaSite site = new CudaSite(machine, machine, ranks, config)) {
-                    run(site, "cuda, ranks on devices " + Arrays.toString(ranks));
+                if (machine.isNamed()) {
+                    RankedGpus ranked = machine.chooseGpus(1);
+                    ChosenMachine chosen = introduced(ranked.chosen());
+                    test(chosen.machine(), chosen.whole(), ranked.ordinals(), config);
+                } else {
+                    int[] gpus = named(Math.min(CudaDevices.count(), MOST_RANKS));
+                    Machine ranks = standIn(gpus.length);
+                    test(ranks, ranks, gpus, config);
                 }
             }
+        }
+    }
+
+    private ChosenMachine introduced(ChosenMachine chosen) {
+        Remarks.print(spec, chosen.remark(), chosen.warnings());
+        return chosen;
+    }
+
+    /** The devices that the user names, or as many as are given. */
+    private int[] named(int all) {
+        DeviceList devices = machine.devices();
+        return devices == null ? IntStream.range(0, all).toArray() : devices.indices();
+    }
+
+    /** Which machine it is makes no difference to what is right; this one's links make trees of every kind. */
+    private Machine standIn(int ranks) {
+        checkNumber(ranks);
+        return Presets.find(ranks > 8 ? "dgx-2" : "p3.16xlarge")
+                .orElseThrow()
+                .subset(IntStream.range(0, ranks).toArray());
+    }
+
+    private void checkNumber(int ranks) {
+        if (ranks > MOST_RANKS) {
+            throw new ParameterException(
+                    spec.commandLine(), ranks + " devices; the test takes 1 to " + MOST_RANKS + " ranks");
+        }
+    }
+
+    private void test(Machine ranks, Machine whole, int[] gpus, Config config) {
+        checkNumber(gpus.length);
+        try (CudaSite site = new CudaSite(ranks, whole, gpus, config)) {
+            run(site, "cuda, ranks on devices " + Arrays.toString(gpus));
         }
     }
 
@@ -81,23 +132,22 @@ public final class SelftestCommand implements Runnable {
         PrintWriter out = spec.commandLine().getOut();
         out.println("# " + devices);
         out.flush();
-        long bytes = Selftest.bytes(site.ranks());
-        Memory.require(4 * bytes * site.ranks(), "test fewer ranks with --devices");
+        long inputs = large ? 0 : Selftest.bytes(site.ranks());
+        long buffers = large ? Selftest.largeBytes(site.ranks()) : inputs;
+        Memory.require((inputs + buffers) * site.ranks(), "test fewer ranks with --devices");
         try (Arena arena = Arena.ofShared()) {
-            test(site, new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes)), out);
+            DeviceCalls calls = new DeviceCalls(site.allocate(arena, inputs), site.allocate(arena, buffers));
+            test(site, calls, large ? Selftest::runLarge : Selftest::run, out);
         }
     }
 
-    private void test(RankSite site, DeviceCalls calls, PrintWriter out) {
+    private void test(RankSite site, DeviceCalls calls, Consumer<Selftest> cases, PrintWriter out) {
         long passed = 0;
         long failed = 0;
-        for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
-            if (algorithm == AlgorithmChoice.AUTO) {
-                continue;
-            }
+        for (AlgorithmChoice algorithm : algorithms.choices()) {
             try (Communicator communicator = site.open(algorithm)) {
                 Selftest test = new Selftest(communicator, algorithm, calls);
-                test.run();
+                cases.accept(test);
                 passed += test.passed();
                 failed += test.failures().size();
                 out.println(algorithm.label() + ": " + test.passed() + " passed, " + test.failures().size() + " failed");
@@ -114,10 +164,5 @@ public final class SelftestCommand implements Runnable {
             throw new IllegalStateException(failed + (failed == 1 ? " case is" : " cases are")
                     + " not what the 64-bit reference says");
         }
-    }
-
-    private int[] allDevices() {
-        return IntStream.range(0, backend == SelftestBackend.HOST ? 8 : Math.min(CudaDevices.count(), MOST_RANKS))
-                .toArray();
     }
 }

@@ -65,6 +65,16 @@ public final class MachineOptions {
         }
     }
 
+    /** Whether {@code --machine} names one. */
+    public boolean isNamed() {
+        return machine != null;
+    }
+
+    /** What {@code --devices} names, or null. */
+    public @Nullable DeviceList devices() {
+        return devices;
+    }
+
     /**
      * The machine that is meant, reduced to the wanted devices.
      *

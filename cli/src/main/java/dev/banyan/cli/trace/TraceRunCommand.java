@@ -1,16 +1,19 @@
 package dev.banyan.cli.trace;
 
 import dev.banyan.cli.bench.Memory;
+import dev.banyan.cli.bench.RankBackend;
 import dev.banyan.cli.bench.StoreTypeConverter;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.bench.WorkloadConverter;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Remarks;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
+import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.kvstore.BackwardPass;
 import dev.banyan.reduce.kvstore.KVStore;
@@ -21,6 +24,7 @@ import dev.banyan.reduce.type.DataType;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -41,11 +45,11 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code banyan trace run}: records a run of a key-value store on virtual devices. */
+/** {@code banyan trace run}: records a run of a key-value store. */
 @Command(
         name = "run",
-        description = "Play a model's training steps on a key-value store of virtual devices in host memory, and write"
-                + " what it does as traces: one file for each worker and server.",
+        description = "Play a model's training steps on a key-value store of virtual devices in host memory, or of GPUs, and"
+                + " write what it does as traces: one file for each worker and server.",
         footer = {
             "",
             "In each iteration gradients become ready one after another, the last layer's",
@@ -55,6 +59,7 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  banyan trace run --workload lenet-5 --devices 0,1 --iterations 3 --out traces",
             "  banyan trace run --workload resnet-50 --iterations 2 --out traces --timeline steps.json",
+            "  banyan trace run --workload resnet-50 --backend cuda --devices 0,0 --out traces",
             "  banyan trace stats traces/*.txt"
         })
 final class TraceRunCommand implements Runnable {
@@ -74,6 +79,13 @@ final class TraceRunCommand implements Runnable {
             description = "resnet-50, vgg-16, inception-v3, alexnet or lenet-5, or keys with the numbers of elements in a"
                     + " file's last column (default: lenet-5).")
     private @Nullable Workload workload;
+
+    @Option(
+            names = "--backend",
+            paramLabel = "NAME",
+            converter = RankBackend.Converter.class,
+            description = "host, virtual devices in host memory, or cuda, GPUs (default: host).")
+    private RankBackend backend = RankBackend.HOST;
 
     @Option(names = "--iterations", paramLabel = "K", description = "Training steps (default: 3).")
     private int iterations = 3;
@@ -101,7 +113,7 @@ final class TraceRunCommand implements Runnable {
     @Option(
             names = "--timeline",
             paramLabel = "FILE.json",
-            description = "Also write when each step ran, for ui.perfetto.dev: a row per device and per direction of a"
+            description = "On the host, also write when each step ran, for ui.perfetto.dev: a row per device and per direction of a"
                     + " link. Some 16 KiB of an array make a few steps, so keep the run short.")
     private @Nullable Path timeline;
 
@@ -133,25 +145,54 @@ final class TraceRunCommand implements Runnable {
         Workload played =
                 workload == null ? Objects.requireNonNull(Workload.all().get("lenet-5")) : workload;
         Config config = Config.load();
-        ChosenMachine chosen = machine.choose(1);
+        switch (backend) {
+            case HOST -> {
+                ChosenMachine chosen = machine.choose(1);
+                HostTimeline steps = timeline == null ? null : new HostTimeline(chosen.network());
+                try (HostBackend devices =
+                        new HostBackend(chosen.machine().size(), config.threads(), config.timeout())) {
+                    play(played, chosen, config, devices, () -> devices.setListener(steps), steps);
+                }
+            }
+            case CUDA -> {
+                RankedGpus ranked = machine.chooseGpus(1);
+                try (Backend devices =
+                        Communicator.gpuBackend(ranked.chosen().whole(), config, ranked.ordinals())) {
+                    play(played, ranked.chosen(), config, devices, () -> {}, null);
+                }
+            }
+        }
+    }
+
+    /**
+     * @param warm called when plans are made and code is compiled
+     * @param steps hears the steps from then on, or null
+     */
+    private void play(
+            Workload played,
+            ChosenMachine chosen,
+            Config config,
+            Backend devices,
+            Runnable warm,
+            @Nullable HostTimeline steps) {
         if (format == OutputFormat.table) {
             Remarks.print(spec, chosen.remark(), chosen.warnings());
         }
         int ranks = chosen.machine().size();
-        // Of two stores: every rank's gradients, and at the servers the values and the sums.
-        Memory.require(
-                2L * (ranks + 2) * played.totalElements() * DataType.F32.bytes(),
-                "use fewer devices with --devices, or a smaller workload");
+        if (devices.inHostMemory()) {
+            // Of two stores: every rank's gradients, and at the servers the values and the sums.
+            Memory.require(
+                    2L * (ranks + 2) * played.totalElements() * DataType.F32.bytes(),
+                    "use fewer devices with --devices, or a smaller workload");
+        }
         TraceRecorder recorder = new TraceRecorder(ranks, hostname());
-        HostTimeline steps = timeline == null ? null : new HostTimeline(chosen.network());
         List<Double> stepMs = new ArrayList<>();
-        try (HostBackend backend = new HostBackend(ranks, config.threads(), config.timeout());
-                Communicator communicator = Communicator.create(chosen.machine(), config, backend);
+        try (Communicator communicator = Communicator.create(chosen.machine(), config, devices);
                 KVStore kvstore = KVStore.create(store, communicator)) {
             warmUp(played, communicator);
             kvstore.setListener(recorder);
             BackwardPass pass = pass(played, communicator, kvstore);
-            backend.setListener(steps);
+            warm.run();
             Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
             for (int i = 0; i < iterations; i++) {
                 stepMs.add(pass.step(compute) / 1e6);
@@ -172,6 +213,9 @@ final class TraceRunCommand implements Runnable {
                 computeMs >= 0 && computeMs <= MOST_COMPUTE_MS,
                 "--compute-ms is " + computeMs + "; it must be at least 0 and at most " + MOST_COMPUTE_MS);
         require(isEmpty(out), "--out " + out + " is there and not an empty folder; name another one");
+        require(
+                timeline == null || backend == RankBackend.HOST,
+                "--timeline shows what the host backend does; leave it or --backend out");
         Path folder = timeline == null ? null : timeline.toAbsolutePath().getParent();
         require(
                 folder == null || Files.isDirectory(folder),
@@ -214,11 +258,13 @@ final class TraceRunCommand implements Runnable {
         List<List<MemorySegment>> gradients = new ArrayList<>();
         for (Key key : keys) {
             long count = played.elements().get(gradients.size());
-            List<MemorySegment> arrays = IntStream.range(0, communicator.size())
-                    .mapToObj(rank -> communicator.allocate(rank, count * DataType.F32.bytes()))
-                    .toList();
-            kvstore.init(key, arrays.getFirst(), count, DataType.F32);
-            gradients.add(arrays);
+            long bytes = count * DataType.F32.bytes();
+            try (Arena arena = Arena.ofConfined()) {
+                kvstore.init(key, arena.allocate(bytes, DataType.F32.bytes()), count, DataType.F32);
+            }
+            gradients.add(IntStream.range(0, communicator.size())
+                    .mapToObj(rank -> communicator.allocate(rank, bytes))
+                    .toList());
         }
         return new BackwardPass(kvstore, keys, gradients);
     }

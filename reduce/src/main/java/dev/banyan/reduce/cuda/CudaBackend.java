@@ -7,13 +7,11 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -21,11 +19,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
-import jcuda.Pointer;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUevent_flags;
 import jcuda.driver.CUgraphExec;
-import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
@@ -55,7 +51,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class CudaBackend implements Backend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
-    private static final long PART_BYTES = 8 << 20;
 
     /** Closed while something ran in their memory. */
     private static final ArrayDeque<CudaBackend> ABANDONED = new ArrayDeque<>();
@@ -63,13 +58,9 @@ public final class CudaBackend implements Backend {
     private final ReentrantLock lock = new ReentrantLock();
     private final List<CudaDevice> ranks;
     private final Set<CudaDevice> devices = new LinkedHashSet<>();
-    private final PeerAccess peers;
-    private final Moves moves;
-    private final long bufferLimit;
+    private final DeviceBuffers buffers;
+    private final PlanMaker plans;
     private final long timeoutNanos;
-    private final Map<CudaDevice, Blocks> blocks = new HashMap<>();
-    private final List<HostBlock> hostBlocks = new ArrayList<>();
-    private final List<DeviceAddress> allocations = new ArrayList<>();
     private final List<CudaExecutable> executables = new ArrayList<>();
     private final List<CudaExecutable> released = new ArrayList<>();
     private final CUstream stream = new CUstream();
@@ -125,10 +116,9 @@ public final class CudaBackend implements Backend {
             throw e;
         }
         this.devices.addAll(byOrdinal.values());
-        peers = new PeerAccess(ranks, peerAccess);
+        buffers = new DeviceBuffers(ranks);
+        plans = new PlanMaker(ranks, new PeerAccess(ranks, peerAccess), moves, bufferLimit);
         join = new StreamJoin(ranks, stream);
-        this.moves = moves;
-        this.bufferLimit = bufferLimit;
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
     }
 
@@ -162,26 +152,10 @@ public final class CudaBackend implements Backend {
 
     @Override
     public MemorySegment allocate(int rank, long bytes) {
-        if (rank < 0 || rank >= ranks.size() || bytes < 0) {
-            throw new IllegalArgumentException(
-                    bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks.size() - 1) + ", bytes at least 0");
-        }
         lock.lock();
         try {
             checkUsable();
-            if (bytes == 0) {
-                return MemorySegment.NULL;
-            }
-            CudaDevice device = ranks.get(rank);
-            device.enter();
-            DeviceAddress address = new DeviceAddress();
-            Cuda.check(
-                    JCudaDriver.cuMemAlloc(address, bytes),
-                    "cuMemAlloc of " + bytes + " bytes on device " + device.ordinal());
-            allocations.add(address);
-            Cuda.check(JCudaDriver.cuMemsetD8(address, (byte) 0, bytes), "cuMemsetD8 on device " + device.ordinal());
-            Cuda.check(JCudaDriver.cuStreamSynchronize(null), "cuMemsetD8 on device " + device.ordinal());
-            return DeviceSpace.segment(address.value(), bytes);
+            return buffers.allocate(rank, bytes);
         } finally {
             lock.unlock();
         }
@@ -189,44 +163,21 @@ public final class CudaBackend implements Backend {
 
     @Override
     public void write(MemorySegment target, MemorySegment source) {
-        inParts(target, source, (address, host, part) -> {
-            MemorySegment.copy(part, 0, host, 0, part.byteSize());
-            Cuda.check(
-                    JCudaDriver.cuMemcpyHtoD(address, Pointer.to(host.asByteBuffer()), part.byteSize()),
-                    "cuMemcpyHtoD of " + part.byteSize() + " bytes");
-        });
+        lock.lock();
+        try {
+            checkUsable();
+            buffers.write(target, source);
+        } finally {
+            lock.unlock();
+        }
     }
 
     @Override
     public void read(MemorySegment source, MemorySegment target) {
-        inParts(source, target, (address, host, part) -> {
-            Cuda.check(
-                    JCudaDriver.cuMemcpyDtoH(Pointer.to(host.asByteBuffer()), address, part.byteSize()),
-                    "cuMemcpyDtoH of " + part.byteSize() + " bytes");
-            MemorySegment.copy(host, 0, part, 0, part.byteSize());
-        });
-    }
-
-    /** Copies a part by way of native memory: the bindings take only some kinds of segments. */
-    @FunctionalInterface
-    private interface PartCopy {
-        void run(DeviceAddress address, MemorySegment host, MemorySegment part);
-    }
-
-    private void inParts(MemorySegment device, MemorySegment host, PartCopy copy) {
-        if (device.byteSize() < host.byteSize()) {
-            throw new IllegalArgumentException(
-                    "the device's memory has " + device.byteSize() + " bytes, the host's " + host.byteSize());
-        }
         lock.lock();
-        try (Arena arena = Arena.ofConfined()) {
+        try {
             checkUsable();
-            ranks.getFirst().enter();
-            MemorySegment staging = arena.allocate(Math.min(PART_BYTES, host.byteSize()));
-            for (long at = 0; at < host.byteSize(); at += PART_BYTES) {
-                MemorySegment part = host.asSlice(at, Math.min(PART_BYTES, host.byteSize() - at));
-                copy.run(new DeviceAddress(device.address() + at), staging, part);
-            }
+            buffers.read(source, target);
         } finally {
             lock.unlock();
         }
@@ -253,7 +204,7 @@ public final class CudaBackend implements Backend {
         lock.lock();
         try {
             checkUsable();
-            CudaExecutable executable = new CudaExecutable(this, plan(schedule, type, op));
+            CudaExecutable executable = new CudaExecutable(this, plans.plan(schedule, type, op));
             executables.add(executable);
             return executable;
         } finally {
@@ -261,75 +212,9 @@ public final class CudaBackend implements Backend {
         }
     }
 
-    private Plan plan(Schedule schedule, DataType type, ReduceOp op) {
-        Moves fitting = moves;
-        while (true) {
-            List<Route> routes = new RouteCompiler(schedule, type, op, peers, fitting).routes();
-            Layout layout = new Layout(routes, ranks, fitting.ring());
-            long most = layout.deviceBytes().values().stream().mapToLong(Long::longValue).max().orElse(0);
-            if (most == 0 || 2 * Blocks.rounded(most) <= bufferLimit) {
-                return plan(schedule, type, routes, layout, fitting.ring());
-            }
-            if (fitting.pieceBytes() <= Moves.LEAST_PIECE) {
-                throw new CudaException(schedule.collective().label() + " by " + schedule.algorithm() + " needs "
-                        + 2 * Blocks.rounded(most) + " bytes of receive buffers on a device, but BANYAN_BUFFER_LIMIT is "
-                        + bufferLimit + "; raise it");
-            }
-            fitting = fitting.halved();
-        }
-    }
-
-    private Plan plan(Schedule schedule, DataType type, List<Route> routes, Layout layout, int ring) {
-        Map<CudaDevice, Long> places = new HashMap<>();
-        layout.deviceBytes().forEach((device, bytes) ->
-                places.put(device, blocks.computeIfAbsent(device, Blocks::new).take(bytes)));
-        ranks.getFirst().enter();
-        int steps = routes.stream().mapToInt(route -> route.steps().size()).sum();
-        long hostBlock = hostBlock(layout.hostBytes());
-        return new Plan(
-                schedule.collective().label() + " by " + schedule.algorithm(),
-                routes,
-                ranks,
-                type.bytes(),
-                layout,
-                places,
-                hostBlock,
-                ring,
-                new HostBlock(4L * Math.max(1, steps)));
-    }
-
-    private long hostBlock(long bytes) {
-        if (bytes == 0) {
-            return 0;
-        }
-        for (HostBlock block : hostBlocks) {
-            if (block.bytes() >= bytes) {
-                return block.address();
-            }
-        }
-        HostBlock block = new HostBlock(Blocks.rounded(bytes));
-        hostBlocks.add(block);
-        return block.address();
-    }
-
     /** @throws IllegalArgumentException if an address is no memory of the rank's device */
     void checkOwner(int rank, long address) {
-        CudaDevice device = ranks.get(rank);
-        device.enter();
-        int[] ordinal = {-1};
-        int result = JCudaDriver.cuPointerGetAttribute(
-                Pointer.to(ordinal),
-                CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                new DeviceAddress(address));
-        if (result == CUresult.CUDA_ERROR_INVALID_VALUE) {
-            throw new IllegalArgumentException("the buffer of rank " + rank + " at 0x" + Long.toHexString(address)
-                    + " is no memory of a device; take it from Communicator.allocate or CudaBackend.memory");
-        }
-        Cuda.check(result, "cuPointerGetAttribute on device " + device.ordinal());
-        if (ordinal[0] != device.ordinal()) {
-            throw new IllegalArgumentException("the buffer of rank " + rank + " at 0x" + Long.toHexString(address)
-                    + " is on device " + ordinal[0] + ", but the rank is on device " + device.ordinal());
-        }
+        buffers.checkOwner(rank, address);
     }
 
     void run(CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs) {
@@ -505,10 +390,8 @@ public final class CudaBackend implements Backend {
         released.forEach(executable -> executable.free(sound));
         released.clear();
         List<Integer> results = new ArrayList<>();
-        hostBlocks.forEach(block -> results.add(block.free()));
-        allocations.forEach(address -> results.add(JCudaDriver.cuMemFree(address)));
-        allocations.clear();
-        blocks.values().forEach(block -> block.free(sound));
+        results.addAll(buffers.free());
+        results.addAll(plans.free(sound));
         results.addAll(join.free());
         results.add(JCudaDriver.cuEventDestroy(done));
         results.add(JCudaDriver.cuStreamDestroy(stream));

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A plan and its graphs, one for each set of buffers of late. */
 final class CudaExecutable implements Executable {
-    private static final int KEPT_GRAPHS = 16;
+    /** A model may have some hundred gradients of one length, which share a plan and have buffers of their own. */
+    private static final int KEPT_GRAPHS = 256;
 
     private final CudaBackend backend;
     private final Plan plan;

@@ -153,6 +153,23 @@ class CudaBackendTest {
     }
 
     @Test
+    void keysOfOneLengthKeepAGraphEach() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
+            List<List<MemorySegment>> keys = IntStream.range(0, 100)
+                    .mapToObj(key -> List.of(cuda.allocate(0, 256), cuda.allocate(1, 256)))
+                    .toList();
+            keys.forEach(buffers -> cuda.allReduce(buffers, 64, DataType.F32, ReduceOp.SUM));
+            long built = emulator.count("calls cuGraphInstantiateWithFlags");
+            keys.forEach(buffers -> cuda.allReduce(buffers, 64, DataType.F32, ReduceOp.SUM));
+            assertThat(emulator.count("calls cuGraphInstantiateWithFlags")).isEqualTo(built).isEqualTo(100);
+            assertThat(emulator.count("graph launches")).isEqualTo(200);
+        }
+        nothingIsLeft();
+    }
+
+    @Test
     void aCallTakesItsPlaceInTheCallersStreams() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
         List<CUstream> streams = new ArrayList<>();

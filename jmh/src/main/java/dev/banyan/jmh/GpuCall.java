@@ -1,0 +1,101 @@
+package dev.banyan.jmh;
+
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * A repeated allreduce of 4 KiB on GPUs, from the call to its return: checks, queue, plan, one launch, waiting. On the
+ * emulated driver, told to skip launches, that is the host's time alone. The baseline, one rank in place, launches
+ * nothing.
+ *
+ * <pre>
+ * sh reduce/src/test/native/build.sh /tmp/emulated
+ * echo launches skipped &gt; /tmp/emulated/machine
+ * LD_LIBRARY_PATH=/tmp/emulated BANYAN_EMULATED_CUDA=/tmp/emulated/machine java -jar jmh/target/benchmarks.jar GpuCall
+ * </pre>
+ *
+ * <p>On a GPU: {@code java -jar jmh/target/benchmarks.jar GpuCall -p devices=0,0}.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(value = 3, jvmArgsAppend = "--enable-native-access=ALL-UNNAMED")
+public class GpuCall {
+    private static final int COUNT = 1024;
+
+    /** The GPU of each rank. */
+    @Param("0,1,2,3,4,5,6,7")
+    public String devices = "0,1,2,3,4,5,6,7";
+
+    private @Nullable Communicator all;
+    private @Nullable Communicator single;
+    private @Nullable CollectiveCall ofAll;
+    private @Nullable CollectiveCall ofOne;
+
+    /** Makes the buffers and the plans. */
+    @Setup
+    public void open() {
+        int[] gpus = Arrays.stream(devices.split(",", -1)).mapToInt(Integer::parseInt).toArray();
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Communicator many =
+                Communicator.onGpus(machine.subset(IntStream.range(0, gpus.length).toArray()), Config.defaults(), gpus);
+        Communicator one = Communicator.onGpus(machine.subset(0), Config.defaults(), gpus[0]);
+        ofAll = call(many);
+        ofOne = call(one);
+        all = many;
+        single = one;
+    }
+
+    private static CollectiveCall call(Communicator communicator) {
+        List<MemorySegment> buffers = IntStream.range(0, communicator.size())
+                .mapToObj(rank -> communicator.allocate(rank, (long) COUNT * Float.BYTES))
+                .toList();
+        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, COUNT, DataType.F32, ReduceOp.SUM, buffers);
+    }
+
+    /** Frees everything. */
+    @TearDown
+    public void close() {
+        Objects.requireNonNull(all).close();
+        Objects.requireNonNull(single).close();
+    }
+
+    /** One launch. */
+    @Benchmark
+    public void allReduce() {
+        Objects.requireNonNull(all).run(Objects.requireNonNull(ofAll));
+    }
+
+    /** No launch. */
+    @Benchmark
+    public void oneRank() {
+        Objects.requireNonNull(single).run(Objects.requireNonNull(ofOne));
+    }
+}

@@ -1,0 +1,91 @@
+package dev.banyan.reduce.cuda;
+
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Makes plans of schedules, in pieces so short that the receive buffers stay within their limit. All plans share these
+ * buffers, and those of the host's memory for devices that cannot reach each other. Not safe for use from several
+ * threads at once.
+ */
+final class PlanMaker {
+    private final List<CudaDevice> ranks;
+    private final PeerAccess peers;
+    private final Moves moves;
+    private final long bufferLimit;
+    private final Map<CudaDevice, Blocks> blocks = new HashMap<>();
+    private final List<HostBlock> hostBlocks = new ArrayList<>();
+
+    /** @param bufferLimit greatest number of bytes of receive buffers on each device */
+    PlanMaker(List<CudaDevice> ranks, PeerAccess peers, Moves moves, long bufferLimit) {
+        this.ranks = ranks;
+        this.peers = peers;
+        this.moves = moves;
+        this.bufferLimit = bufferLimit;
+    }
+
+    /** @throws CudaException if the receive buffers would be beyond the limit, or there is no memory for them */
+    Plan plan(Schedule schedule, DataType type, ReduceOp op) {
+        Moves fitting = moves;
+        while (true) {
+            List<Route> routes = new RouteCompiler(schedule, type, op, peers, fitting).routes();
+            Layout layout = new Layout(routes, ranks, fitting.ring());
+            long most = layout.deviceBytes().values().stream().mapToLong(Long::longValue).max().orElse(0);
+            if (most == 0 || 2 * Blocks.rounded(most) <= bufferLimit) {
+                return plan(schedule, type, routes, layout, fitting.ring());
+            }
+            if (fitting.pieceBytes() <= Moves.LEAST_PIECE) {
+                throw new CudaException(schedule.collective().label() + " by " + schedule.algorithm() + " needs "
+                        + 2 * Blocks.rounded(most) + " bytes of receive buffers on a device, but BANYAN_BUFFER_LIMIT is "
+                        + bufferLimit + "; raise it");
+            }
+            fitting = fitting.halved();
+        }
+    }
+
+    private Plan plan(Schedule schedule, DataType type, List<Route> routes, Layout layout, int ring) {
+        Map<CudaDevice, Long> places = new HashMap<>();
+        layout.deviceBytes().forEach((device, bytes) ->
+                places.put(device, blocks.computeIfAbsent(device, Blocks::new).take(bytes)));
+        ranks.getFirst().enter();
+        int steps = routes.stream().mapToInt(route -> route.steps().size()).sum();
+        long hostBlock = hostBlock(layout.hostBytes());
+        return new Plan(
+                schedule.collective().label() + " by " + schedule.algorithm(),
+                routes,
+                ranks,
+                type.bytes(),
+                layout,
+                places,
+                hostBlock,
+                ring,
+                new HostBlock(4L * Math.max(1, steps)));
+    }
+
+    private long hostBlock(long bytes) {
+        if (bytes == 0) {
+            return 0;
+        }
+        for (HostBlock block : hostBlocks) {
+            if (block.bytes() >= bytes) {
+                return block.address();
+            }
+        }
+        HostBlock block = new HostBlock(Blocks.rounded(bytes));
+        hostBlocks.add(block);
+        return block.address();
+    }
+
+    /** Frees the buffers; gives what the driver answered. */
+    List<Integer> free(boolean sound) {
+        List<Integer> results = hostBlocks.stream().map(HostBlock::free).toList();
+        hostBlocks.clear();
+        blocks.values().forEach(block -> block.free(sound));
+        return results;
+    }
+}
