@@ -3,11 +3,13 @@ package dev.banyan.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.format.MatrixUnit;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -85,6 +88,55 @@ class GpuCommandTest {
     }
 
     @Test
+    void aStoreOfGpusIsTraced() throws Exception {
+        Path traces = folder.resolve("traces");
+        CommandRun run = banyan("", "trace run --backend cuda --devices 0,1,1 --iterations 2 --compute-ms 0 --out " + traces);
+        assertThat(run.err()).isEmpty();
+        assertThat(run.status()).isZero();
+        assertThat(run.out()).contains("8 keys, 2 iterations on 3 devices");
+        CommandRun stats = CommandRun.of("trace stats --format json " + traces.resolve("worker-0.txt"));
+        assertThat(stats.json().get("keys").intValue()).isEqualTo(8);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(300)
+    void selftestsKeepApartWhatTheMachineKeepsApart() throws Exception {
+        Path output = folder.resolve("machine.json");
+        String corrupt = "corrupt 1 2\n";
+        assertThat(banyan(corrupt, "probe --measure --bytes 64K --output " + output).status()).isZero();
+        String selftest = "selftest --devices 1,2 --algorithm star";
+        assertThat(banyan(corrupt, selftest))
+                .matches(run -> run.status() == 1 && run.err().contains("not what the 64-bit reference says"));
+        assertThat(banyan(corrupt, selftest + " --machine " + output)).matches(run -> run.status() == 0);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(600)
+    void arraysMayBeAboveFourGibibytes() throws Exception {
+        long free = ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getFreeMemorySize();
+        assumeTrue(free > 19L << 30, "two ranks, each on the emulated GPU and on the host, need 18 GiB; free are " + free);
+        CommandRun run = banyan("memory 0 20000000000\n", "selftest --devices 0,0 --large --algorithm ring");
+        assertThat(run.out()).contains("# 5 passed, 0 failed");
+    }
+
+    @Test
+    void aBrokenOrOldDriverIsOneSentence() throws Exception {
+        Path driver = Files.writeString(folder.resolve("libcuda.so.1"), "no library");
+        CommandRun broken = banyan(folder, "", "selftest --devices 0");
+        assertThat(broken.status()).isEqualTo(1);
+        assertThat(broken.err()).startsWith("banyan: the NVIDIA driver can't be used: ").containsOnlyOnce("\n");
+        Path source = Files.writeString(folder.resolve("old.c"), "int cuInit(unsigned flags) { return flags; }");
+        assertThat(run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString())).status()).isZero();
+        CommandRun old = banyan(folder, "", "selftest --devices 0");
+        assertThat(old.status()).isEqualTo(1);
+        assertThat(old.err())
+                .startsWith("banyan: the NVIDIA driver is too old: its libcuda.so.1 has no cuGraphInstantiateWithFlags; ")
+                .containsOnlyOnce("\n");
+    }
+
+    @Test
     void contradictionsOfTheDriversAreTold() throws Exception {
         CommandRun probe = banyan("peer 0 3 none\npeer 0 5 3\n", "probe");
         assertThat(probe.err())
@@ -94,9 +146,14 @@ class GpuCommandTest {
     }
 
     private CommandRun banyan(String machine, String arguments) throws Exception {
+        return banyan(drivers, machine, arguments);
+    }
+
+    /** @param cuda where the loader finds CUDA's driver */
+    private CommandRun banyan(Path cuda, String machine, String arguments) throws Exception {
         Path emulated = Files.writeString(folder.resolve("emulated.txt"), machine);
         List<String> command = new ArrayList<>(List.of(
-                "env", "LD_LIBRARY_PATH=" + drivers, "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
+                "env", "LD_LIBRARY_PATH=" + cuda, "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
                 "BANYAN_EMULATED_CUDA=" + emulated,
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED", "-cp",
@@ -110,7 +167,7 @@ class GpuCommandTest {
         Path err = Files.createTempFile(drivers, "err", ".txt");
         Process process =
                 new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("%s ends", command).isTrue();
+        assertThat(process.waitFor(570, TimeUnit.SECONDS)).as("%s ends", command).isTrue();
         return new CommandRun(
                 process.exitValue(),
                 Files.readString(out, StandardCharsets.UTF_8),

@@ -12,7 +12,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class NoDriverTest {
     @ParameterizedTest
     @ValueSource(
-            strings = {"selftest", "selftest --backend cuda --devices 0,0", "bench --backend cuda -m p3.8xlarge -b 8 -e 8"})
+            strings = {
+                "selftest",
+                "selftest --backend cuda --devices 0,0",
+                "selftest -m p3.8xlarge --large",
+                "bench --backend cuda -m p3.8xlarge -b 8 -e 8",
+                "trace run --backend cuda --out target/traces-of-no-gpu"
+            })
     void isOneSentence(String arguments) {
         assumeFalse(Files.exists(Path.of("/dev/nvidiactl")), "there is a driver on this machine");
         CommandRun run = CommandRun.of(arguments);

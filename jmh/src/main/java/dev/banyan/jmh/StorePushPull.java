@@ -5,6 +5,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.kvstore.KVStore;
 import dev.banyan.reduce.kvstore.Key;
+import dev.banyan.reduce.trace.TraceRecorder;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
@@ -33,9 +34,12 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * The 157 gradients of ResNet-50 through a store of 8 host devices, all in flight: in place, and by push and pull.
- * The baseline is one allreduce of the same total size. Divide by it.
+ * The baseline is one allreduce of the same total size. Divide by it; with a recorder attached, by the same without.
  *
- * <pre>java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=false,true</pre>
+ * <pre>
+ * java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=false,true
+ * java -jar jmh/target/benchmarks.jar StorePushPull.pushPull -p fusion=256K -p traced=false,true
+ * </pre>
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -51,6 +55,10 @@ public class StorePushPull {
     /** BANYAN_REPRODUCIBLE. */
     @Param({"false"})
     public boolean reproducible;
+
+    /** Whether a recorder of traces listens; it keeps all that it hears. */
+    @Param({"false"})
+    public boolean traced;
 
     /** Type of the store. */
     @Param({"auto"})
@@ -88,6 +96,9 @@ public class StorePushPull {
             keys.add(Key.of(k));
             gradients.add(all.stream().map(segment -> segment.asSlice(first, bytes)).toList());
             at += bytes;
+        }
+        if (traced) {
+            opened.setListener(new TraceRecorder(ranks.size(), "localhost"));
         }
         whole = CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, total, DataType.F32, ReduceOp.SUM, all);
         store = opened;

@@ -27,12 +27,10 @@ import picocli.CommandLine.Spec;
 /** {@code banyan selftest}: whether every kind of collective is right on a backend. */
 @Command(
         name = "selftest",
-        description = {
-            "Run every collective, type, operation and algorithm at awkward sizes, in and out of place, and check every",
-            "element against a 64-bit reference. Without --machine, GPUs are counted as CUDA counts them, each is taken once",
-            "where --devices is not given (of the host 8 virtual ones), and a preset's links stand for theirs; with it, pairs",
-            "that must not use peer access are kept apart."
-        },
+        description = "Run every collective, type, operation and algorithm at awkward sizes, in and out of place, and check"
+                + " every element against a 64-bit reference. Without --machine a preset's links stand for the machine's, GPUs"
+                + " are counted as CUDA counts them, and each is taken once where --devices is not given (of the host 8"
+                + " virtual ones). With it, pairs that must not use peer access go through the host.",
         footer = {
             "",
             "Examples:",

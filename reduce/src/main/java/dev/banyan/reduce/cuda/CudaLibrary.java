@@ -1,9 +1,12 @@
 package dev.banyan.reduce.cuda;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.SymbolLookup;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class CudaLibrary {
     private static final String TEMPORARY = "java.io.tmpdir";
+    private static final String DRIVER = "libcuda.so.1";
+    /** What the bindings call and older drivers lack. The first call of what is missing would end the process. */
+    private static final List<String> LATE = List.of("cuInit", "cuGraphInstantiateWithFlags", "cuGraphAddKernelNode_v2");
 
     private static @Nullable String refusal;
     private static boolean loaded;
@@ -42,14 +48,22 @@ final class CudaLibrary {
     }
 
     private static @Nullable CudaException tryToLoad() {
+        String missing = missing();
+        if (missing != null) {
+            return new CudaException("the NVIDIA driver is too old: its " + DRIVER + " has no " + missing
+                    + "; install one of CUDA 12.0 or later (525), or use the backend host");
+        }
         try {
             withOwnDirectory(() -> JCudaDriver.setExceptionsEnabled(false));
         } catch (UnsatisfiedLinkError | NoClassDefFoundError e) {
             String reason = String.valueOf(e.getMessage());
             return new CudaException(
-                    reason.contains("libcuda.so") || e instanceof NoClassDefFoundError
-                            ? "no NVIDIA driver: libcuda.so.1 is not on this machine; install the driver of its GPUs, or"
+                    reason.contains(DRIVER + ": cannot open shared object file") || e instanceof NoClassDefFoundError
+                            ? "no NVIDIA driver: " + DRIVER + " is not on this machine; install the driver of its GPUs, or"
                                     + " use the backend host"
+                            : reason.contains(DRIVER)
+                            ? "the NVIDIA driver can't be used: the " + DRIVER + " that the loader finds is no library for"
+                                    + " this machine; repair the driver's installation, or use the backend host"
                             : "the native part of JCuda can't be loaded on "
                                     + System.getProperty("os.name") + " " + System.getProperty("os.arch")
                                     + "; it is made for Linux on x86-64",
@@ -67,6 +81,19 @@ final class CudaLibrary {
                 result == CUresult.CUDA_ERROR_NO_DEVICE
                         ? "the NVIDIA driver finds no device (" + name + "); check nvidia-smi and CUDA_VISIBLE_DEVICES"
                         : "the NVIDIA driver can't be used: cuInit gives " + name + "; check nvidia-smi");
+    }
+
+    /** The first function that the driver's library lacks; null if it has all, or if there is none. */
+    @SuppressWarnings("restricted")
+    private static @Nullable String missing() {
+        SymbolLookup driver;
+        try {
+            driver = SymbolLookup.libraryLookup(DRIVER, Arena.global());
+        } catch (IllegalArgumentException e) {
+            // The bindings will not be loaded either, and tell why.
+            return null;
+        }
+        return LATE.stream().filter(name -> driver.find(name).isEmpty()).findFirst().orElse(null);
     }
 
     /** Runs what loads a native part of JCuda. */
