@@ -91,7 +91,6 @@ class GpuCommandTest {
     void aStoreOfGpusIsTraced() throws Exception {
         Path traces = folder.resolve("traces");
         CommandRun run = banyan("", "trace run --backend cuda --devices 0,1,1 --iterations 2 --compute-ms 0 --out " + traces);
-        assertThat(run.err()).isEmpty();
         assertThat(run.status()).isZero();
         assertThat(run.out()).contains("8 keys, 2 iterations on 3 devices");
         CommandRun stats = CommandRun.of("trace stats --format json " + traces.resolve("worker-0.txt"));
