@@ -16,13 +16,24 @@ fail() {
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 folder=${1:-$root/target/banyan-gpu}
-jdk=${BANYAN_JAVA_HOME:-${JAVA_HOME:-}}
-if [ -z "$jdk" ]; then
-    jdk=$(dirname "$(dirname "$(readlink -f "$(command -v javac || true)")")")
+is_new_enough() {
+    [ -x "$1/bin/jlink" ] && version=$("$1/bin/jlink" --version) && [ "${version%%[!0-9]*}" -ge 25 ]
+}
+
+if [ -n "${BANYAN_JAVA_HOME:-}" ]; then
+    is_new_enough "$BANYAN_JAVA_HOME" || fail "BANYAN_JAVA_HOME=$BANYAN_JAVA_HOME is no JDK 25 or newer with jlink"
+    jdk=$BANYAN_JAVA_HOME
+else
+    jdk=
+    for candidate in "${JAVA_HOME:-}" "$(dirname "$(dirname "$(readlink -f "$(command -v javac || true)")")")" \
+        /usr/lib/jvm/* /usr/lib64/jvm/* /usr/java/* /opt/* /opt/java/* /opt/jdk/* "$HOME"/.sdkman/candidates/java/*; do
+        if is_new_enough "$candidate"; then
+            jdk=$candidate
+            break
+        fi
+    done
+    [ -n "$jdk" ] || fail "no JDK 25 or newer with jlink found; name one by BANYAN_JAVA_HOME"
 fi
-[ -x "$jdk/bin/jlink" ] || fail "no jlink in '$jdk'; point BANYAN_JAVA_HOME at a JDK 25"
-version=$("$jdk/bin/jlink" --version)
-[ "${version%%[!0-9]*}" -ge 25 ] || fail "$jdk is of version $version; point BANYAN_JAVA_HOME at a JDK 25"
 
 jar=
 for candidate in "$root"/cli/target/banyan-cli-*.jar; do
@@ -37,7 +48,7 @@ done
 mkdir -p "$folder/lib"
 cp "$jar" "$folder/banyan.jar"
 cp "$root"/cli/target/lib/*.jar "$folder/lib/"
-"$jdk/bin/jlink" --add-modules java.base,java.logging,java.management,java.xml,jdk.management,jdk.unsupported,jdk.incubator.vector \
+"$jdk/bin/jlink" --add-modules java.base,java.logging,java.management,java.xml,jdk.jfr,jdk.management,jdk.unsupported,jdk.incubator.vector \
     --strip-debug --no-man-pages --no-header-files --compress zip-9 --output "$folder/runtime" 2>&1 |
     { grep -v 'incubator modules' || true; }
 [ -x "$folder/runtime/bin/java" ] || fail "jlink made no runtime"
@@ -57,4 +68,8 @@ unset BANYAN_JAVA_OPTS
 exec "$here/runtime/bin/java" $options -cp "$here/banyan.jar:$here/lib/*" dev.banyan.cli.Main "$@"
 LAUNCHER
 chmod +x "$folder/banyan"
+# A module that the runtime lacks would be found out on the GPU machine only.
+"$folder/banyan" bench --backend host --machine p3.8xlarge --algorithm all -b 8 -e 8 -n 1 -w 0 >/dev/null 2>"$folder/errors" ||
+    fail "the bundle does not work: $(head -n 3 "$folder/errors")"
+rm "$folder/errors"
 printf '%s: %s, of which the runtime %s\n' "$folder" "$(du -sh "$folder" | cut -f1)" "$(du -sh "$folder/runtime" | cut -f1)"
