@@ -28,14 +28,13 @@ public interface CostModel {
     double predictedUs(Schedule schedule, List<LogicalLink> links);
 
     /**
-     * A time that no schedule over certain trees can beat, so that schedules of trees that can't win need not be
-     * tried.
+     * A time per byte that no schedule over certain trees can beat, so that schedules of trees that can't win need not
+     * be tried.
      *
      * @param cost the trees and how they load the links
-     * @param bytes all data, as nccl-tests count them, at least 0
-     * @return time in us, at least 0
+     * @return time in us for each byte of all data, as nccl-tests count them, at least 0
      */
-    double leastUs(ForestCost cost, long bytes);
+    double leastUsPerByte(ForestCost cost);
 
     /** Makes cost models; found by {@link java.util.ServiceLoader}, of which the first that it finds is taken. */
     interface Provider {

@@ -1,10 +1,8 @@
 package dev.banyan.reduce;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.TreeAlgorithm;
 import dev.banyan.reduce.type.Collective;
-import dev.banyan.trees.packing.LogicalLink;
+import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -16,30 +14,41 @@ import java.util.stream.Stream;
 /**
  * Finds the algorithm and the length of chunks that a cost model says take the least time.
  *
- * <p>Answers are found once for all sizes of a sixteenth of an octave, at its middle: within it no time
- * changes by more than 5%, nor the ratio of two. Candidates are tried in the order of a time that they can't beat: what
- * the busiest link takes for all bytes, or a call of one element, if that is longer. Those whose bound is above the
- * best so far are left out. A candidate is tried with 1, 2, 4, ... pieces of the longest slice, until three more
- * doublings didn't help, and takes the fewest that are within 1% of the best. Where pieces are many, a time is taken
- * from two shorter calls with chunks of the same length: once the pipelines are full each further piece takes the same
- * time.
+ * <p>Candidates are tried at the very size of a call: where pairs of ranks share wires, a few bytes more can decide
+ * which copies meet, and change the time by a quarter. They come in the order of a time that they can't beat: what the
+ * busiest link takes for all bytes, or a call of one element, if that is longer; those whose bound is above the best so
+ * far are left out. A candidate is tried with one chunk for each tree's slice and then with chunks of all powers of
+ * two from long to short, until two were much slower than its best, four in a row no better, or until what is left
+ * to gain by a full pipeline is not enough for the best so far. It takes the longest chunks that are within 1% of its
+ * best.
+ *
+ * <p>Where chunks are many, a time is taken from two shorter calls with chunks of the same length: once the
+ * pipelines are full each further chunk takes the same time. Such a pair serves calls of all sizes.
  *
  * <p>The same question has the same answer, whatever was asked before. Not safe for use from several threads at
  * once.
  */
 final class FastestChoice {
-    private static final int BUCKETS_PER_OCTAVE = 16;
     /** A chunk that is shorter costs more to start than to send. */
     private static final long LEAST_CHUNK = 4 << 10;
     /** Slices are cut on multiples of so many bytes, so that a slice may be so much longer than its share. */
     private static final int UNIT = 64;
-    private static final int PATIENCE = 3;
-    /** Fewer pieces are worth so much more time: each costs a step that the model may not know enough of. */
+    /** Chunks of a length that takes so much more than the best are much slower. */
+    private static final double MUCH = 1.12;
+    /** Lengths that are much slower, in a row, before shorter ones are. */
+    private static final int MUCH_SLOWER = 2;
+    /** Lengths that are no better, in a row, before shorter ones aren't: where wires are shared, some are better again. */
+    private static final int NO_BETTER = 4;
+    /** By how much the promise of a full pipeline must miss the best. */
+    private static final double HOPELESS = 1.05;
+    /** Fewer chunks are worth so much more time: each costs a step that the model may not know enough of. */
     private static final double NEARLY = 1.01;
-    /** Steps that the shorter of two calls should have. */
-    private static final int STEPS = 12_000;
+    /** Chunks of the shorter of two calls, for each stage of the pipeline: it must be full before it ends. */
+    private static final int LEAST_STEADY_PER_STAGE = 2;
+    private static final int MOST_STEADY_PER_STAGE = 4;
     private static final int LEAST_STEADY = 16;
-    private static final int MOST_STEADY = 256;
+    /** Steps that the shorter of two calls should have at most. */
+    private static final int STEPS = 8_000;
     /** Numbers of trees that are worth trying where more reach a higher rate: each costs launches. */
     private static final int[] FEW = {4, 1};
     /** Above, it takes long to find few trees. */
@@ -49,19 +58,39 @@ final class FastestChoice {
     private final Algorithms algorithms;
     private final Prices prices;
     private final int ranks;
-    private final Map<Question, Answer> answers = new HashMap<>();
+    private final Map<Question, Double> times = new HashMap<>();
+    private final Map<Question, Timed> answers = new HashMap<>();
+    private final Map<Question, Steady> steady = new HashMap<>();
+    private final Map<Variant, Trees> trees = new HashMap<>();
     private final Map<Task, List<Choice>> fewer = new HashMap<>();
 
-    private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest typical) {}
+    private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest request) {}
 
     /** What packings are made for. */
     private record Task(Collective collective, int root) {}
 
+    private record Variant(AlgorithmChoice algorithm, int maxTrees, Task task) {}
+
+    /**
+     * What doesn't depend on the size.
+     *
+     * @param longestShare of all data
+     * @param leastUsPerByte what no schedule of these trees can beat
+     */
+    private record Trees(int number, double longestShare, int stages, double leastUsPerByte) {}
+
     /** A choice and a time in us that it can't beat. */
     private record Bounded(Choice choice, double leastUs) {}
 
-    /** Pieces of the longest slice, or 0 where the request says how long chunks are. */
-    private record Answer(int pieces, double us) {}
+    /** A length of chunks, or that of the request, and the time in us. */
+    private record Timed(long chunkBytes, double us) {}
+
+    /** Times of a call of {@code chunks} chunks for each tree and of one twice as long, in us. */
+    private record Steady(int chunks, double us, double twiceUs) {
+        double us(double of) {
+            return twiceUs + (twiceUs - us) * (of / chunks - 2);
+        }
+    }
 
     FastestChoice(CostModel model, Algorithms algorithms, Prices prices, int ranks) {
         this.model = model;
@@ -72,10 +101,9 @@ final class FastestChoice {
 
     /** The fastest of some algorithms; packed trees may be fewer than are best for long calls. */
     Choice of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
-        CollectiveRequest typical = typical(request);
         List<Bounded> bounded = candidates.stream()
                 .flatMap(candidate -> variants(candidate, request))
-                .map(choice -> new Bounded(choice, leastUs(choice, typical)))
+                .map(choice -> new Bounded(choice, leastUs(choice, request)))
                 .sorted(Comparator.comparingDouble(Bounded::leastUs))
                 .toList();
         Choice fastest = bounded.getFirst().choice();
@@ -84,7 +112,7 @@ final class FastestChoice {
             if (candidate.leastUs() >= least) {
                 break;
             }
-            double us = answer(candidate.choice(), request).us();
+            double us = best(sweep(candidate.choice(), request, least)).us();
             if (us < least) {
                 fastest = candidate.choice();
                 least = us;
@@ -105,54 +133,163 @@ final class FastestChoice {
     /** Packings of fewer trees than the best, each of another number. */
     private List<Choice> fewer(Task task) {
         List<Choice> choices = new ArrayList<>();
-        int more = trees(Choice.of(AlgorithmChoice.PACKING), task);
+        int more = algorithms.get(AlgorithmChoice.PACKING).trees(task.collective(), task.root()).size();
         for (int most : FEW) {
             Choice choice = new Choice(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
-            int trees = trees(choice, task);
-            if (trees < more) {
+            int number = algorithms.get(choice).trees(task.collective(), task.root()).size();
+            if (number < more) {
                 choices.add(choice);
-                more = trees;
+                more = number;
             }
         }
         return choices;
     }
 
-    private int trees(Choice choice, Task task) {
-        return algorithms.get(choice).trees(task.collective(), task.root()).size();
-    }
-
-    private double leastUs(Choice choice, CollectiveRequest typical) {
-        CollectiveRequest one = typical(sized(typical, 1, Long.MAX_VALUE));
+    private double leastUs(Choice choice, CollectiveRequest request) {
         return Math.max(
-                model.leastUs(prices.cost(choice, typical), typical.bytes(ranks)),
-                answer(choice, one).us());
+                trees(choice, request).leastUsPerByte() * request.bytes(ranks),
+                time(choice, sized(request, 1, Long.MAX_VALUE)));
     }
 
     /** The same choice with the best length of chunks. */
     Choice cut(Choice choice, CollectiveRequest request) {
-        int pieces = answer(choice, request).pieces();
-        return pieces == 0
-                ? choice.withChunkBytes(request.chunkBytes())
-                : choice.withChunkBytes(chunkBytes(slice(choice, request), pieces));
+        return choice.withChunkBytes(answer(choice, request).chunkBytes());
     }
 
     /** Time in us of a choice, by the length of its chunks or else the best. */
     double us(Choice choice, CollectiveRequest request) {
-        return answer(choice, choice.cuts() ? sized(request, request.count(), choice.chunkBytes()) : request)
-                .us();
+        return choice.cuts()
+                ? time(choice, sized(request, request.count(), choice.chunkBytes()))
+                : answer(choice, request).us();
     }
 
-    private Answer answer(Choice choice, CollectiveRequest request) {
-        CollectiveRequest typical = typical(request);
-        return answers.computeIfAbsent(
-                new Question(choice.algorithm(), choice.maxTrees(), typical), question -> find(choice, typical));
+    private Timed answer(Choice choice, CollectiveRequest request) {
+        Question question = new Question(choice.algorithm(), choice.maxTrees(), request);
+        Timed known = answers.get(question);
+        if (known == null) {
+            known = find(choice, request);
+            answers.put(question, known);
+        }
+        return known;
     }
 
-    /** The request that stands for those of nearly its size. */
-    private CollectiveRequest typical(CollectiveRequest request) {
-        double bucket = Math.rint(
-                BUCKETS_PER_OCTAVE * StrictMath.log((double) Math.max(1, request.bytes(ranks))) / StrictMath.log(2));
-        double bytes = StrictMath.pow(2, bucket / BUCKETS_PER_OCTAVE);
+    private Timed find(Choice choice, CollectiveRequest request) {
+        List<Timed> tried = sweep(choice, request, Double.POSITIVE_INFINITY);
+        Timed best = longest(tried);
+        double slice = slice(choice, request);
+        if (request.chunkBytes() < Long.MAX_VALUE || best.chunkBytes() >= slice) {
+            return best;
+        }
+        // A last chunk as long as the others can only help, but where copies meet.
+        tried.add(timed(choice, request, evenly(slice, (int) Math.ceil(slice / best.chunkBytes()))));
+        return longest(tried);
+    }
+
+    private static Timed best(List<Timed> tried) {
+        return tried.stream().min(Comparator.comparingDouble(Timed::us)).orElseThrow();
+    }
+
+    /** The longest chunks that take hardly more than the least time. */
+    private static Timed longest(List<Timed> tried) {
+        double enough = NEARLY * best(tried).us();
+        return tried.stream()
+                .filter(timed -> timed.us() <= enough)
+                .max(Comparator.comparingLong(Timed::chunkBytes))
+                .orElseThrow();
+    }
+
+    /**
+     * Tries lengths of chunks, the longest first.
+     *
+     * @param leastUs of other choices: without hope to come near it there is an end
+     */
+    private List<Timed> sweep(Choice choice, CollectiveRequest request, double leastUs) {
+        List<Timed> tried = new ArrayList<>();
+        if (request.chunkBytes() < Long.MAX_VALUE) {
+            tried.add(timed(choice, request, request.chunkBytes()));
+            return tried;
+        }
+        double slice = slice(choice, request);
+        int stages = trees(choice, request).stages();
+        tried.add(timed(choice, request, evenly(slice, 1)));
+        double best = tried.getFirst().us();
+        int muchSlower = 0;
+        int noBetter = 0;
+        long longest = Long.highestOneBit(Math.max(1, (long) Math.ceil(slice) - 1));
+        for (long length = longest; length >= LEAST_CHUNK; length /= 2) {
+            Timed next = timed(choice, request, length);
+            tried.add(next);
+            noBetter = next.us() * NEARLY > best ? noBetter + 1 : 0;
+            best = Math.min(best, next.us());
+            muchSlower = next.us() > MUCH * best ? muchSlower + 1 : 0;
+            if (muchSlower == MUCH_SLOWER
+                    || noBetter == NO_BETTER
+                    || ofFullPipeline(next.us(), slice / length, stages) > HOPELESS * leastUs) {
+                break;
+            }
+        }
+        return tried;
+    }
+
+    /**
+     * What shorter chunks can come to at best. A pipeline of s stages that carries c chunks takes (s - 1) / c longer
+     * than a full one; twice that for slices of unequal length, which fill it later.
+     */
+    private static double ofFullPipeline(double us, double chunks, int stages) {
+        return chunks < 2 ? 0 : us * chunks / (chunks + 2 * stages);
+    }
+
+    private Timed timed(Choice choice, CollectiveRequest request, long chunkBytes) {
+        return new Timed(chunkBytes, time(choice, sized(request, request.count(), chunkBytes)));
+    }
+
+    /** Time in us of a choice with chunks as long as the request says. */
+    private double time(Choice choice, CollectiveRequest request) {
+        Question question = new Question(choice.algorithm(), choice.maxTrees(), request);
+        Double known = times.get(question);
+        if (known == null) {
+            known = predict(choice, request);
+            times.put(question, known);
+        }
+        return known;
+    }
+
+    private double predict(Choice choice, CollectiveRequest request) {
+        double chunks = slice(choice, request) / request.chunkBytes();
+        int few = steadyChunks(trees(choice, request));
+        return chunks <= 2 * few ? simulate(choice, request) : steady(choice, request, few).us(chunks);
+    }
+
+    private int steadyChunks(Trees of) {
+        return Math.max(
+                LEAST_STEADY,
+                Math.clamp(
+                        STEPS / (2L * ranks * of.number()),
+                        LEAST_STEADY_PER_STAGE * of.stages(),
+                        MOST_STEADY_PER_STAGE * of.stages()));
+    }
+
+    private Steady steady(Choice choice, CollectiveRequest request, int chunks) {
+        Question question = new Question(
+                choice.algorithm(), choice.maxTrees(), sized(request, 1, request.chunkBytes()));
+        Steady known = steady.get(question);
+        if (known == null) {
+            double bytes = chunks * request.chunkBytes() / trees(choice, request).longestShare();
+            known = new Steady(
+                    chunks,
+                    simulate(choice, ofBytes(request, bytes)),
+                    simulate(choice, ofBytes(request, 2 * bytes)));
+            steady.put(question, known);
+        }
+        return known;
+    }
+
+    private double simulate(Choice choice, CollectiveRequest request) {
+        return model.predictedUs(
+                algorithms.ordered(algorithms.get(choice)).schedule(request), algorithms.links(choice, request));
+    }
+
+    private CollectiveRequest ofBytes(CollectiveRequest request, double bytes) {
         long bytesOfOne = sized(request, 1, request.chunkBytes()).bytes(ranks);
         return sized(request, Math.max(1, Math.round(bytes / bytesOfOne)), request.chunkBytes());
     }
@@ -162,69 +299,30 @@ final class FastestChoice {
                 request.collective(), request.root(), count, request.elementBytes(), request.inPlace(), chunkBytes);
     }
 
-    private Answer find(Choice choice, CollectiveRequest request) {
-        if (request.chunkBytes() < Long.MAX_VALUE) {
-            double pieces = Math.ceil(slice(choice, request) / (double) request.chunkBytes());
-            return new Answer(0, predict(choice, request, (int) Math.max(1, pieces), request.chunkBytes()));
-        }
-        double slice = slice(choice, request);
-        List<Answer> tried = new ArrayList<>();
-        double least = Double.POSITIVE_INFINITY;
-        int misses = 0;
-        for (int pieces = 1; misses < PATIENCE && (pieces == 1 || slice / pieces >= LEAST_CHUNK); pieces *= 2) {
-            double us = predict(choice, request, pieces, chunkBytes(slice, pieces));
-            tried.add(new Answer(pieces, us));
-            misses = us < least ? 0 : misses + 1;
-            least = Math.min(least, us);
-        }
-        int best = tried.stream()
-                .min(Comparator.comparingDouble(Answer::us))
-                .orElseThrow()
-                .pieces();
-        for (int between : new int[] {best - best / 4, best + best / 2}) {
-            if (best > 1 && slice / between >= LEAST_CHUNK) {
-                double us = predict(choice, request, between, chunkBytes(slice, between));
-                tried.add(new Answer(between, us));
-                least = Math.min(least, us);
-            }
-        }
-        double enough = least * NEARLY;
-        return tried.stream()
-                .filter(answer -> answer.us() <= enough)
-                .min(Comparator.comparingInt(Answer::pieces))
-                .orElseThrow();
+    private Trees trees(Choice choice, CollectiveRequest request) {
+        return trees.computeIfAbsent(
+                new Variant(choice.algorithm(), choice.maxTrees(), new Task(request.collective(), request.root())),
+                variant -> describe(choice, request));
     }
 
-    private double predict(Choice choice, CollectiveRequest request, int pieces, long chunkBytes) {
-        TreeAlgorithm algorithm = algorithms.get(choice);
-        CollectiveAlgorithm carrier = algorithms.ordered(algorithm);
-        List<LogicalLink> links = algorithms.links(choice, request);
-        int steady = Math.clamp(
-                STEPS / (2L * ranks * algorithm.trees(request.collective(), request.root()).size()),
-                LEAST_STEADY,
-                MOST_STEADY);
-        if (pieces <= 2 * steady) {
-            return model.predictedUs(carrier.schedule(sized(request, request.count(), chunkBytes)), links);
-        }
-        double perPiece = request.count() / (slice(choice, request) / chunkBytes);
-        long few = Math.round(steady * perPiece);
-        long more = Math.round(2 * steady * perPiece);
-        double usOfFew = model.predictedUs(carrier.schedule(sized(request, few, chunkBytes)), links);
-        double usOfMore = model.predictedUs(carrier.schedule(sized(request, more, chunkBytes)), links);
-        return usOfMore + (usOfMore - usOfFew) * (request.count() - more) / (more - few);
-    }
-
-    /** Bytes of the longest slice. */
-    private double slice(Choice choice, CollectiveRequest request) {
-        double share = algorithms.get(choice).trees(request.collective(), request.root()).stream()
+    private Trees describe(Choice choice, CollectiveRequest request) {
+        List<PackedTree> all = algorithms.get(choice).trees(request.collective(), request.root());
+        double longest = all.stream()
                 .map(PackedTree::share)
                 .mapToDouble(Number::doubleValue)
                 .max()
                 .orElseThrow();
-        return share * request.bytes(ranks);
+        ForestCost cost = prices.cost(choice, request);
+        return new Trees(all.size(), longest, cost.stages(), model.leastUsPerByte(cost));
     }
 
-    private static long chunkBytes(double slice, int pieces) {
-        return (long) Math.ceil((slice + UNIT) / pieces / UNIT) * UNIT;
+    /** Bytes of the longest slice. */
+    private double slice(Choice choice, CollectiveRequest request) {
+        return trees(choice, request).longestShare() * request.bytes(ranks);
+    }
+
+    /** The length of so many chunks of a slice. */
+    private static long evenly(double slice, int chunks) {
+        return (long) Math.ceil((slice + UNIT) / chunks / UNIT) * UNIT;
     }
 }

@@ -149,7 +149,7 @@ public final class Planner {
      * How long a request should take alone; where calls are long and chunks short, without trying all of it.
      *
      * @param choice what carries it out; where it leaves that open, with chunks as {@link #cut} has them
-     * @return time in us of a request of this size, or one that is at most 2.2% longer or shorter
+     * @return time in us
      * @throws IllegalStateException if there is no cost model, or the machine has one device
      */
     public double predictedUs(Choice choice, CollectiveRequest request) {

@@ -54,13 +54,12 @@ public final class SimulatedCosts implements CostModel {
         return simulator(links).run(schedule).endUs();
     }
 
-    /** When the link that is busy longest is done at full efficiency. */
+    /** What the link that is busy longest takes at full efficiency. */
     @Override
-    public double leastUs(ForestCost cost, long bytes) {
+    public double leastUsPerByte(ForestCost cost) {
         Network wires = cost.network();
         return IntStream.range(0, wires.arcs())
                 .mapToDouble(arc -> cost.loads().get(arc).doubleValue()
-                        * bytes
                         / (wires.gbs(arc) * profile.efficiency(wires.kind(arc)) * 1e3))
                 .max()
                 .orElse(0);

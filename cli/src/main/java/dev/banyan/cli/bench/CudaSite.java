@@ -1,15 +1,15 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
+import dev.banyan.reduce.SizeRules;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.util.Arrays;
 
 /** GPUs; all communicators share one backend, so that memory is theirs together. */
-final class CudaSite implements RankSite, AutoCloseable {
+public final class CudaSite implements RankSite {
     private final Machine machine;
     private final String gpus;
     private final Backend backend;
@@ -19,7 +19,7 @@ final class CudaSite implements RankSite, AutoCloseable {
      * @param whole the machine that the GPUs are in
      * @param gpus the GPU of each rank
      */
-    CudaSite(Machine machine, Machine whole, int[] gpus, Config config) {
+    public CudaSite(Machine machine, Machine whole, int[] gpus, Config config) {
         this.machine = machine;
         this.gpus = Arrays.toString(gpus);
         backend = Communicator.gpuBackend(whole, config, gpus);
@@ -36,8 +36,8 @@ final class CudaSite implements RankSite, AutoCloseable {
     }
 
     @Override
-    public Communicator open(AlgorithmChoice algorithm) {
-        return Communicator.create(machine, Config.builder().algorithm(algorithm).load(), backend);
+    public Communicator open(SizeRules rules) {
+        return Communicator.create(machine, Config.builder().algorithm(rules).load(), backend);
     }
 
     @Override

@@ -1,13 +1,13 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
+import dev.banyan.reduce.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 
 /** Virtual devices in host memory; each communicator has a backend of its own. */
-record HostSite(Machine machine) implements RankSite {
+public record HostSite(Machine machine) implements RankSite {
     @Override
     public String devices() {
         return "played by the host backend: " + Runtime.getRuntime().availableProcessors() + " processors, "
@@ -15,12 +15,16 @@ record HostSite(Machine machine) implements RankSite {
     }
 
     @Override
-    public Communicator open(AlgorithmChoice algorithm) {
-        return Communicator.create(machine, Config.builder().algorithm(algorithm).load());
+    public Communicator open(SizeRules rules) {
+        return Communicator.create(machine, Config.builder().algorithm(rules).load());
     }
 
     @Override
     public RankMemory allocate(Arena arena, long bytes) {
         return RankMemory.ofHost(arena, machine.size(), bytes);
     }
+
+    /** Nothing: communicators close their backends. */
+    @Override
+    public void close() {}
 }

@@ -8,7 +8,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Memory of every rank, and how the host gets at it: directly, or by a copy of its own. */
-final class RankMemory {
+public final class RankMemory {
     private static final int ALIGNMENT = 64;
 
     private final List<MemorySegment> buffers;
@@ -40,12 +40,12 @@ final class RankMemory {
     }
 
     /** What calls work on, one per rank. */
-    List<MemorySegment> buffers() {
+    public List<MemorySegment> buffers() {
         return buffers;
     }
 
     /** What the host may read and write, one per rank. */
-    List<MemorySegment> host() {
+    public List<MemorySegment> host() {
         return host;
     }
 
@@ -55,7 +55,7 @@ final class RankMemory {
     }
 
     /** Makes the buffers what the host has. */
-    void send() {
+    public void send() {
         send(0, host.getFirst().byteSize());
     }
 

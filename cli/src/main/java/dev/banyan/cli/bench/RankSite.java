@@ -1,20 +1,27 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Choice;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 
 /** Where ranks are played, and their memory. */
-interface RankSite {
+public interface RankSite extends AutoCloseable {
     /** How the ranks are linked; rank r is device r. */
     Machine machine();
 
     /** What stands for the devices, in words. */
     String devices();
 
-    /** A communicator that does everything with the given algorithm, set up by the user's configuration otherwise. */
-    Communicator open(AlgorithmChoice algorithm);
+    /** A communicator that goes by the given rules, set up by the user's configuration otherwise. */
+    Communicator open(SizeRules rules);
+
+    /** A communicator that does everything with the given algorithm; else as above. */
+    default Communicator open(AlgorithmChoice algorithm) {
+        return open(SizeRules.always(Choice.of(algorithm)));
+    }
 
     /**
      * Memory of every rank.
@@ -23,6 +30,9 @@ interface RankSite {
      * @param bytes of each rank
      */
     RankMemory allocate(Arena arena, long bytes);
+
+    @Override
+    void close();
 
     /** Number of ranks. */
     default int ranks() {

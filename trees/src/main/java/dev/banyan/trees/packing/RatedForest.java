@@ -1,7 +1,6 @@
 package dev.banyan.trees.packing;
 
 import dev.banyan.trees.Forest;
-import dev.banyan.trees.Tree;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
@@ -27,12 +26,16 @@ public final class RatedForest {
      * @throws IllegalArgumentException if the forest has not one device per rank of the network
      */
     public static Optional<BigFraction> rateGbs(Forest forest, Network network) {
-        if (forest.size() != network.ranks()) {
-            throw new IllegalArgumentException("the forest spans " + forest.size() + " devices, the network of "
-                    + network.name() + " has " + network.ranks() + " ranks");
-        }
+        return rateGbs(PackedTree.of(forest), network);
+    }
+
+    private static Optional<BigFraction> rateGbs(List<PackedTree> trees, Network network) {
         LinkLoads loads = new LinkLoads(network);
-        for (PackedTree tree : PackedTree.of(forest)) {
+        for (PackedTree tree : trees) {
+            if (tree.up().size() != network.ranks()) {
+                throw new IllegalArgumentException("the forest spans " + tree.up().size() + " devices, the network of "
+                        + network.name() + " has " + network.ranks() + " ranks");
+            }
             if (!loads.hasPathsUp(tree.up()) || !loads.hasPathsDown(tree.down())) {
                 return Optional.empty();
             }
@@ -48,18 +51,28 @@ public final class RatedForest {
      * @param bound what no schedule can exceed on the network
      */
     public static Optional<TreePacking> of(Forest forest, Network network, Bound bound) {
-        return rateGbs(forest, network)
-                .map(rate -> new TreePacking(network, PackedTree.of(forest), rate, bound, detours(forest, network)));
+        return of(PackedTree.of(forest), network, bound);
     }
 
-    private static List<LogicalLink> detours(Forest forest, Network network) {
+    /**
+     * Trees with their shares, which may differ on the way up and down; else as {@link #of(Forest, Network, Bound)}.
+     *
+     * @param trees their shares sum to 1
+     */
+    public static Optional<TreePacking> of(List<PackedTree> trees, Network network, Bound bound) {
+        return rateGbs(trees, network)
+                .map(rate -> new TreePacking(network, trees, rate, bound, detours(trees, network)));
+    }
+
+    private static List<LogicalLink> detours(List<PackedTree> trees, Network network) {
         Detours detours = new Detours(network);
-        int n = network.ranks();
         SortedMap<Integer, LogicalLink> links = new TreeMap<>();
-        for (Tree tree : forest.trees()) {
-            for (int[] edge : tree.edges()) {
-                add(edge[0], edge[1], detours, n, links);
-                add(edge[1], edge[0], detours, n, links);
+        for (PackedTree tree : trees) {
+            for (int rank = 0; rank < network.ranks(); rank++) {
+                if (rank != tree.root()) {
+                    add(rank, tree.up().parent(rank), detours, network.ranks(), links);
+                    add(tree.down().parent(rank), rank, detours, network.ranks(), links);
+                }
             }
         }
         return List.copyOf(links.values());

@@ -14,7 +14,9 @@ import dev.banyan.trees.packing.program.HubPacking;
  *   <li>direct links, equally wide both ways: spanning trees that reach tau, by {@link SpanningTreePacking};
  *   <li>one switch between all ranks: trees of one hop, by {@link StarPacking};
  *   <li>anything else (several hubs, hubs beside direct links, relays, uneven links): a linear program, by
- *       {@link HubPacking}.
+ *       {@link HubPacking};
+ *   <li>but where each rank has one PCIe wire and they are as fast: chains around a ring, which share the least, by
+ *       {@link ChainPacking}.
  * </ul>
  *
  * <p>{@link AllReduceBound} has the argument why nothing can be faster than the first two. Each states its cost;
@@ -39,6 +41,13 @@ public final class AllReducePacking {
         if (maxTrees < 1) {
             throw new IllegalArgumentException("at most " + maxTrees + " trees are asked for; allow at least 1");
         }
+        TreePacking best = fastest(network, maxTrees);
+        return ChainPacking.of(network, best.bound())
+                .filter(chains -> chains.trees().size() <= maxTrees && chains.rateGbs().compareTo(best.rateGbs()) >= 0)
+                .orElse(best);
+    }
+
+    private static TreePacking fastest(Network network, int maxTrees) {
         if (AllReduceBound.isOneSwitch(network)) {
             return StarPacking.of(network, maxTrees);
         }
