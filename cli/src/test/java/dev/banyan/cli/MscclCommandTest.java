@@ -117,7 +117,7 @@ class MscclCommandTest {
 
     @Test
     void sharesThatNeedTooManyChunksAreRefusedWithTheRemedy() {
-        CommandRun run = CommandRun.of("trees -m p2.16xlarge -a packing --format msccl");
+        CommandRun run = CommandRun.of("trees -m p2.16xlarge -a packing --max-trees 15 --format msccl");
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.out()).isEmpty();
         assertThat(run.err()).startsWith("banyan: the shares of ").contains("choose a number of chunks").hasLineCount(1);
