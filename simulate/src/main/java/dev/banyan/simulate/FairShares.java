@@ -7,23 +7,28 @@ import java.util.Arrays;
  * no more. A flow uses all resources of its path at its rate. With f flows a resource gives capacity / (1 +
  * queueing (f - 1)) in all.
  *
- * <p>Rates are found by progressive filling: the resources with the least share per flow slow their flows to it, and
- * so on with the rest. So each flow is slowed by one resource, its bottleneck, and its rate is the level of that.
- * Where flows came or went, filling goes as it went before up to the least level at which a resource of theirs is
- * full, then or now; this part is only gone through again, without any search. Flows are bits of a set per
- * resource, so that only those are looked at that get a rate: O(rounds x resources in use + lengths of paths). What
- * comes of it is told by bottleneck: many levels change, but few flows get another bottleneck. Nothing is allocated
- * after the start.
+ * <p>Each flow is slowed by one resource of its path, its bottleneck, and its rate is the level of that; a resource
+ * that slows none has an infinite level. Levels are fair if and only if each fits the rates of the flows that others
+ * slow (the resource gives what they leave in equal parts to those that it slows itself), and no flow crosses a resource
+ * of a lower level than its bottleneck's. Where flows came or went, levels are put right from the least up: of the
+ * resources whose level may not fit, the one goes first whose level, as it is or as it should be, is least. What lies
+ * below is right by then, so that a level that falls is final, and one that rises only rises again after another has
+ * become final; that bounds the changes by the square of the number of resources, and there are hardly more of them
+ * than levels that differ in the end. A change costs O(flows at the resource + lengths of the paths of those that it
+ * slows), and to find the next one O(resources that may not fit): nothing is done where a change does not reach. Nothing
+ * is allocated after the start.
  *
- * <p>Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2.
+ * <p>Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2, for what is fair; the order
+ * is that of G. Ramalingam, T. Reps, "An Incremental Algorithm for a Generalization of the Shortest-Path Problem",
+ * J. Algorithms 21 (1996), <a href="https://doi.org/10.1006/jagm.1996.0046">doi:10.1006/jagm.1996.0046</a>.
  */
 final class FairShares {
     /** Rates that differ by rounding alone count as equal, so that nothing is rescheduled for it. */
     private static final double ROUNDING = 1e-12;
 
+    private static final double ABOVE = 1 + ROUNDING;
+    private static final double NO_LEVEL = Double.POSITIVE_INFINITY;
     private static final int NONE = -1;
-    /** More would find a higher level, and so fewer rounds to do, but take longer than these. */
-    private static final int PASSES = 2;
 
     /** Hears what {@link #settle} found; of a resource's level before the flows that come to it. */
     interface Listener {
@@ -36,65 +41,60 @@ final class FairShares {
 
     private final int[] pathStart;
     private final int[] path;
-    /** Words of a set of flows. */
-    private final int words;
-    /** Per resource the set of the flows that use it, and of those that it slows. */
-    private final long[] active;
-
-    private final long[] slowed;
-    private int flowCount;
-    /** The set of the flows that have no rate yet, and how many they are. */
-    private final long[] open;
-
-    private int openFlows;
+    /** By resource: its first seat; the flows that use it sit on the first {@link #count} of them. */
+    private final int[] firstSeat;
 
     private final int[] count;
-    /** By resource and number of flows: what it gives to so many in all. */
+    /** By seat: the flow, and the entry of its path that says so. Those come first that count in {@link #own}. */
+    private final int[] flowOn;
+
+    private final int[] entryOn;
+    /** By entry of a path: the seat. */
+    private final int[] seatOf;
+    /** By resource and number of flows, from one on: what it gives to so many in all, by seat. */
     private final double[] totals;
-    /** By resource: where that begins. */
-    private final int[] totalStart;
-    /** By resource: what it gives to as many flows as there are. */
-    private final double[] total;
-    /** By resource: the rate of those flows that it slows; infinite if there is none. */
+    /** By resource: the rate of those flows that it slows. */
     private final double[] level;
-    /** By flow: the resource that slows it; none before it has a rate. */
+    /** By flow: the resource that slows it, and its rate; none and infinite before there is one. */
     private final int[] bottleneck;
+
+    private final double[] rate;
+    /** What listeners know of both. */
+    private final double[] toldLevel;
+
+    private final int[] toldBottleneck;
+
+    /** By resource: what it gives to those flows that it slows or may slow, and how many they are. */
+    private final double[] rest;
+
+    private final int[] own;
+    /** By resource: how many of its flows have no rate, and what none of the others that it does not slow exceeds. */
+    private final int[] open;
+
+    private final double[] fastest;
+    /** One over a count. */
+    private final double[] inverse;
 
     private final long[] busySince;
     private final long[] busy;
 
-    private final int[] dirty;
-    private int dirtyCount;
-    private final boolean[] isDirty;
-    /** By resource: whether a flow came since the last {@link #settle}. */
-    private final boolean[] grown;
+    /** Resources whose level may not fit. */
+    private final int[] pending;
 
-    /** Resources that have flows, or had some since the last {@link #settle}, in the order of their numbers. */
-    private final int[] used;
+    private final boolean[] isPending;
+    private int pendingCount;
+    /** By resource: no more than the level that it has nor than the one that it should have. */
+    private final double[] key;
+    /** The least of those keys that are left when the {@link #next} is taken. */
+    private double second;
+    /** Resources whose level changed, and flows whose bottleneck did. */
+    private final int[] changed;
 
-    private final boolean[] isUsed;
-
-    private int usedCount;
-    /** Resources that slow flows, in the order in which they were full. */
-    private final int[] full;
-
-    private int fullCount;
-    /** Those of them that may not any more. */
-    private final int[] former;
-    /** By resource: the run of {@link #settle} in which it was last found to slow flows. */
-    private final int[] fullRun;
-
-    private int run;
-    /** By resource: capacity not yet given away, and flows without a rate. */
-    private final double[] left;
-
-    private final int[] openCount;
-    /** Resources that are not full yet, and what each can give to its flows without a rate. */
-    private final int[] unfilled;
-
-    private final double[] share;
-    /** One over a count. */
-    private final double[] inverse;
+    private final boolean[] isChanged;
+    private int changedCount;
+    private final int[] moved;
+    private final boolean[] isMoved;
+    private int movedCount;
 
     /**
      * @param pathStart where each flow's path begins in {@code path}, and the end of the last
@@ -107,97 +107,108 @@ final class FairShares {
         this.path = path;
         int flows = pathStart.length - 1;
         int resources = capacity.length;
-        words = (flows + Long.SIZE - 1) / Long.SIZE;
-        active = new long[resources * words];
-        slowed = new long[resources * words];
-        open = new long[words];
-        count = new int[resources];
-        totalStart = new int[resources + 1];
+        firstSeat = new int[resources + 1];
         for (int resource : path) {
-            totalStart[resource + 1]++;
+            firstSeat[resource + 1]++;
         }
         for (int resource = 0; resource < resources; resource++) {
-            totalStart[resource + 1] += totalStart[resource] + 1;
+            firstSeat[resource + 1] += firstSeat[resource];
         }
-        totals = new double[totalStart[resources]];
+        count = new int[resources];
+        flowOn = new int[path.length];
+        entryOn = new int[path.length];
+        seatOf = new int[path.length];
+        totals = new double[path.length];
         for (int resource = 0; resource < resources; resource++) {
-            int start = totalStart[resource];
-            for (int flow = 1; start + flow < totalStart[resource + 1]; flow++) {
-                totals[start + flow] = capacity[resource] / (1 + queueing[resource] * (flow - 1));
+            int first = firstSeat[resource];
+            for (int seat = first; seat < firstSeat[resource + 1]; seat++) {
+                totals[seat] = capacity[resource] / (1 + queueing[resource] * (seat - first));
             }
         }
-        total = capacity.clone();
         level = new double[resources];
-        Arrays.fill(level, Double.POSITIVE_INFINITY);
+        Arrays.fill(level, NO_LEVEL);
+        toldLevel = level.clone();
         bottleneck = new int[flows];
         Arrays.fill(bottleneck, NONE);
+        toldBottleneck = bottleneck.clone();
+        rate = new double[flows];
         busySince = new long[resources];
         busy = new long[resources];
-        dirty = new int[resources];
-        isDirty = new boolean[resources];
-        grown = new boolean[resources];
-        used = new int[resources];
-        isUsed = new boolean[resources];
-        full = new int[resources];
-        former = new int[resources];
-        fullRun = new int[resources];
-        left = new double[resources];
-        openCount = new int[resources];
-        share = new double[resources];
-        unfilled = new int[resources];
+        pending = new int[resources];
+        isPending = new boolean[resources];
+        key = new double[resources];
+        rest = new double[resources];
+        fastest = new double[resources];
+        own = new int[resources];
+        open = new int[resources];
         inverse = new double[flows + 1];
-        for (int count = 0; count <= flows; count++) {
-            inverse[count] = 1.0 / count;
+        for (int i = 0; i <= flows; i++) {
+            inverse[i] = 1.0 / i;
         }
+        changed = new int[resources];
+        isChanged = new boolean[resources];
+        moved = new int[flows];
+        isMoved = new boolean[flows];
     }
 
     /** A flow comes; its rate is 0 until {@link #settle}. */
     void add(int flow, long now) {
-        flowCount++;
+        rate[flow] = NO_LEVEL;
         for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
             int resource = path[entry];
-            if (count[resource]++ == 0) {
+            int users = count[resource]++;
+            int seat = firstSeat[resource] + users;
+            if (users == 0) {
                 busySince[resource] = now;
-                if (!isUsed[resource]) {
-                    use(resource);
-                }
+                rest[resource] = totals[seat];
+                fastest[resource] = 0;
+            } else {
+                rest[resource] += totals[seat] - totals[seat - 1];
             }
-            active[resource * words + flow / Long.SIZE] |= 1L << flow;
-            grown[resource] = true;
-            mark(resource);
+            entryOn[seat] = entry;
+            seatOf[entry] = seat;
+            flowOn[seat] = flow;
+            swap(seat, firstSeat[resource] + own[resource]++);
+            open[resource]++;
+            look(resource);
         }
     }
 
     /** A flow goes. */
     void remove(int flow, long now) {
+        int by = bottleneck[flow];
         for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
             int resource = path[entry];
-            int word = resource * words + flow / Long.SIZE;
-            active[word] &= ~(1L << flow);
-            slowed[word] &= ~(1L << flow);
-            if (--count[resource] == 0) {
-                busy[resource] += now - busySince[resource];
+            if (by == NONE) {
+                open[resource]--;
             }
-            mark(resource);
+            if (by == NONE || by == resource) {
+                swap(seatOf[entry], firstSeat[resource] + --own[resource]);
+            } else {
+                rest[resource] += rate[flow];
+            }
+            int last = firstSeat[resource] + --count[resource];
+            swap(seatOf[entry], last);
+            if (count[resource] == 0) {
+                busy[resource] += now - busySince[resource];
+            } else {
+                rest[resource] += totals[last - 1] - totals[last];
+            }
+            look(resource);
         }
         bottleneck[flow] = NONE;
-        flowCount--;
+        toldBottleneck[flow] = NONE;
     }
 
-    private void use(int resource) {
-        int at = usedCount++;
-        for (; at > 0 && used[at - 1] > resource; at--) {
-            used[at] = used[at - 1];
-        }
-        used[at] = resource;
-        isUsed[resource] = true;
-    }
-
-    private void mark(int resource) {
-        if (!isDirty[resource]) {
-            isDirty[resource] = true;
-            dirty[dirtyCount++] = resource;
-        }
+    private void swap(int seat, int other) {
+        int flow = flowOn[seat];
+        int entry = entryOn[seat];
+        flowOn[seat] = flowOn[other];
+        entryOn[seat] = entryOn[other];
+        seatOf[entryOn[seat]] = seat;
+        flowOn[other] = flow;
+        entryOn[other] = entry;
+        seatOf[entry] = other;
     }
 
     /** Time with at least one flow, up to the last that went. */
@@ -207,182 +218,227 @@ final class FairShares {
 
     /** Rate of a flow; 0 if it has none. */
     double rate(int flow) {
-        return bottleneck[flow] == NONE ? 0 : level[bottleneck[flow]];
+        return bottleneck[flow] == NONE ? 0 : rate[flow];
     }
 
     /** Finds the rates anew where flows came or went. */
     void settle(Listener listener) {
-        if (dirtyCount == 0) {
-            return;
-        }
-        run++;
-        double least = Double.POSITIVE_INFINITY;
-        for (int i = 0; i < dirtyCount; i++) {
-            int resource = dirty[i];
-            total[resource] = totals[totalStart[resource] + count[resource]];
-            least = Math.min(least, leastLevel(resource));
-            isDirty[resource] = false;
-            grown[resource] = false;
-        }
-        dirtyCount = 0;
-        open();
-        // A level within rounding may be one that has changed.
-        int same = fillAsBefore(least * (1 - 4 * ROUNDING));
-        int formerCount = fullCount - same;
-        System.arraycopy(full, same, former, 0, formerCount);
-        fullCount = same;
-        fill(listener);
-        for (int i = 0; i < formerCount; i++) {
-            if (fullRun[former[i]] != run) {
-                slowNone(former[i]);
-            }
-        }
-    }
-
-    /** No more than the level at which a resource is full, before and after what came and went. */
-    private double leastLevel(int resource) {
-        double before = level[resource];
-        if (!grown[resource] || count[resource] == 0) {
-            // Who stays gets no less.
-            return before;
-        }
-        double now = total[resource] * inverse[count[resource]];
-        for (int pass = 0; pass < PASSES && now < before; pass++) {
-            double rest = total[resource];
-            int others = count[resource];
-            for (int word = 0; word < words; word++) {
-                for (long bits = active[resource * words + word]; bits != 0; bits &= bits - 1) {
-                    double slower = rate(word * Long.SIZE + Long.numberOfTrailingZeros(bits));
-                    if (slower > 0 && slower < now) {
-                        rest -= slower;
-                        others--;
-                    }
-                }
-            }
-            now = rest * inverse[others];
-        }
-        return Math.min(before, now);
-    }
-
-    /** No flow has a rate. */
-    private void open() {
-        Arrays.fill(open, -1);
-        openFlows = flowCount;
-        int kept = 0;
-        for (int i = 0; i < usedCount; i++) {
-            int resource = used[i];
-            if (count[resource] > 0) {
-                used[kept++] = resource;
-                left[resource] = total[resource];
-                openCount[resource] = count[resource];
-            } else {
-                isUsed[resource] = false;
-            }
-        }
-        usedCount = kept;
-    }
-
-    /**
-     * Gives all those flows their rates again that are slower than a level.
-     *
-     * @return how many resources slow them
-     */
-    private int fillAsBefore(double least) {
-        int same = 0;
-        while (same < fullCount && level[full[same]] < least) {
-            int resource = full[same++];
-            give(resource, level[resource]);
-        }
-        return same;
-    }
-
-    private void fill(Listener listener) {
-        int size = usedCount;
-        System.arraycopy(used, 0, unfilled, 0, size);
-        double reached = 0;
-        while (openFlows > 0) {
-            double least = Double.POSITIVE_INFINITY;
-            double second = Double.POSITIVE_INFINITY;
-            int first = 0;
-            int kept = 0;
-            for (int i = 0; i < size; i++) {
-                int resource = unfilled[i];
-                int others = openCount[resource];
-                if (others > 0) {
-                    double each = left[resource] * inverse[others];
-                    share[kept] = each;
-                    unfilled[kept] = resource;
-                    if (each < least) {
-                        second = least;
-                        least = each;
-                        first = kept;
-                    } else if (each < second) {
-                        second = each;
-                    }
-                    kept++;
-                }
-            }
-            size = kept;
-            // Levels never fall; rounding must not make them.
-            reached = Math.max(reached, least);
-            double within = reached * (1 + ROUNDING);
-            if (second > within) {
-                slow(unfilled[first], reached, listener);
+        for (int resource = next(); resource != NONE; resource = next()) {
+            double to = count[resource] == 0 ? NO_LEVEL : fittingLevel(resource);
+            double is = level[resource];
+            boolean fits = is <= to * ABOVE && to <= is * ABOVE;
+            if (fits && open[resource] == 0 && fastest[resource] <= to * ABOVE) {
                 continue;
             }
-            for (int i = first; i < size; i++) {
-                if (share[i] <= within && openCount[unfilled[i]] > 0) {
-                    slow(unfilled[i], reached, listener);
+            if (to <= second * ABOVE || is <= to) {
+                change(resource, to);
+            } else {
+                look(resource, to);
+            }
+        }
+        tell(listener);
+    }
+
+    /** The level of a resource may not fit: no level that it may get is less than this, but for its present one. */
+    private void look(int resource) {
+        look(resource, rest[resource] * inverse[own[resource]]);
+    }
+
+    private void look(int resource, double to) {
+        double is = level[resource];
+        double least = to < is ? to : is;
+        key[resource] = least;
+        if (!isPending[resource] && least < NO_LEVEL) {
+            isPending[resource] = true;
+            pending[pendingCount++] = resource;
+        }
+    }
+
+    /** Takes the resource that has to change first, or none. */
+    private int next() {
+        second = NO_LEVEL;
+        double least = NO_LEVEL;
+        int first = NONE;
+        for (int i = 0; i < pendingCount; i++) {
+            double each = key[pending[i]];
+            if (each < least) {
+                second = least;
+                least = each;
+                first = i;
+            } else if (each < second) {
+                second = each;
+            }
+        }
+        if (first == NONE) {
+            for (int i = 0; i < pendingCount; i++) {
+                isPending[pending[i]] = false;
+            }
+            pendingCount = 0;
+            return NONE;
+        }
+        int resource = pending[first];
+        pending[first] = pending[--pendingCount];
+        isPending[resource] = false;
+        return resource;
+    }
+
+    /** The level that fits the rates of its flows. */
+    private double fittingLevel(int resource) {
+        int slowed = own[resource];
+        double found = rest[resource] * inverse[slowed];
+        if (slowed > 0 && fastest[resource] <= found * ABOVE) {
+            return found;
+        }
+        sum(resource);
+        double total = totals[firstSeat[resource] + count[resource] - 1];
+        double left = rest[resource];
+        if (slowed == 0 && left >= -ROUNDING * total) {
+            return NO_LEVEL;
+        }
+        found = slowed == 0 ? 0 : left * inverse[slowed];
+        double most = fastest[resource];
+        int end = firstSeat[resource] + count[resource];
+        while (most > found * ABOVE) {
+            double next = 0;
+            double from = most;
+            for (int seat = firstSeat[resource] + own[resource]; seat < end; seat++) {
+                double other = rate[flowOn[seat]];
+                if (other == from) {
+                    left += other;
+                    slowed++;
+                } else if (other < from && other > next) {
+                    next = other;
+                }
+            }
+            found = left * inverse[slowed];
+            most = next;
+        }
+        return found;
+    }
+
+    /** Finds anew what changes have only been added to, with their rounding. */
+    private void sum(int resource) {
+        int end = firstSeat[resource] + count[resource];
+        double left = totals[end - 1];
+        double most = 0;
+        for (int seat = firstSeat[resource] + own[resource]; seat < end; seat++) {
+            double other = rate[flowOn[seat]];
+            left -= other;
+            if (other > most) {
+                most = other;
+            }
+        }
+        rest[resource] = left;
+        fastest[resource] = most;
+    }
+
+    /** A resource has another level, for all that it slows or slows from now on. */
+    private void change(int resource, double to) {
+        level[resource] = to;
+        if (!isChanged[resource]) {
+            isChanged[resource] = true;
+            changed[changedCount++] = resource;
+        }
+        if (count[resource] == 0) {
+            return;
+        }
+        int first = firstSeat[resource];
+        if (open[resource] > 0) {
+            for (int seat = first; seat < first + own[resource]; seat++) {
+                int flow = flowOn[seat];
+                if (bottleneck[flow] == NONE) {
+                    slow(flow, resource, to);
+                } else if (rate[flow] != to) {
+                    changeRate(flow, resource, to);
+                }
+            }
+        } else {
+            for (int seat = first; seat < first + own[resource]; seat++) {
+                changeRate(flowOn[seat], resource, to);
+            }
+        }
+        if (fastest[resource] > to * ABOVE) {
+            for (int seat = first + own[resource]; seat < first + count[resource]; seat++) {
+                int flow = flowOn[seat];
+                if (rate[flow] > to * ABOVE) {
+                    slow(flow, resource, to);
                 }
             }
         }
+        sum(resource);
     }
 
-    /** A resource is full: all its flows without a rate get what has been reached. */
-    private void slow(int resource, double reached, Listener listener) {
-        full[fullCount++] = resource;
-        fullRun[resource] = run;
-        if (!(Math.abs(level[resource] - reached) <= ROUNDING * reached)) {
-            level[resource] = reached;
-            listener.levelChanged(resource, reached);
-        }
-        int base = resource * words;
-        for (int word = 0; word < words; word++) {
-            long all = active[base + word] & open[word];
-            for (long bits = all & ~slowed[base + word]; bits != 0; bits &= bits - 1) {
-                int flow = word * Long.SIZE + Long.numberOfTrailingZeros(bits);
-                bottleneck[flow] = resource;
-                listener.slowedBy(flow, resource);
+    private void changeRate(int flow, int resource, double to) {
+        double less = rate[flow] - to;
+        rate[flow] = to;
+        int end = pathStart[flow + 1];
+        for (int entry = pathStart[flow]; entry < end; entry++) {
+            int other = path[entry];
+            if (other != resource) {
+                rest[other] += less;
+                if (fastest[other] < to) {
+                    fastest[other] = to;
+                }
+                look(other);
             }
-            slowed[base + word] = all;
         }
-        give(resource, reached);
     }
 
-    /** Gives a rate to all flows that a resource slows. */
-    private void give(int resource, double rate) {
-        int base = resource * words;
-        for (int word = 0; word < words; word++) {
-            long all = slowed[base + word];
-            open[word] &= ~all;
-            openFlows -= Long.bitCount(all);
-            for (long bits = all; bits != 0; bits &= bits - 1) {
-                int flow = word * Long.SIZE + Long.numberOfTrailingZeros(bits);
-                int end = pathStart[flow + 1];
-                for (int entry = pathStart[flow]; entry < end; entry++) {
-                    int other = path[entry];
-                    if (other != resource) {
-                        left[other] -= rate;
-                        openCount[other]--;
-                    }
+    /** A flow has another bottleneck. */
+    private void slow(int flow, int resource, double to) {
+        int before = bottleneck[flow];
+        double was = rate[flow];
+        bottleneck[flow] = resource;
+        rate[flow] = to;
+        int end = pathStart[flow + 1];
+        for (int entry = pathStart[flow]; entry < end; entry++) {
+            int other = path[entry];
+            if (before == NONE) {
+                open[other]--;
+            }
+            if (other == resource) {
+                if (before != NONE) {
+                    swap(seatOf[entry], firstSeat[other] + own[other]++);
+                }
+                continue;
+            }
+            if (before == NONE || other == before) {
+                swap(seatOf[entry], firstSeat[other] + --own[other]);
+                rest[other] -= to;
+            } else {
+                rest[other] += was - to;
+            }
+            if (fastest[other] < to) {
+                fastest[other] = to;
+            }
+            look(other);
+        }
+        if (!isMoved[flow]) {
+            isMoved[flow] = true;
+            moved[movedCount++] = flow;
+        }
+    }
+
+    private void tell(Listener listener) {
+        for (int i = 0; i < changedCount; i++) {
+            int resource = changed[i];
+            isChanged[resource] = false;
+            if (level[resource] != toldLevel[resource]) {
+                toldLevel[resource] = level[resource];
+                if (level[resource] != NO_LEVEL) {
+                    listener.levelChanged(resource, level[resource]);
                 }
             }
         }
-        openCount[resource] = 0;
-    }
-
-    private void slowNone(int resource) {
-        level[resource] = Double.POSITIVE_INFINITY;
-        Arrays.fill(slowed, resource * words, (resource + 1) * words, 0);
+        changedCount = 0;
+        for (int i = 0; i < movedCount; i++) {
+            int flow = moved[i];
+            isMoved[flow] = false;
+            if (bottleneck[flow] != toldBottleneck[flow]) {
+                toldBottleneck[flow] = bottleneck[flow];
+                listener.slowedBy(flow, bottleneck[flow]);
+            }
+        }
+        movedCount = 0;
     }
 }

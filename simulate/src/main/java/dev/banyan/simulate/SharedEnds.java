@@ -241,9 +241,11 @@ final class SharedEnds {
         int taken = before;
         int first = firstSeat[resource];
         int kept = first;
+        // What a tick more does not reach does not end yet; only the rest needs a division.
+        double beyond = clock[resource] + level[resource] * (time + 1 - readAt[resource]);
         for (int seat = first; seat < first + size[resource]; seat++) {
             int flow = flowOn[seat];
-            if (endAt(resource, shows[seat]) <= time) {
+            if (shows[seat] <= beyond && endAt(resource, shows[seat]) <= time) {
                 into[taken++] = flow;
                 seatOf[flow] = ABSENT;
             } else {

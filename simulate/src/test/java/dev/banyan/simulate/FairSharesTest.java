@@ -250,10 +250,10 @@ class FairSharesTest {
         assertThat(afterSettling(shares)).containsExactly("resource 0 gives 3.0", "flow 1 by resource 0");
         shares.add(3, 15);
         assertThat(afterSettling(shares))
-                .containsExactly("resource 0 gives 2.0", "flow 3 by resource 0", "resource 1 gives 3.0");
+                .containsExactly("resource 0 gives 2.0", "resource 1 gives 3.0", "flow 3 by resource 0");
         shares.remove(0, 25);
         assertThat(afterSettling(shares))
-                .containsExactly("resource 1 gives 2.5", "flow 3 by resource 1", "resource 0 gives 3.5");
+                .containsExactly("resource 0 gives 3.5", "resource 1 gives 2.5", "flow 3 by resource 1");
         shares.remove(3, 30);
         shares.remove(1, 40);
         assertThat(afterSettling(shares)).containsExactly("resource 1 gives 5.0");
