@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.management.OperatingSystemMXBean;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.Tuning;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.format.MachineReader;
@@ -16,6 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -59,6 +63,26 @@ class GpuCommandTest {
                 banyan("", "bench --backend cuda --devices 1,1 -n 1 --algorithm multi-tree --workload " + keys);
         assertThat(workload.out()).contains("2 keys, 8040 bytes on each of 2 devices").contains("       0");
         assertThat(workload.status()).isZero();
+    }
+
+    @Test
+    void gpusAreTuned() throws Exception {
+        Path file = folder.resolve("banyan-tuned.properties");
+        CommandRun tune = banyan(
+                "", "tune --backend cuda --devices 5,1 -b 1K -e 4K --collective broadcast --output " + file);
+        assertThat(tune.status()).as(tune.err()).isZero();
+        assertThat(tune.out()).contains("2 devices: broadcast, measured on GPUs [5, 1] through CUDA");
+        Config config = Config.builder().load(Map.of(), Map.of(), folder);
+        assertThat(config.warnings()).isEmpty();
+        Tuning tuning = config.tuning().orElseThrow();
+        assertThat(tuning.devices()).isEqualTo(2);
+        assertThat(tuning.rules()).containsOnlyKeys(Collective.BROADCAST);
+        assertThat(tuning.rules().get(Collective.BROADCAST)).matches(rules -> !rules.leavesOpen());
+
+        CommandRun shared = banyan("", "tune --backend cuda --devices 0,0 -b 1K -e 1K --output " + file);
+        assertThat(shared.out()).contains("measured on GPUs [0, 0] through CUDA");
+        assertThat(banyan("", "tune --backend cuda --devices 0 --output " + file).err())
+                .contains("needs at least 2 devices");
     }
 
     @Test

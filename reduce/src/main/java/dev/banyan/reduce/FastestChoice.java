@@ -44,10 +44,11 @@ final class FastestChoice {
     /** Fewer chunks are worth so much more time: each costs a step that the model may not know enough of. */
     private static final double NEARLY = 1.01;
     /** Chunks of the shorter of two calls, for each stage of the pipeline: it must be full before it ends. */
-    private static final int LEAST_STEADY_PER_STAGE = 2;
-    private static final int MOST_STEADY_PER_STAGE = 4;
-    private static final int LEAST_STEADY = 16;
-    /** Steps that the shorter of two calls should have at most. */
+    private static final int STEADY_PER_STAGE = 2;
+    /** Where wires are shared it takes longer until each chunk takes the time of the one before. */
+    private static final int LEAST_STEADY = 32;
+    private static final int MOST_STEADY = 256;
+    /** Steps that the shorter of two calls should have. */
     private static final int STEPS = 8_000;
     /** Numbers of trees that are worth trying where more reach a higher rate: each costs launches. */
     private static final int[] FEW = {4, 1};
@@ -261,12 +262,8 @@ final class FastestChoice {
     }
 
     private int steadyChunks(Trees of) {
-        return Math.max(
-                LEAST_STEADY,
-                Math.clamp(
-                        STEPS / (2L * ranks * of.number()),
-                        LEAST_STEADY_PER_STAGE * of.stages(),
-                        MOST_STEADY_PER_STAGE * of.stages()));
+        int least = Math.max(LEAST_STEADY, STEADY_PER_STAGE * of.stages());
+        return Math.clamp(STEPS / (2L * ranks * of.number()), least, Math.max(least, MOST_STEADY));
     }
 
     private Steady steady(Choice choice, CollectiveRequest request, int chunks) {

@@ -9,7 +9,9 @@ import dev.banyan.reduce.Tuning;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
 
 /** What one iteration over the gradients of a model should take: all keys, all-reduced in place. */
@@ -17,6 +19,10 @@ final class IterationTimes {
     private final Machine machine;
     private final SimulatedCosts costs;
     private final Workload workload;
+    private final Map<AlgorithmChoice, Calls> alone = new EnumMap<>(AlgorithmChoice.class);
+
+    /** All keys' calls, and what predicts them. */
+    private record Calls(Predictions predictions, List<Planned> calls) {}
 
     /**
      * One way.
@@ -44,20 +50,30 @@ final class IterationTimes {
     /** The tuned rules, auto without them, and each algorithm alone. */
     List<Way> ways(Tuning tuning) {
         List<Way> ways = new ArrayList<>();
-        ways.add(way("tuned", Config.builder().algorithm(AlgorithmChoice.AUTO).tuning(tuning).load()));
-        ways.add(way("auto", Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned()));
+        ways.add(way("tuned", calls(Config.builder().algorithm(AlgorithmChoice.AUTO).tuning(tuning).load())));
+        ways.add(way("auto", calls(Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned())));
         for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
             if (algorithm != AlgorithmChoice.AUTO) {
-                ways.add(way(algorithm.label(), Config.builder().algorithm(algorithm).load()));
+                ways.add(way(algorithm.label(), calls(algorithm)));
             }
         }
         return ways;
     }
 
-    private Way way(String name, Config config) {
-        Predictions predictions = new Predictions(machine, config, costs);
-        List<Planned> calls = predictions.plan(workload);
+    private static Way way(String name, Calls all) {
+        Predictions predictions = all.predictions();
+        List<Planned> calls = all.calls();
         return new Way(name, predictions.us(calls, 1) / 1e3, predictions.us(calls, calls.size()) / 1e3);
+    }
+
+    private Calls calls(AlgorithmChoice algorithm) {
+        return alone.computeIfAbsent(
+                algorithm, choice -> calls(Config.builder().algorithm(choice).load()));
+    }
+
+    private Calls calls(Config config) {
+        Predictions predictions = new Predictions(machine, config, costs);
+        return new Calls(predictions, predictions.plan(workload));
     }
 
     /** The bound of the least time, the smallest of equals. */
@@ -81,8 +97,7 @@ final class IterationTimes {
     }
 
     private double[] us(AlgorithmChoice algorithm) {
-        Predictions predictions =
-                new Predictions(machine, Config.builder().algorithm(algorithm).load(), costs);
-        return predictions.plan(workload).stream().mapToDouble(predictions::us).toArray();
+        Calls all = calls(algorithm);
+        return all.calls().stream().mapToDouble(all.predictions()::us).toArray();
     }
 }

@@ -1,45 +1,46 @@
 package dev.banyan.cli.tune;
 
+import dev.banyan.cli.bench.RankMemory;
+import dev.banyan.cli.bench.RankSite;
 import dev.banyan.cli.bench.Stopwatch;
 import dev.banyan.reduce.Choice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
 import dev.banyan.reduce.SizeRules;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
-import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
 
-/** Tries on the host backend, in place, with sums of floats. */
+/** Tries where ranks are played, in place, with sums of floats. */
 final class MeasuredTrials implements Trials {
-    private static final int ALIGNMENT = 64;
     private static final List<Long> LENGTHS = List.of(Long.MAX_VALUE, 4L << 20, 1L << 20, 256L << 10, 64L << 10);
 
-    private final Machine machine;
+    private final RankSite site;
     private final Collective collective;
     private final int root;
     private final Arena arena = Arena.ofShared();
-    private final List<MemorySegment> buffers;
+    private final RankMemory memory;
     private final Map<Choice, Communicator> communicators = new HashMap<>();
     private final Map<Trial, Double> done = new HashMap<>();
 
     private record Trial(Choice choice, long bytes) {}
 
-    /** @param mostBytes greatest size of a call */
-    MeasuredTrials(Machine machine, Collective collective, int root, long mostBytes) {
-        this.machine = machine;
+    /**
+     * @param site the ranks, which it does not close
+     * @param mostBytes greatest size of a call
+     */
+    MeasuredTrials(RankSite site, Collective collective, int root, long mostBytes) {
+        this.site = site;
         this.collective = collective;
         this.root = root;
-        buffers = IntStream.range(0, machine.size())
-                .mapToObj(rank -> arena.allocate(mostBytes, ALIGNMENT).fill((byte) 0))
-                .toList();
+        memory = site.allocate(arena, mostBytes);
+        memory.host().forEach(buffer -> buffer.fill((byte) 0));
+        memory.send();
     }
 
     /** What the backend does by itself, and some fixed lengths below the size. */
@@ -60,13 +61,10 @@ final class MeasuredTrials implements Trials {
 
     private double measure(Trial trial) {
         Communicator communicator = communicators.computeIfAbsent(
-                trial.choice(),
-                choice -> Communicator.create(
-                        machine,
-                        Config.builder().algorithm(SizeRules.always(choice)).load()));
-        long one = Math.max(collective.inputElements(1, machine.size()), collective.outputElements(1, machine.size()));
+                trial.choice(), choice -> site.open(SizeRules.always(choice)));
+        long one = Math.max(collective.inputElements(1, site.ranks()), collective.outputElements(1, site.ranks()));
         long count = Math.max(1, trial.bytes() / DataType.F32.bytes() / one);
-        List<MemorySegment> used = buffers.stream()
+        List<MemorySegment> used = memory.buffers().stream()
                 .map(buffer -> buffer.asSlice(0, count * one * DataType.F32.bytes()))
                 .toList();
         CollectiveCall call =

@@ -1,5 +1,8 @@
 package dev.banyan.cli.tune;
 
+import dev.banyan.cli.bench.CudaSite;
+import dev.banyan.cli.bench.HostSite;
+import dev.banyan.cli.bench.RankSite;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.bench.WorkloadConverter;
 import dev.banyan.cli.input.ByteSize;
@@ -8,6 +11,7 @@ import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.cli.input.ProfileConverter;
+import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
@@ -29,6 +33,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -55,6 +60,7 @@ import picocli.CommandLine.Spec;
             "  banyan tune",
             "  banyan tune --machine topo.txt --workload resnet-50",
             "  banyan tune --machine dgx-2 --devices 0-7 --collective broadcast --output tuned/b.properties",
+            "  banyan tune --backend cuda --devices 0-3",
             "  banyan tune --backend host --format json",
             "  banyan tune --machine dgx-a100 --plot tuned.svg"
         })
@@ -76,7 +82,8 @@ public final class TuneCommand implements Runnable {
             names = "--backend",
             paramLabel = "NAME",
             converter = BackendConverter.class,
-            description = "sim predicts in the simulator, host measures virtual devices in host memory (default: sim).")
+            description = "sim predicts in the simulator, host measures virtual devices in host memory, cuda measures GPUs (default:"
+                    + " sim).")
     private Backend backend = Backend.SIM;
 
     @Option(
@@ -137,7 +144,9 @@ public final class TuneCommand implements Runnable {
         /** The simulator. */
         SIM,
         /** Virtual devices in host memory. */
-        HOST
+        HOST,
+        /** GPUs. */
+        CUDA
     }
 
     /** For picocli. */
@@ -150,8 +159,8 @@ public final class TuneCommand implements Runnable {
     @Override
     public void run() {
         boolean simulated = backend == Backend.SIM;
-        require(simulated || profile == null, "--profile is what the simulator goes by; leave --backend host out");
-        require(simulated || workload == null, "--workload is predicted; leave --backend host out");
+        require(simulated || profile == null, "--profile is what the simulator goes by; leave " + option() + " out");
+        require(simulated || workload == null, "--workload is predicted; leave " + option() + " out");
         require(
                 workload == null || collective == Collective.ALL_REDUCE,
                 "--workload is an all_reduce; leave --collective out");
@@ -159,39 +168,84 @@ public final class TuneCommand implements Runnable {
         require(
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
-        ChosenMachine chosen = machine.choose(2);
+        switch (backend) {
+            case SIM -> predict(machine.choose(2), most);
+            case HOST -> {
+                ChosenMachine chosen = machine.choose(2);
+                try (RankSite site = new HostSite(chosen.machine())) {
+                    measure(chosen, site, "measured on the host backend", most);
+                }
+            }
+            case CUDA -> {
+                RankedGpus ranked = machine.chooseGpus(2);
+                ChosenMachine chosen = ranked.chosen();
+                Config config = Config.builder().load().untuned();
+                try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
+                    measure(chosen, site, "measured on " + site.devices(), most);
+                }
+            }
+        }
+    }
+
+    private String option() {
+        return "--backend " + backend.name().toLowerCase(Locale.ROOT);
+    }
+
+    private int root() {
+        return collective.hasRoot() ? ROOT : -1;
+    }
+
+    private void predict(ChosenMachine chosen, long most) {
         Machine group = chosen.machine();
         SimulatedCosts costs = new SimulatedCosts(group, profile == null ? Profiles.of(group) : profile);
         Config config = Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned();
         Planner planner = new Planner(group, config, costs);
-        int root = collective.hasRoot() ? ROOT : -1;
-        PrintWriter err = spec.commandLine().getErr();
-        List<Long> sizes = sizes(most, simulated ? FACTOR : FACTOR_MEASURED);
         Tuner tuner;
-        try (Trials trials = simulated
-                        ? new SimulatedTrials(planner, collective, root, group.size())
-                        : new MeasuredTrials(group, collective, root, most);
-                Progress progress = Progress.start("tune", sizes.size(), err)) {
-            tuner = new Tuner(trials);
+        try (Trials trials = new SimulatedTrials(planner, collective, root(), group.size())) {
+            tuner = tune(trials, most, FACTOR);
+        }
+        Tuning tuning = Tuning.of(group, Map.of(collective, tuner.rules()));
+        IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
+        report(
+                chosen,
+                new TuneReport(
+                        tuning,
+                        collective,
+                        "simulated with profile " + costs.profile().name(),
+                        tuner.sizes(),
+                        workload,
+                        times == null ? List.of() : times.ways(tuning),
+                        times == null ? null : times.bestBound()));
+    }
+
+    private void measure(ChosenMachine chosen, RankSite site, String how, long most) {
+        Tuner tuner;
+        try (Trials trials = new MeasuredTrials(site, collective, root(), most)) {
+            tuner = tune(trials, most, FACTOR_MEASURED);
+        }
+        Tuning tuning = Tuning.of(chosen.machine(), Map.of(collective, tuner.rules()));
+        report(chosen, new TuneReport(tuning, collective, how, tuner.sizes(), null, List.of(), null));
+    }
+
+    private Tuner tune(Trials trials, long most, int factor) {
+        List<Long> sizes = sizes(most, factor);
+        Tuner tuner = new Tuner(trials);
+        try (Progress progress = Progress.start("tune", sizes.size(), spec.commandLine().getErr())) {
             for (long size : sizes) {
                 tuner.next(size);
                 progress.step();
             }
         }
-        Tuning tuning = Tuning.of(group, Map.of(collective, tuner.rules()));
-        IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
-        TuneReport report = new TuneReport(
-                tuning,
-                collective,
-                simulated ? "simulated with profile " + costs.profile().name() : "measured on the host backend",
-                tuner.sizes(),
-                workload,
-                times == null ? List.of() : times.ways(tuning),
-                times == null ? null : times.bestBound());
+        return tuner;
+    }
+
+    private void report(ChosenMachine chosen, TuneReport report) {
         write(report);
         if (plot != null) {
-            TunePicture.of(group.name(), group.size(), collective, tuner.sizes()).write(plot);
+            TunePicture.of(chosen.machine().name(), chosen.machine().size(), collective, report.sizes())
+                    .write(plot);
         }
+        PrintWriter err = spec.commandLine().getErr();
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
         PrintWriter out = spec.commandLine().getOut();
         if (format == OutputFormat.json) {

@@ -127,9 +127,10 @@ class TuneTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "--backend cuda|no backend is called 'cuda'",
+                "--backend gpu|no backend is called 'gpu'",
                 "--backend host --profile pcie|leave --backend host out",
                 "--backend host --workload vgg-16|leave --backend host out",
+                "--backend cuda --workload vgg-16|leave --backend cuda out",
                 "--workload resnet-51|did you mean resnet-50",
                 "--workload vgg-16 --collective reduce|leave --collective out",
                 "-b 1M -e 1K|sizes must be positive and ascending",
