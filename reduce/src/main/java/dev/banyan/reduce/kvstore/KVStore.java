@@ -1,23 +1,19 @@
 package dev.banyan.reduce.kvstore;
 
-import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.engine.DependencyEngine;
 import dev.banyan.reduce.engine.EngineException;
-import dev.banyan.reduce.engine.Lane;
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
 import dev.banyan.reduce.kvstore.StoreOperation.Kind;
-import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,12 +51,10 @@ public final class KVStore implements AutoCloseable {
     private final Communicator communicator;
     private final StoreType type;
     private final DependencyEngine engine;
-    private final Sender sender;
+    private final Stages stages;
     private final Servers servers;
     /** By key, in the order of their initialisation. Also the lock of all that changes. */
     private final Map<Key, Entry> entries = new LinkedHashMap<>();
-    private @Nullable Updater updater;
-    private @Nullable Compression compression;
     private @Nullable StoreListener listener;
     private long operations;
     private boolean closed;
@@ -69,7 +63,7 @@ public final class KVStore implements AutoCloseable {
         this.type = type;
         this.communicator = communicator;
         engine = new DependencyEngine(communicator.config().threads());
-        sender = new Sender(communicator, engine);
+        stages = new Stages(communicator, engine);
         servers = new Servers(communicator.size(), communicator.config().fusionBytes());
     }
 
@@ -101,7 +95,7 @@ public final class KVStore implements AutoCloseable {
             if (operations > 0) {
                 throw new IllegalStateException("the store has begun its work; set the updater before the first push");
             }
-            updater = Objects.requireNonNull(newUpdater, "newUpdater");
+            stages.setUpdater(newUpdater);
         }
     }
 
@@ -122,7 +116,7 @@ public final class KVStore implements AutoCloseable {
                 throw new IllegalStateException(
                         "the store has begun its work; set the compression before the first push");
             }
-            compression = Objects.requireNonNull(newCompression, "newCompression");
+            stages.setCompression(newCompression);
         }
     }
 
@@ -210,15 +204,7 @@ public final class KVStore implements AutoCloseable {
      */
     public CompletableFuture<Void> push(Key key, List<MemorySegment> arrays, int priority) {
         synchronized (entries) {
-            Entry entry = entry("push", key);
-            checkArrays("push", entry, arrays);
-            checkPushable("push", entry);
-            MemorySegment target = updater == null ? entry.value : pushed(entry);
-            check("push", entry, reduce(entry, arrays, target));
-            Progress progress = progress(Kind.PUSH, entry, priority);
-            pushReduce(progress, entry, arrays, target, updater == null);
-            pushUpdate(progress, entry, target, true);
-            return progress.future();
+            return checkedPush(key, arrays, priority).get();
         }
     }
 
@@ -243,13 +229,7 @@ public final class KVStore implements AutoCloseable {
      */
     public CompletableFuture<Void> pull(Key key, List<MemorySegment> arrays, int priority) {
         synchronized (entries) {
-            Entry entry = entry("pull", key);
-            checkArrays("pull", entry, arrays);
-            CollectiveCall broadcast = broadcast(entry, entry.value, arrays);
-            check("pull", entry, broadcast);
-            Progress progress = progress(Kind.PULL, entry, priority);
-            pushBroadcast(progress, entry, broadcast);
-            return progress.future();
+            return checkedPull(key, arrays, priority).get();
         }
     }
 
@@ -279,50 +259,34 @@ public final class KVStore implements AutoCloseable {
     public CompletableFuture<Void> pushPull(
             Key key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
         synchronized (entries) {
-            Entry entry = entry("push-pull", key);
-            checkArrays("push-pull", entry, arrays);
-            checkArrays("push-pull", entry, results);
-            checkPushable("push-pull", entry);
-            check("push-pull", entry, allReduce(entry, arrays, results));
-            Progress progress;
-            if (updater == null && !(compression instanceof Compression.TwoBit)) {
-                progress = progress(Kind.PUSH_PULL, entry, priority);
-                pushAllReduce(progress, entry, arrays, results);
-            } else {
-                MemorySegment target = pushed(entry);
-                progress = progress(Kind.PUSH_PULL, entry, priority);
-                pushReduce(progress, entry, arrays, target, false);
-                pushUpdate(progress, entry, target, false);
-                pushBroadcast(progress, entry, broadcast(entry, updater == null ? target : entry.value, results));
-            }
-            return progress.future();
+            return checkedPushPull(key, arrays, results, priority).get();
         }
     }
 
     /**
-     * Pushes a row of keys, each as {@link #push(Key, List, int)}.
+     * Pushes a row of keys, each as {@link #push(Key, List, int)}. If one is refused, none is begun.
      *
      * @param arrays for each key those of all ranks
      * @return completed when all are done
      */
     public CompletableFuture<Void> pushAll(List<Key> keys, List<List<MemorySegment>> arrays, int priority) {
         checkRow("push", keys, arrays);
-        return all(keys, i -> push(keys.get(i), arrays.get(i), priority));
+        return all(keys, i -> checkedPush(keys.get(i), arrays.get(i), priority));
     }
 
     /**
-     * Pulls a row of keys, each as {@link #pull(Key, List, int)}.
+     * Pulls a row of keys, each as {@link #pull(Key, List, int)}. If one is refused, none is begun.
      *
      * @param arrays for each key those of all ranks
      * @return completed when all are done
      */
     public CompletableFuture<Void> pullAll(List<Key> keys, List<List<MemorySegment>> arrays, int priority) {
         checkRow("pull", keys, arrays);
-        return all(keys, i -> pull(keys.get(i), arrays.get(i), priority));
+        return all(keys, i -> checkedPull(keys.get(i), arrays.get(i), priority));
     }
 
     /**
-     * Pushes and pulls a row of keys, each as {@link #pushPull(Key, List, List, int)}.
+     * Pushes and pulls a row of keys, each as {@link #pushPull(Key, List, List, int)}. If one is refused, none is begun.
      *
      * @param arrays for each key those of all ranks
      * @param results as the arrays; they may be the arrays
@@ -332,7 +296,7 @@ public final class KVStore implements AutoCloseable {
             List<Key> keys, List<List<MemorySegment>> arrays, List<List<MemorySegment>> results, int priority) {
         checkRow("push-pull", keys, arrays);
         checkRow("push-pull", keys, results);
-        return all(keys, i -> pushPull(keys.get(i), arrays.get(i), results.get(i), priority));
+        return all(keys, i -> checkedPushPull(keys.get(i), arrays.get(i), results.get(i), priority));
     }
 
     /**
@@ -379,171 +343,47 @@ public final class KVStore implements AutoCloseable {
 
     private static KVStoreException told(EngineException e) {
         Throwable cause = Objects.requireNonNull(e.getCause());
-        return new KVStoreException(String.valueOf(cause.getMessage()), cause);
+        return new KVStoreException(KVStoreException.what(cause), cause);
     }
 
-    private void pushReduce(
-            Progress progress, Entry entry, List<MemorySegment> arrays, MemorySegment target, boolean last) {
-        switch (compression) {
-            case null -> pushTransfer(progress, Stage.REDUCE, last, entry, reduce(entry, arrays, target));
-            case Compression.Half _ -> {
-                HalfCodec codec = half(entry);
-                int server = entry.info.server();
-                pushWork(progress, null, false, entry, () -> codec.encode(arrays));
-                pushTransfer(
-                        progress,
-                        Stage.REDUCE,
-                        false,
-                        entry,
-                        inPlace(Collective.REDUCE, server, entry, codec.halves()));
-                pushWork(progress, null, last, entry, () -> codec.decode(server, target));
-            }
-            case Compression.TwoBit twoBit -> {
-                TwoBitCodec codec = twoBit(entry, twoBit);
-                pushWork(progress, null, false, entry, () -> codec.encode(arrays));
-                pushWork(progress, Stage.REDUCE, last, entry, () -> codec.decode(target));
-            }
-        }
+    /** Refuses a push or gives what begins it. */
+    private Supplier<CompletableFuture<Void>> checkedPush(Key key, List<MemorySegment> arrays, int priority) {
+        Entry entry = entry("push", key);
+        List<MemorySegment> given = arrays("push", entry, arrays);
+        checked("push", entry, () -> stages.checkPush(entry, given));
+        return () -> {
+            Progress progress = progress(Kind.PUSH, entry, priority);
+            stages.push(progress, entry, given);
+            return progress.future();
+        };
     }
 
-    private void pushAllReduce(
-            Progress progress, Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
-        if (!(compression instanceof Compression.Half)) {
-            pushTransfer(progress, Stage.ALL_REDUCE, true, entry, allReduce(entry, arrays, results));
-            return;
-        }
-        HalfCodec codec = half(entry);
-        pushWork(progress, null, false, entry, () -> codec.encode(arrays));
-        pushTransfer(
-                progress, Stage.ALL_REDUCE, false, entry, inPlace(Collective.ALL_REDUCE, -1, entry, codec.halves()));
-        pushWork(progress, null, true, entry, () -> {
-            for (int rank = 0; rank < results.size(); rank++) {
-                codec.decode(rank, results.get(rank));
-            }
-        });
+    private Supplier<CompletableFuture<Void>> checkedPull(Key key, List<MemorySegment> arrays, int priority) {
+        Entry entry = entry("pull", key);
+        List<MemorySegment> given = arrays("pull", entry, arrays);
+        checked("pull", entry, () -> stages.checkPull(entry, given));
+        return () -> {
+            Progress progress = progress(Kind.PULL, entry, priority);
+            stages.pull(progress, entry, given);
+            return progress.future();
+        };
     }
 
-    private void pushUpdate(Progress progress, Entry entry, MemorySegment target, boolean last) {
-        Updater working = updater;
-        if (working != null) {
-            pushWork(progress, Stage.UPDATE, last, entry, () -> update(working, entry, target));
-        }
-    }
-
-    private void update(Updater working, Entry entry, MemorySegment target) {
-        if (communicator.inHostMemory()) {
-            working.update(entry.info, target, entry.value);
-            return;
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment sum = arena.allocate(entry.info.bytes(), Long.BYTES);
-            MemorySegment value = arena.allocate(entry.info.bytes(), Long.BYTES);
-            communicator.read(target, sum);
-            communicator.read(entry.value, value);
-            working.update(entry.info, sum, value);
-            communicator.write(entry.value, value);
-        }
-    }
-
-    private void pushWork(
-            Progress progress, @Nullable Stage stage, boolean last, Entry entry, Runnable body) {
-        engine.push(
-                Lane.COMPUTE,
-                new Work(progress, stage, last, body),
-                List.of(),
-                List.of(entry.variable),
-                progress.operation().priority());
-    }
-
-    private void pushTransfer(Progress progress, Stage stage, boolean last, Entry entry, CollectiveCall call) {
-        engine.pushDeferred(
-                new Transfer(sender, progress, stage, last, call, entry.way), List.of(), List.of(entry.variable));
-    }
-
-    private void pushBroadcast(Progress progress, Entry entry, CollectiveCall broadcast) {
-        engine.pushDeferred(
-                new Transfer(sender, progress, Stage.BROADCAST, true, broadcast, entry.way),
-                List.of(entry.variable),
-                List.of());
+    private Supplier<CompletableFuture<Void>> checkedPushPull(
+            Key key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
+        Entry entry = entry("push-pull", key);
+        List<MemorySegment> given = arrays("push-pull", entry, arrays);
+        List<MemorySegment> wanted = arrays("push-pull", entry, results);
+        checked("push-pull", entry, () -> stages.checkPushPull(entry, given, wanted));
+        return () -> {
+            Progress progress = progress(Kind.PUSH_PULL, entry, priority);
+            stages.pushPull(progress, entry, given, wanted);
+            return progress.future();
+        };
     }
 
     private Progress progress(Kind kind, Entry entry, int priority) {
         return new Progress(new StoreOperation(operations++, kind, entry.info, priority), listener);
-    }
-
-    private void checkPushable(String what, Entry entry) {
-        if (compression != null && entry.info.type() != DataType.F32) {
-            throw new IllegalArgumentException(what + " of key " + entry.info.key() + ", which has elements of "
-                    + entry.info.type() + ", but compression is for F32 only; use another store for it");
-        }
-        if (updater != null && entry.pushed == null) {
-            try {
-                updater.check(entry.info);
-            } catch (IllegalArgumentException e) {
-                throw new IllegalArgumentException(what + " of key " + entry.info.key() + ": " + e.getMessage(), e);
-            }
-        }
-    }
-
-    private MemorySegment pushed(Entry entry) {
-        MemorySegment pushed = entry.pushed;
-        if (pushed == null) {
-            pushed = communicator.allocate(entry.info.server(), entry.info.bytes());
-            entry.pushed = pushed;
-        }
-        return pushed;
-    }
-
-    private HalfCodec half(Entry entry) {
-        HalfCodec codec = entry.half;
-        if (codec == null) {
-            codec = new HalfCodec(communicator, entry.info.count());
-            entry.half = codec;
-        }
-        return codec;
-    }
-
-    private TwoBitCodec twoBit(Entry entry, Compression.TwoBit how) {
-        TwoBitCodec codec = entry.twoBit;
-        if (codec == null) {
-            codec = new TwoBitCodec(communicator, entry.info.count(), how.threshold());
-            entry.twoBit = codec;
-        }
-        return codec;
-    }
-
-    private static CollectiveCall inPlace(
-            Collective collective, int root, Entry entry, List<MemorySegment> halves) {
-        return CollectiveCall.inPlace(
-                collective, root, entry.info.count(), DataType.F16, ReduceOp.SUM, halves);
-    }
-
-    private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
-        KeyInfo info = entry.info;
-        return CollectiveCall.outOfPlace(
-                Collective.REDUCE, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays, List.of(target));
-    }
-
-    private static CollectiveCall broadcast(Entry entry, MemorySegment source, List<MemorySegment> arrays) {
-        KeyInfo info = entry.info;
-        return CollectiveCall.outOfPlace(
-                Collective.BROADCAST,
-                info.server(),
-                info.count(),
-                info.type(),
-                ReduceOp.SUM,
-                List.of(source),
-                arrays);
-    }
-
-    private static CollectiveCall allReduce(
-            Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
-        KeyInfo info = entry.info;
-        return arrays.equals(results)
-                ? CollectiveCall.inPlace(
-                        Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays)
-                : CollectiveCall.outOfPlace(
-                        Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays, results);
     }
 
     private Entry entry(String what, Key key) {
@@ -571,7 +411,8 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    private void checkArrays(String what, Entry entry, List<MemorySegment> arrays) {
+    /** A copy of a list of arrays, which the caller may change, if they fit. */
+    private List<MemorySegment> arrays(String what, Entry entry, List<MemorySegment> arrays) {
         KeyInfo info = entry.info;
         if (arrays.size() != communicator.size()) {
             throw new IllegalArgumentException(what + " of key " + info.key() + " with " + arrays.size()
@@ -584,11 +425,12 @@ public final class KVStore implements AutoCloseable {
                         + elementsAndBytes(info.count(), info.type()));
             }
         }
+        return List.copyOf(arrays);
     }
 
-    private void check(String what, Entry entry, CollectiveCall call) {
+    private static void checked(String what, Entry entry, Runnable check) {
         try {
-            communicator.check(call);
+            check.run();
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(what + " of key " + entry.info.key() + ": " + e.getMessage(), e);
         }
@@ -605,15 +447,11 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    private interface OfKey {
-        CompletableFuture<Void> call(int index);
-    }
-
-    private static CompletableFuture<Void> all(List<Key> keys, OfKey operation) {
-        List<CompletableFuture<Void>> futures = new ArrayList<>(keys.size());
-        for (int i = 0; i < keys.size(); i++) {
-            futures.add(operation.call(i));
+    private CompletableFuture<Void> all(List<Key> keys, IntFunction<Supplier<CompletableFuture<Void>>> check) {
+        synchronized (entries) {
+            List<Supplier<CompletableFuture<Void>>> checked =
+                    IntStream.range(0, keys.size()).mapToObj(check).toList();
+            return CompletableFuture.allOf(checked.stream().map(Supplier::get).toArray(CompletableFuture<?>[]::new));
         }
-        return CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new));
     }
 }

@@ -7,4 +7,10 @@ public final class KVStoreException extends RuntimeException {
     KVStoreException(String message, Throwable cause) {
         super(message, cause);
     }
+
+    /** What happened, in words; some exceptions have none. */
+    static String what(Throwable cause) {
+        String message = cause.getMessage();
+        return message == null ? cause.toString() : message;
+    }
 }

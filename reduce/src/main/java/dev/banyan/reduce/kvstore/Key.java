@@ -11,6 +11,18 @@ import java.util.Objects;
 public record Key(String name, boolean integer) {
     public Key {
         Objects.requireNonNull(name, "name");
+        if (integer && !isInteger(name)) {
+            throw new IllegalArgumentException(
+                    "a key \"" + name + "\" that is to be an integer; make it by Key.of of a number");
+        }
+    }
+
+    private static boolean isInteger(String name) {
+        try {
+            return Integer.toString(Integer.parseInt(name)).equals(name);
+        } catch (NumberFormatException e) {
+            return false;
+        }
     }
 
     /** An integer as key. */

@@ -49,6 +49,10 @@ final class Transfer implements DeferredTask {
 
     @Override
     public void start(Completion toTell) {
+        if (progress.hasFailed()) {
+            toTell.done();
+            return;
+        }
         completion = toTell;
         sender.add(this);
     }
@@ -73,7 +77,7 @@ final class Transfer implements DeferredTask {
 
     void fail(Throwable cause) {
         KVStoreException told = progress.failure(cause);
-        Objects.requireNonNull(completion).failed(told);
         progress.fail(told);
+        Objects.requireNonNull(completion).failed(told);
     }
 }

@@ -25,6 +25,9 @@ final class Work implements Task {
 
     @Override
     public void run() {
+        if (progress.hasFailed()) {
+            return;
+        }
         if (stage != null) {
             progress.begin(stage);
         }

@@ -128,7 +128,7 @@ class CompressionTest {
         store.init("i", MemorySegment.ofArray(new int[COUNT]), COUNT, DataType.I32);
         assertThatThrownBy(() -> store.push("i", gradients, 0))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("push of key i, which has elements of I32, but compression is for F32 only;"
+                .hasMessage("push of key i: its elements are of I32, but compression is for F32 only;"
                         + " use another store for it");
         assertThatThrownBy(() -> new Compression.TwoBit(0)).hasMessageContaining("must be above 0");
         store.pull("i", results, 0).join();

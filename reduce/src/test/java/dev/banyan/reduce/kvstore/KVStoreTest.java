@@ -123,6 +123,40 @@ class KVStoreTest {
         }
     }
 
+    /** Writes down what it hears; a list that cannot be changed makes it fail. */
+    private static class Hearing implements StoreListener {
+        private final List<String> heard;
+
+        Hearing(List<String> heard) {
+            this.heard = heard;
+        }
+
+        @Override
+        public void initialized(KeyInfo key, long nanos) {
+            heard.add("init " + key.key() + " at " + key.server());
+        }
+
+        @Override
+        public void submitted(StoreOperation operation, long nanos) {
+            heard.add(operation.id() + " " + operation.kind() + " " + operation.key().key());
+        }
+
+        @Override
+        public void began(StoreOperation operation, Stage stage, long nanos) {
+            heard.add(operation.id() + " begins " + stage);
+        }
+
+        @Override
+        public void ended(StoreOperation operation, Stage stage, long nanos) {
+            heard.add(operation.id() + " ended " + stage);
+        }
+
+        @Override
+        public void failed(StoreOperation operation, Throwable cause, long nanos) {
+            heard.add(operation.id() + " failed");
+        }
+    }
+
     private final Watched backend = new Watched();
     private final Communicator communicator = Communicator.create(FOUR, CONFIG, backend);
     private final KVStore store = KVStore.create("auto", communicator);
@@ -354,6 +388,7 @@ class KVStoreTest {
         assertThatThrownBy(() -> store.pull("w", good.stream().map(MemorySegment::asReadOnly).toList(), 0))
                 .hasMessageStartingWith("pull of key w: ")
                 .hasMessageContaining("rank 0 is read-only");
+        assertThatThrownBy(() -> new Key("07", true)).hasMessageContaining("Key.of of a number");
         assertThatThrownBy(() -> store.pushAll(List.of(Key.of("w")), List.of(), 0))
                 .hasMessageContaining("give a list of arrays for each key");
         store.close();
@@ -386,6 +421,75 @@ class KVStoreTest {
     }
 
     @Test
+    void aRowIsRefusedAsAWhole() {
+        init(store, "w", 8);
+        List<MemorySegment> arrays = Floats.byRank(communicator, 8);
+        List<Key> keys = List.of(Key.of("w"), Key.of("v"));
+        assertThatThrownBy(() -> store.pushPullAll(keys, List.of(arrays, arrays), List.of(arrays, arrays), 0))
+                .hasMessage("push-pull of key v, which the store does not have; init it first");
+        store.barrier();
+        assertThat(backend.runs).hasValue(0);
+    }
+
+    @Test
+    void callersMayChangeTheirLists() {
+        store.setCompression(new Compression.Half());
+        init(store, "w", 8);
+        List<MemorySegment> results = Floats.zeros(communicator, 8);
+        List<MemorySegment> arrays = new ArrayList<>(Floats.byRank(communicator, 8));
+        List<MemorySegment> wanted = new ArrayList<>(results);
+        backend.gate = new CountDownLatch(1);
+        CompletableFuture<Void> done = store.pushPull("w", arrays, wanted, 0);
+        arrays.clear();
+        wanted.clear();
+        backend.gate.countDown();
+        done.join();
+        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).startsWith(10).endsWith(100));
+    }
+
+    @Test
+    void aFailureIsToldOnceAndEndsTheOperation() {
+        List<String> heard = Collections.synchronizedList(new ArrayList<>());
+        store.setListener(new Hearing(heard));
+        store.setUpdater((key, pushed, value) -> {
+            throw new ArithmeticException();
+        });
+        init(store, "w", 10);
+        List<MemorySegment> arrays = Floats.byRank(communicator, 10);
+        CompletableFuture<Void> failed = store.pushPull("w", arrays, arrays, 0);
+        assertThatThrownBy(failed::join).cause().hasMessage("push-pull of key w failed: java.lang.ArithmeticException");
+        assertThatThrownBy(() -> store.waitFor(Key.of("w"))).isInstanceOf(KVStoreException.class);
+        assertThat(heard)
+                .containsExactly("init w at 0", "0 PUSH_PULL w", "0 begins REDUCE", "0 ended REDUCE", "0 begins UPDATE",
+                        "0 failed");
+    }
+
+    @Test
+    void noStageBeginsAfterOneThatFailed() {
+        StoreOperation operation = new StoreOperation(
+                0, StoreOperation.Kind.PUSH, new KeyInfo(Key.of(1), 0, 0, 1, DataType.F32), 0);
+        Progress progress = new Progress(operation, null);
+        progress.fail(new IllegalStateException("a link is down"));
+        new Work(progress, Stage.UPDATE, true, () -> {
+            throw new AssertionError("the sum is not there");
+        }).run();
+        assertThat(progress.future()).isCompletedExceptionally();
+    }
+
+    @Test
+    void aListenerThatFailsHoldsNothingUp() {
+        init(store, "w", 10);
+        store.setListener(new Hearing(List.of()) {
+            @Override
+            public void submitted(StoreOperation operation, long nanos) {}
+        });
+        List<MemorySegment> arrays = Floats.byRank(communicator, 10);
+        store.pushPull("w", arrays, arrays, 0).join();
+        store.barrier();
+        assertThat(Floats.values(arrays.getFirst())).startsWith(10);
+    }
+
+    @Test
     void aFailingUpdaterFailsItsKeyAlone() {
         store.setUpdater((key, pushed, value) -> {
             if (key.key().name().equals("w")) {
@@ -404,32 +508,7 @@ class KVStoreTest {
     @Test
     void aListenerHearsEveryStage() {
         List<String> heard = Collections.synchronizedList(new ArrayList<>());
-        store.setListener(new StoreListener() {
-            @Override
-            public void initialized(KeyInfo key, long nanos) {
-                heard.add("init " + key.key() + " at " + key.server());
-            }
-
-            @Override
-            public void submitted(StoreOperation operation, long nanos) {
-                heard.add(operation.id() + " " + operation.kind() + " " + operation.key().key());
-            }
-
-            @Override
-            public void began(StoreOperation operation, Stage stage, long nanos) {
-                heard.add(operation.id() + " begins " + stage);
-            }
-
-            @Override
-            public void ended(StoreOperation operation, Stage stage, long nanos) {
-                heard.add(operation.id() + " ended " + stage);
-            }
-
-            @Override
-            public void failed(StoreOperation operation, Throwable cause, long nanos) {
-                heard.add(operation.id() + " failed");
-            }
-        });
+        store.setListener(new Hearing(heard));
         store.setUpdater((key, pushed, value) -> {});
         init(store, "w", 10);
         List<MemorySegment> arrays = Floats.byRank(communicator, 10);

@@ -1,0 +1,255 @@
+package dev.banyan.reduce.kvstore;
+
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.engine.DependencyEngine;
+import dev.banyan.reduce.engine.Lane;
+import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a store's operations are made of: collectives, the updater and codecs, which it puts into the engine one after
+ * another. A check also makes the memory that the operation needs, so that what was begun does not fail half-way for
+ * want of it. Not safe for use from several threads at once.
+ */
+final class Stages {
+    private final Communicator communicator;
+    private final DependencyEngine engine;
+    private final Sender sender;
+    private @Nullable Updater updater;
+    private @Nullable Compression compression;
+
+    Stages(Communicator communicator, DependencyEngine engine) {
+        this.communicator = communicator;
+        this.engine = engine;
+        sender = new Sender(communicator, engine);
+    }
+
+    void setUpdater(Updater newUpdater) {
+        updater = Objects.requireNonNull(newUpdater, "newUpdater");
+    }
+
+    void setCompression(Compression newCompression) {
+        compression = Objects.requireNonNull(newCompression, "newCompression");
+    }
+
+    /** @throws IllegalArgumentException if the key or an array does not fit */
+    void checkPush(Entry entry, List<MemorySegment> arrays) {
+        checkElements(entry);
+        communicator.check(reduce(entry, arrays, updater == null ? entry.value : pushed(entry)));
+        makeCodec(entry);
+    }
+
+    void push(Progress progress, Entry entry, List<MemorySegment> arrays) {
+        MemorySegment target = updater == null ? entry.value : pushed(entry);
+        pushReduce(progress, entry, arrays, target, updater == null);
+        pushUpdate(progress, entry, target, true);
+    }
+
+    /** @throws IllegalArgumentException if an array does not fit */
+    void checkPull(Entry entry, List<MemorySegment> arrays) {
+        communicator.check(broadcast(entry, entry.value, arrays));
+    }
+
+    void pull(Progress progress, Entry entry, List<MemorySegment> arrays) {
+        pushBroadcast(progress, entry, broadcast(entry, entry.value, arrays));
+    }
+
+    /** @throws IllegalArgumentException if the key or an array does not fit */
+    void checkPushPull(Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
+        checkElements(entry);
+        communicator.check(allReduce(entry, arrays, results));
+        makeCodec(entry);
+        if (!isOneCollective()) {
+            pushed(entry);
+        }
+    }
+
+    void pushPull(Progress progress, Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
+        if (isOneCollective()) {
+            pushAllReduce(progress, entry, arrays, results);
+        } else {
+            MemorySegment target = pushed(entry);
+            pushReduce(progress, entry, arrays, target, false);
+            pushUpdate(progress, entry, target, false);
+            pushBroadcast(progress, entry, broadcast(entry, updater == null ? target : entry.value, results));
+        }
+    }
+
+    /** Whether a push-pull is an allreduce. */
+    private boolean isOneCollective() {
+        return updater == null && !(compression instanceof Compression.TwoBit);
+    }
+
+    private void checkElements(Entry entry) {
+        if (compression != null && entry.info.type() != DataType.F32) {
+            throw new IllegalArgumentException(
+                    "its elements are of " + entry.info.type() + ", but compression is for F32 only; use another store"
+                            + " for it");
+        }
+        if (updater != null && entry.pushed == null) {
+            updater.check(entry.info);
+        }
+    }
+
+    private void pushReduce(
+            Progress progress, Entry entry, List<MemorySegment> arrays, MemorySegment target, boolean last) {
+        switch (compression) {
+            case null -> pushTransfer(progress, Stage.REDUCE, last, entry, reduce(entry, arrays, target));
+            case Compression.Half _ -> {
+                HalfCodec codec = half(entry);
+                int server = entry.info.server();
+                pushWork(progress, null, false, entry, () -> codec.encode(arrays));
+                pushTransfer(
+                        progress,
+                        Stage.REDUCE,
+                        false,
+                        entry,
+                        inPlace(Collective.REDUCE, server, entry, codec.halves()));
+                pushWork(progress, null, last, entry, () -> codec.decode(server, target));
+            }
+            case Compression.TwoBit twoBit -> {
+                TwoBitCodec codec = twoBit(entry, twoBit);
+                pushWork(progress, null, false, entry, () -> codec.encode(arrays));
+                pushWork(progress, Stage.REDUCE, last, entry, () -> codec.decode(target));
+            }
+        }
+    }
+
+    private void pushAllReduce(
+            Progress progress, Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
+        if (!(compression instanceof Compression.Half)) {
+            pushTransfer(progress, Stage.ALL_REDUCE, true, entry, allReduce(entry, arrays, results));
+            return;
+        }
+        HalfCodec codec = half(entry);
+        pushWork(progress, null, false, entry, () -> codec.encode(arrays));
+        pushTransfer(
+                progress, Stage.ALL_REDUCE, false, entry, inPlace(Collective.ALL_REDUCE, -1, entry, codec.halves()));
+        pushWork(progress, null, true, entry, () -> {
+            for (int rank = 0; rank < results.size(); rank++) {
+                codec.decode(rank, results.get(rank));
+            }
+        });
+    }
+
+    private void pushUpdate(Progress progress, Entry entry, MemorySegment target, boolean last) {
+        Updater working = updater;
+        if (working != null) {
+            pushWork(progress, Stage.UPDATE, last, entry, () -> update(working, entry, target));
+        }
+    }
+
+    private void update(Updater working, Entry entry, MemorySegment target) {
+        if (communicator.inHostMemory()) {
+            working.update(entry.info, target, entry.value);
+            return;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment sum = arena.allocate(entry.info.bytes(), Long.BYTES);
+            MemorySegment value = arena.allocate(entry.info.bytes(), Long.BYTES);
+            communicator.read(target, sum);
+            communicator.read(entry.value, value);
+            working.update(entry.info, sum, value);
+            communicator.write(entry.value, value);
+        }
+    }
+
+    private void pushWork(
+            Progress progress, @Nullable Stage stage, boolean last, Entry entry, Runnable body) {
+        engine.push(
+                Lane.COMPUTE,
+                new Work(progress, stage, last, body),
+                List.of(),
+                List.of(entry.variable),
+                progress.operation().priority());
+    }
+
+    private void pushTransfer(Progress progress, Stage stage, boolean last, Entry entry, CollectiveCall call) {
+        engine.pushDeferred(
+                new Transfer(sender, progress, stage, last, call, entry.way), List.of(), List.of(entry.variable));
+    }
+
+    private void pushBroadcast(Progress progress, Entry entry, CollectiveCall broadcast) {
+        engine.pushDeferred(
+                new Transfer(sender, progress, Stage.BROADCAST, true, broadcast, entry.way),
+                List.of(entry.variable),
+                List.of());
+    }
+
+    private MemorySegment pushed(Entry entry) {
+        MemorySegment pushed = entry.pushed;
+        if (pushed == null) {
+            pushed = communicator.allocate(entry.info.server(), entry.info.bytes());
+            entry.pushed = pushed;
+        }
+        return pushed;
+    }
+
+    private void makeCodec(Entry entry) {
+        switch (compression) {
+            case null -> {}
+            case Compression.Half _ -> half(entry);
+            case Compression.TwoBit twoBit -> twoBit(entry, twoBit);
+        }
+    }
+
+    private HalfCodec half(Entry entry) {
+        HalfCodec codec = entry.half;
+        if (codec == null) {
+            codec = new HalfCodec(communicator, entry.info.count());
+            entry.half = codec;
+        }
+        return codec;
+    }
+
+    private TwoBitCodec twoBit(Entry entry, Compression.TwoBit how) {
+        TwoBitCodec codec = entry.twoBit;
+        if (codec == null) {
+            codec = new TwoBitCodec(communicator, entry.info.count(), how.threshold());
+            entry.twoBit = codec;
+        }
+        return codec;
+    }
+
+    private static CollectiveCall inPlace(
+            Collective collective, int root, Entry entry, List<MemorySegment> halves) {
+        return CollectiveCall.inPlace(
+                collective, root, entry.info.count(), DataType.F16, ReduceOp.SUM, halves);
+    }
+
+    private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
+        KeyInfo info = entry.info;
+        return CollectiveCall.outOfPlace(
+                Collective.REDUCE, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays, List.of(target));
+    }
+
+    private static CollectiveCall broadcast(Entry entry, MemorySegment source, List<MemorySegment> arrays) {
+        KeyInfo info = entry.info;
+        return CollectiveCall.outOfPlace(
+                Collective.BROADCAST,
+                info.server(),
+                info.count(),
+                info.type(),
+                ReduceOp.SUM,
+                List.of(source),
+                arrays);
+    }
+
+    private static CollectiveCall allReduce(
+            Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
+        KeyInfo info = entry.info;
+        return arrays.equals(results)
+                ? CollectiveCall.inPlace(
+                        Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays)
+                : CollectiveCall.outOfPlace(
+                        Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays, results);
+    }
+}
