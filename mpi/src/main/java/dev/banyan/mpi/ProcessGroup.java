@@ -189,11 +189,10 @@ public final class ProcessGroup implements AutoCloseable {
         check("all_reduce", buffer, count, type);
         MemorySegment memory = address(buffer);
         boolean mean = op == ReduceOp.AVG;
+        if (mean && !type.isFloating()) {
+            return meanAsync(name, List.of(buffer), count, type, contributions);
+        }
         return submit(words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT), () -> {
-            if (mean && !type.isFloating()) {
-                mean(List.of(host(memory, count, type)), count, type, contributions);
-                return;
-            }
             sum(memory, count, type, op);
             if (mean) {
                 new Combiner(type, ReduceOp.SUM).divide(host(memory, count, type), count, contributions);
@@ -201,12 +200,23 @@ public final class ProcessGroup implements AutoCloseable {
         });
     }
 
-    private void mean(List<MemorySegment> arrays, long count, DataType type, int contributions) {
-        new IntegerMean(type, contributions)
-                .reduce(
-                        arrays,
-                        count,
-                        wide -> sum(address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM));
+    /**
+     * Makes several arrays of each process the mean of all of them, of integers.
+     *
+     * @param contributions number of arrays of all processes
+     */
+    CompletableFuture<Void> meanAsync(
+            String name, List<MemorySegment> arrays, long count, DataType type, int contributions) {
+        List<MemorySegment> memory = arrays.stream()
+                .map(array -> host(address(array), count, type))
+                .toList();
+        return submit(
+                words("reduces", name, count, type) + " by avg",
+                () -> new IntegerMean(type, contributions)
+                        .reduce(
+                                memory,
+                                count,
+                                wide -> sum(address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM)));
     }
 
     /** The same memory for the group's thread, whoever owns its arena. */
@@ -360,7 +370,8 @@ public final class ProcessGroup implements AutoCloseable {
                 });
     }
 
-    private static void join(CompletableFuture<Void> future) {
+    /** Waits for a future, and throws what it failed with. */
+    static void join(CompletableFuture<Void> future) {
         try {
             future.join();
         } catch (CompletionException e) {
