@@ -126,7 +126,12 @@ public final class ProcessGroup implements AutoCloseable {
 
     /** Returns when all processes have called it. */
     public void barrier() {
-        join(submit("waits at a barrier", () -> mpi.call(MpiCall.BARRIER, communicator)));
+        join(barrierAsync());
+    }
+
+    /** As {@link #barrier}; the future completes when all processes have called it. */
+    public CompletableFuture<Void> barrierAsync() {
+        return submit("waits at a barrier", () -> mpi.call(MpiCall.BARRIER, communicator));
     }
 
     /**
