@@ -9,19 +9,24 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Runs a program of the tests in several processes under mpirun, where there is one. */
 final class MpiRun {
-    private static final long LIMIT_SECONDS = 150;
+    /** What mpirun has told to end may take a moment longer than mpirun. */
+    private static final long LEAVE_SECONDS = 20;
 
     private final int processes;
     private final Class<?> program;
     private final List<String> mpiOptions = new ArrayList<>();
     private final Map<String, String> settings = new TreeMap<>();
     private List<String> arguments = List.of();
+    private long limitSeconds = 120;
 
     MpiRun(int processes, Class<?> program) {
         this.processes = processes;
@@ -37,11 +42,23 @@ final class MpiRun {
      * @param pids the processes that told theirs
      */
     record Outcome(int status, String text, List<Long> pids) {
-        /** Those of the processes that are still there. */
+        /** Those of the processes that are still there when they have had time to go. */
         List<Long> orphans() {
-            return pids.stream()
-                    .filter(pid -> ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false))
-                    .toList();
+            return pids.stream().filter(pid -> !goes(pid)).toList();
+        }
+
+        private static boolean goes(long pid) {
+            Optional<ProcessHandle> process = ProcessHandle.of(pid);
+            try {
+                if (process.isPresent()) {
+                    process.get().onExit().get(LEAVE_SECONDS, TimeUnit.SECONDS);
+                }
+                return true;
+            } catch (TimeoutException e) {
+                return false;
+            } catch (InterruptedException | ExecutionException e) {
+                throw new IllegalStateException(e);
+            }
         }
 
         /** How many lines hold the words. */
@@ -67,6 +84,12 @@ final class MpiRun {
         return this;
     }
 
+    /** Sets after how many seconds it counts as hanging. */
+    MpiRun within(long seconds) {
+        limitSeconds = seconds;
+        return this;
+    }
+
     /** Ends the test as skipped where there is no Open MPI. */
     static void requireMpi() {
         try {
@@ -81,12 +104,11 @@ final class MpiRun {
 
     Outcome run(Path folder) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
-                "mpirun", "--allow-run-as-root", "--oversubscribe", "-np", Integer.toString(processes)));
+                "mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-np", Integer.toString(processes)));
         command.addAll(mpiOptions);
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
                 "-Xmx512m",
                 "--enable-native-access=ALL-UNNAMED"));
         settings.forEach((name, value) -> command.add("-D" + name + "=" + value));
@@ -98,10 +120,10 @@ final class MpiRun {
                 .redirectOutput(text.toFile())
                 .start();
         process.getOutputStream().close();
-        if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
+        if (!process.waitFor(limitSeconds, TimeUnit.SECONDS)) {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
-            throw new AssertionError("still running after " + LIMIT_SECONDS + " s: " + Files.readString(text));
+            throw new AssertionError("still running after " + limitSeconds + " s: " + Files.readString(text));
         }
         String written = Files.readString(text);
         List<Long> pids = written.lines()

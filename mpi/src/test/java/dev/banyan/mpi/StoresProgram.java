@@ -43,7 +43,11 @@ final class StoresProgram {
                 Config.builder().threads(2).load());
     }
 
-    /** @param arguments number of seeds */
+    /**
+     * Runs all.
+     *
+     * @param arguments number of seeds
+     */
     public static void main(String[] arguments) {
         MpiRun.tellPid();
         try {
@@ -188,7 +192,7 @@ final class StoresProgram {
         try {
             call.run();
         } catch (CompletionException | OrderException e) {
-            return e.getMessage();
+            return String.valueOf(e.getMessage());
         }
         throw new AssertionError("not so: it fails");
     }
