@@ -34,9 +34,7 @@ enum MpiCall {
     ALL_GATHER("MPI_Allgather", ADDRESS, JAVA_INT, ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS),
     BARRIER("MPI_Barrier", ADDRESS),
     TEST("MPI_Test", ADDRESS, ADDRESS, ADDRESS),
-    OP_CREATE("MPI_Op_create", ADDRESS, JAVA_INT, ADDRESS),
-    TYPE_CONTIGUOUS("MPI_Type_contiguous", JAVA_INT, ADDRESS, ADDRESS),
-    TYPE_COMMIT("MPI_Type_commit", ADDRESS);
+    OP_CREATE("MPI_Op_create", ADDRESS, JAVA_INT, ADDRESS);
 
     private final String symbol;
     /** From the address and an array of the arguments to the code. */

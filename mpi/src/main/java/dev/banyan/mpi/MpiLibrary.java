@@ -27,7 +27,6 @@ final class MpiLibrary {
     static final MemorySegment IN_PLACE = MemorySegment.ofAddress(1);
 
     static final int THREAD_MULTIPLE = 3;
-    static final int UNDEFINED = -32766;
     static final int SHARED_MEMORY = 0;
 
     private static final String SONAME = "libmpi.so.40";
