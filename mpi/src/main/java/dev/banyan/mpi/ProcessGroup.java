@@ -188,6 +188,36 @@ public final class ProcessGroup implements AutoCloseable {
         return allReduceAsync(name, buffer, count, type, op, size);
     }
 
+    /**
+     * Starts an allreduce in place that nobody waits for on a thread.
+     *
+     * @param count less than 2^31
+     * @param op not AVG
+     */
+    public StartedReduction startAllReduce(MemorySegment buffer, long count, DataType type, ReduceOp op) {
+        if (op == ReduceOp.AVG || count > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("a started all_reduce of " + count + " elements by " + op
+                    + "; it takes less than 2^31 elements, and no average");
+        }
+        check("all_reduce", buffer, count, type);
+        MemorySegment memory = address(buffer);
+        String what = words("starts to reduce", "an array", count, type) + " by "
+                + op.name().toLowerCase(Locale.ROOT);
+        StartedReduction started = new StartedReduction(world, "what " + what);
+        join(submit(
+                what,
+                () -> mpi.call(
+                        MpiCall.START_ALL_REDUCE,
+                        MpiLibrary.IN_PLACE,
+                        memory,
+                        (int) count,
+                        type(type),
+                        world.reductions().operation(type, op),
+                        communicator,
+                        started.request())));
+        return started;
+    }
+
     /** @param contributions how many numbers each element is made of in the end: what AVG divides by */
     CompletableFuture<Void> allReduceAsync(
             String name, MemorySegment buffer, long count, DataType type, ReduceOp op, int contributions) {

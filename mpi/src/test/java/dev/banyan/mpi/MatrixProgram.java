@@ -68,6 +68,13 @@ final class MatrixProgram {
             }
             all.reduceScatter(blocks, block, 2, DataType.I32, ReduceOp.SUM);
             require(block.getAtIndex(ValueLayout.JAVA_INT, 1) == size * all.rank(), "sum of blocks");
+            array.setAtIndex(ValueLayout.JAVA_INT, 2, all.rank());
+            StartedReduction started = all.startAllReduce(array, 3, DataType.I32, ReduceOp.MAX);
+            StartedReduction other = twin.startAllReduce(block, 2, DataType.I32, ReduceOp.SUM);
+            other.await();
+            started.await();
+            require(started.test(), "what has ended stays so");
+            require(array.getAtIndex(ValueLayout.JAVA_INT, 2) == size - 1, "the greatest rank");
             all.barrier();
         }
     }
