@@ -98,7 +98,6 @@ final class MatrixProgram {
                 }
             }
             exact(communicator, memory, LONG, DataType.F32, ReduceOp.SUM);
-            exact(communicator, memory, LONG, DataType.BF16, ReduceOp.MAX);
             alike(communicator, memory);
         }
     }

@@ -103,9 +103,14 @@ final class MpiRun {
     }
 
     Outcome run(Path folder) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(
-                "mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-np", Integer.toString(processes)));
-        command.addAll(mpiOptions);
+        List<String> command = new ArrayList<>();
+        // A single process is a world of its own.
+        if (processes > 1) {
+            command.addAll(List.of(
+                    "mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle",
+                    "1", "-np", Integer.toString(processes)));
+            command.addAll(mpiOptions);
+        }
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
