@@ -21,11 +21,13 @@ class ArchitectureTest {
             .layer("reduce").definedBy("dev.banyan.reduce..")
             .layer("simulate").definedBy("dev.banyan.simulate..")
             .layer("nvml").definedBy("dev.banyan.nvml..")
+            .layer("mpi").definedBy("dev.banyan.mpi..")
             .layer("cli").definedBy("dev.banyan.cli..")
             .whereLayer("cli").mayNotBeAccessedByAnyLayer()
             .whereLayer("nvml").mayNotBeAccessedByAnyLayer()
+            .whereLayer("mpi").mayOnlyBeAccessedByLayers("cli")
             .whereLayer("simulate").mayOnlyBeAccessedByLayers("cli")
-            .whereLayer("reduce").mayOnlyBeAccessedByLayers("simulate", "cli")
+            .whereLayer("reduce").mayOnlyBeAccessedByLayers("simulate", "mpi", "cli")
             .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "simulate", "cli");
 
     @ArchTest
@@ -76,4 +78,10 @@ class ArchitectureTest {
             .that().resideInAPackage("dev.banyan.nvml..")
             .should().onlyDependOnClassesThat()
             .resideInAnyPackage("dev.banyan.nvml..", "dev.banyan.topology..", "java..", "org.jspecify..");
+
+    @ArchTest
+    static final ArchRule mpiIsReachedThroughTheForeignFunctionsAlone = classes()
+            .that().resideInAPackage("dev.banyan.mpi..")
+            .should().onlyDependOnClassesThat()
+            .resideInAnyPackage("dev.banyan.mpi..", "dev.banyan.reduce..", "java..", "org.slf4j..", "org.jspecify..");
 }

@@ -46,6 +46,7 @@ import picocli.CommandLine.Spec;
             "  banyan bench --backend cuda -b 1K -e 1G -f 4 --algorithm all",
             "  banyan bench --backend cuda --devices 0,0,0,0 --workload resnet-50",
             "  banyan bench --workload resnet-50 --compute-ms 50 --kvstore tree",
+            "  mpirun -np 2 banyan bench --workload resnet-50 --compute-ms 200 --kvstore depcha --local-devices 2",
             "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all",
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
@@ -173,8 +174,16 @@ public final class BenchCommand implements Runnable {
             paramLabel = "TYPE",
             converter = StoreTypeConverter.class,
             description = "With --compute-ms: device, a parameter server, tree, ring or auto (default: auto), which is"
-                    + " compared with device and ring.")
+                    + " compared with device and ring; or funnel, concum or depcha, which span all processes that mpirun"
+                    + " started and are compared with each other.")
     private @Nullable String store;
+
+    @Option(
+            names = "--local-devices",
+            paramLabel = "D",
+            description = "With --kvstore funnel, concum or depcha: the first D devices of the machine are those of each"
+                    + " process (default: 1).")
+    private @Nullable Integer localDevices;
 
     @Option(
             names = "--backend",
@@ -220,6 +229,11 @@ public final class BenchCommand implements Runnable {
         refuseNonsense();
         Config config = Config.load();
         Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
+        if (workload != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
+            refuseWrong(new WorldBench(machine, spec.commandLine().getErr())
+                    .run(workload, store, computeMs, runs, Objects.requireNonNullElse(localDevices, 1), reporter));
+            return;
+        }
         if (workload != null && computeMs != null) {
             ChosenMachine chosen = machine.choose(2);
             reporter.introduce(chosen, new HostSite(chosen.machine()).devices(), config.warnings());
@@ -298,6 +312,10 @@ public final class BenchCommand implements Runnable {
     }
 
     private void refuseNonsenseOfStores() {
+        require(
+                localDevices == null || WorldBench.TYPES.contains(store),
+                "--local-devices is for stores of several processes; add --kvstore " + String.join("|", WorldBench.TYPES));
+        require(localDevices == null || localDevices > 0, "--local-devices is " + localDevices + "; it must be at least 1");
         require(store == null || computeMs != null, "--kvstore is for a backward pass; add --compute-ms");
         if (computeMs != null) {
             require(workload != null, "--compute-ms is for the gradients of a model; add --workload");

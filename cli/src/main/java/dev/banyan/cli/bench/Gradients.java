@@ -21,14 +21,16 @@ final class Gradients {
     private final List<List<MemorySegment>> buffers;
     private final List<List<MemorySegment>> host;
     private final ReferenceCheck check;
+    private final int firstRank;
 
-    private Gradients(Workload workload, RankMemory memory) {
+    private Gradients(Workload workload, RankMemory memory, int firstRank, int allRanks) {
         this.workload = workload;
+        this.firstRank = firstRank;
         this.memory = memory;
         buffers = perKey(workload, memory.buffers());
         host = perKey(workload, memory.host());
         check = new ReferenceCheck(
-                DataType.F32, ReduceOp.SUM, host.getFirst().size(), Collections.max(workload.elements()), SEED);
+                DataType.F32, ReduceOp.SUM, allRanks, Collections.max(workload.elements()), SEED);
     }
 
     /**
@@ -37,11 +39,22 @@ final class Gradients {
      * @throws IllegalStateException if there is not enough memory
      */
     static Gradients allocate(Arena arena, Workload workload, RankSite site) {
+        return allocate(arena, workload, site, 0, site.ranks());
+    }
+
+    /**
+     * Zeros, for some of the ranks that are reduced over.
+     *
+     * @param firstRank number of the site's first rank among all
+     * @param allRanks number of all ranks
+     * @throws IllegalStateException if there is not enough memory
+     */
+    static Gradients allocate(Arena arena, Workload workload, RankSite site, int firstRank, int allRanks) {
         Memory.require(
                 site.ranks() * workload.totalElements() * DataType.F32.bytes(),
                 "use fewer devices with --devices, or a smaller workload");
         long bytes = workload.elements().stream().mapToLong(Gradients::aligned).sum();
-        return new Gradients(workload, site.allocate(arena, bytes));
+        return new Gradients(workload, site.allocate(arena, bytes), firstRank, allRanks);
     }
 
     private static List<List<MemorySegment>> perKey(Workload workload, List<MemorySegment> whole) {
@@ -81,7 +94,7 @@ final class Gradients {
         IntStream.range(0, host.size()).parallel().forEach(key -> {
             List<MemorySegment> inputs = host.get(key);
             for (int rank = 0; rank < inputs.size(); rank++) {
-                check.fill(inputs.get(rank), rank, 0, key);
+                check.fill(inputs.get(rank), firstRank + rank, 0, key);
             }
         });
         memory.send();
@@ -94,7 +107,7 @@ final class Gradients {
         List<MemorySegment> outputs = host.get(key);
         long count = workload.elements().get(key);
         return IntStream.range(0, outputs.size())
-                .mapToLong(rank -> check.wrong(Collective.ALL_REDUCE, outputs.get(rank), rank, -1, count, key))
+                .mapToLong(rank -> check.wrong(Collective.ALL_REDUCE, outputs.get(rank), firstRank + rank, -1, count, key))
                 .sum();
     }
 }

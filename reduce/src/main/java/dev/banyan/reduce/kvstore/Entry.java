@@ -21,6 +21,9 @@ final class Entry {
     /** For compression to two bits; made when it is first needed. */
     @Nullable TwoBitCodec twoBit;
 
+    /** Whether an array was pushed whose sum over all processes waits for the next pull. */
+    boolean unlinked;
+
     Entry(KeyInfo info, Way way, Variable variable, MemorySegment value) {
         this.info = info;
         this.way = way;

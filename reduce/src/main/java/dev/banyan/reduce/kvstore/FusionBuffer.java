@@ -16,9 +16,10 @@ final class FusionBuffer {
     private final long capacity;
     private List<MemorySegment> buffers = List.of();
 
-    FusionBuffer(Communicator communicator) {
+    /** @param bytes what it should hold on each device; 0 for nothing */
+    FusionBuffer(Communicator communicator, long bytes) {
         this.communicator = communicator;
-        capacity = communicator.inHostMemory() ? communicator.config().fusionBytes() : 0;
+        capacity = communicator.inHostMemory() ? bytes : 0;
     }
 
     /** Bytes that it holds on each device; 0 if fusion is off, or the host cannot copy within the devices' memory. */

@@ -5,15 +5,18 @@ import dev.banyan.reduce.engine.DependencyEngine;
 import dev.banyan.reduce.engine.EngineException;
 import dev.banyan.reduce.kvstore.StoreOperation.Kind;
 import dev.banyan.reduce.type.DataType;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +54,7 @@ public final class KVStore implements AutoCloseable {
     private final Communicator communicator;
     private final StoreType type;
     private final DependencyEngine engine;
+    private final @Nullable StoreLink link;
     private final Stages stages;
     private final Servers servers;
     /** By key, in the order of their initialisation. Also the lock of all that changes. */
@@ -59,11 +63,13 @@ public final class KVStore implements AutoCloseable {
     private long operations;
     private boolean closed;
 
-    private KVStore(StoreType type, Communicator communicator) {
+    private KVStore(
+            StoreType type, Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
         this.type = type;
         this.communicator = communicator;
-        engine = new DependencyEngine(communicator.config().threads());
-        stages = new Stages(communicator, engine);
+        this.engine = engine;
+        this.link = link;
+        stages = new Stages(communicator, engine, link);
         servers = new Servers(communicator.size(), communicator.config().fusionBytes());
     }
 
@@ -72,17 +78,28 @@ public final class KVStore implements AutoCloseable {
      *
      * @param type how keys are sent: {@code device} through the device that holds the key's value, as a parameter
      *     server does; {@code tree} over one tree, above MXNET_KVSTORE_TREE_ARRAY_BOUND elements over one from every
-     *     device; {@code ring} around a ring; {@code auto} as the communicator is configured
+     *     device; {@code ring} around a ring; {@code auto} as the communicator is configured; {@code funnel}, {@code
+     *     concum} or {@code depcha}, where the module mpi is, over the devices of all processes that mpirun started
      * @param communicator carries it out; may be used for other things too, and is left open
      * @throws IllegalArgumentException if there is no such type
+     * @throws RuntimeException if the store is to be linked with other processes, and can't be
      */
     public static KVStore create(String type, Communicator communicator) {
-        return new KVStore(StoreType.of(type), communicator);
+        Optional<StoreLink.Provider> provider = StoreLinks.of(type);
+        StoreType inside = provider.isPresent() ? StoreType.AUTO : StoreType.of(type);
+        DependencyEngine engine = new DependencyEngine(communicator.config().threads());
+        try {
+            StoreLink link = provider.map(found -> found.create(type, communicator, engine)).orElse(null);
+            return new KVStore(inside, communicator, engine, link);
+        } catch (RuntimeException | Error e) {
+            engine.close();
+            throw e;
+        }
     }
 
     /** Names of the types that {@link #create} knows. */
     public static List<String> types() {
-        return StoreType.labels();
+        return Stream.concat(StoreType.labels().stream(), StoreLinks.types().stream()).toList();
     }
 
     /**
@@ -167,13 +184,19 @@ public final class KVStore implements AutoCloseable {
             int server = servers.next(bytes);
             KeyInfo info = new KeyInfo(key, entries.size(), server, count, elements);
             MemorySegment value = communicator.allocate(server, bytes);
-            communicator.write(value, initial);
+            communicator.write(value, link == null ? initial : first(info, initial));
             entries.put(
                     key, new Entry(info, type.way(count, server, communicator.config()), engine.variable(), value));
             if (listener != null) {
                 listener.initialized(info, System.nanoTime());
             }
         }
+    }
+
+    private MemorySegment first(KeyInfo info, MemorySegment initial) {
+        MemorySegment value = Arena.ofAuto().allocate(info.bytes(), Long.BYTES).copyFrom(initial);
+        Objects.requireNonNull(link).first(info, value);
+        return value;
     }
 
     /** What is known of all keys, in the order of their initialisation. */
@@ -203,9 +226,11 @@ public final class KVStore implements AutoCloseable {
      * @throws IllegalStateException if the store is closed
      */
     public CompletableFuture<Void> push(Key key, List<MemorySegment> arrays, int priority) {
+        Progress progress;
         synchronized (entries) {
-            return checkedPush(key, arrays, priority).get();
+            progress = checkedPush(key, arrays, priority).get();
         }
+        return progress.carryOn();
     }
 
     /** As the method of that name with a {@link Key}. */
@@ -228,9 +253,11 @@ public final class KVStore implements AutoCloseable {
      * @throws IllegalStateException if the store is closed
      */
     public CompletableFuture<Void> pull(Key key, List<MemorySegment> arrays, int priority) {
+        Progress progress;
         synchronized (entries) {
-            return checkedPull(key, arrays, priority).get();
+            progress = checkedPull(key, arrays, priority).get();
         }
+        return progress.carryOn();
     }
 
     /** As the method of that name with a {@link Key}. */
@@ -258,9 +285,11 @@ public final class KVStore implements AutoCloseable {
      */
     public CompletableFuture<Void> pushPull(
             Key key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
+        Progress progress;
         synchronized (entries) {
-            return checkedPushPull(key, arrays, results, priority).get();
+            progress = checkedPushPull(key, arrays, results, priority).get();
         }
+        return progress.carryOn();
     }
 
     /**
@@ -335,10 +364,15 @@ public final class KVStore implements AutoCloseable {
     /** Waits for all operations, and takes no more. Failures are told by the futures. Closing twice is no error. */
     @Override
     public void close() {
+        boolean first;
         synchronized (entries) {
+            first = !closed;
             closed = true;
         }
         engine.close();
+        if (first && link != null) {
+            link.close();
+        }
     }
 
     private static KVStoreException told(EngineException e) {
@@ -347,29 +381,29 @@ public final class KVStore implements AutoCloseable {
     }
 
     /** Refuses a push or gives what begins it. */
-    private Supplier<CompletableFuture<Void>> checkedPush(Key key, List<MemorySegment> arrays, int priority) {
+    private Supplier<Progress> checkedPush(Key key, List<MemorySegment> arrays, int priority) {
         Entry entry = entry("push", key);
         List<MemorySegment> given = arrays("push", entry, arrays);
         checked("push", entry, () -> stages.checkPush(entry, given));
         return () -> {
             Progress progress = progress(Kind.PUSH, entry, priority);
             stages.push(progress, entry, given);
-            return progress.future();
+            return progress;
         };
     }
 
-    private Supplier<CompletableFuture<Void>> checkedPull(Key key, List<MemorySegment> arrays, int priority) {
+    private Supplier<Progress> checkedPull(Key key, List<MemorySegment> arrays, int priority) {
         Entry entry = entry("pull", key);
         List<MemorySegment> given = arrays("pull", entry, arrays);
         checked("pull", entry, () -> stages.checkPull(entry, given));
         return () -> {
             Progress progress = progress(Kind.PULL, entry, priority);
             stages.pull(progress, entry, given);
-            return progress.future();
+            return progress;
         };
     }
 
-    private Supplier<CompletableFuture<Void>> checkedPushPull(
+    private Supplier<Progress> checkedPushPull(
             Key key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
         Entry entry = entry("push-pull", key);
         List<MemorySegment> given = arrays("push-pull", entry, arrays);
@@ -378,7 +412,7 @@ public final class KVStore implements AutoCloseable {
         return () -> {
             Progress progress = progress(Kind.PUSH_PULL, entry, priority);
             stages.pushPull(progress, entry, given, wanted);
-            return progress.future();
+            return progress;
         };
     }
 
@@ -447,11 +481,13 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    private CompletableFuture<Void> all(List<Key> keys, IntFunction<Supplier<CompletableFuture<Void>>> check) {
+    private CompletableFuture<Void> all(List<Key> keys, IntFunction<Supplier<Progress>> check) {
+        List<Progress> begun;
         synchronized (entries) {
-            List<Supplier<CompletableFuture<Void>>> checked =
+            List<Supplier<Progress>> checked =
                     IntStream.range(0, keys.size()).mapToObj(check).toList();
-            return CompletableFuture.allOf(checked.stream().map(Supplier::get).toArray(CompletableFuture<?>[]::new));
+            begun = checked.stream().map(Supplier::get).toList();
         }
+        return CompletableFuture.allOf(begun.stream().map(Progress::carryOn).toArray(CompletableFuture<?>[]::new));
     }
 }

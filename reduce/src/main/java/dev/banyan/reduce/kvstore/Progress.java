@@ -16,6 +16,8 @@ final class Progress {
     private final @Nullable StoreListener listener;
     private final CompletableFuture<Void> future = new CompletableFuture<>();
     private volatile boolean failed;
+    /** What the caller does before the call returns. */
+    private Runnable callersPart = () -> {};
 
     Progress(StoreOperation operation, @Nullable StoreListener listener) {
         this.operation = operation;
@@ -31,6 +33,17 @@ final class Progress {
 
     /** Completes when the operation has ended. */
     CompletableFuture<Void> future() {
+        return future;
+    }
+
+    /** Until the call returns, on its thread. */
+    void leaveToCaller(Runnable part) {
+        callersPart = part;
+    }
+
+    /** The caller's part of it; what it returns completes when the operation has ended. */
+    CompletableFuture<Void> carryOn() {
+        callersPart.run();
         return future;
     }
 

@@ -19,10 +19,11 @@ final class Sender {
     private final PriorityQueue<Transfer> waiting = new PriorityQueue<>(Transfer.ORDER);
     private boolean sending;
 
-    Sender(Communicator communicator, DependencyEngine engine) {
+    /** @param fusionBytes greatest length of what shares a collective; 0 for none */
+    Sender(Communicator communicator, DependencyEngine engine, long fusionBytes) {
         this.communicator = communicator;
         this.engine = engine;
-        fusion = new FusionBuffer(communicator);
+        fusion = new FusionBuffer(communicator, fusionBytes);
     }
 
     void add(Transfer transfer) {

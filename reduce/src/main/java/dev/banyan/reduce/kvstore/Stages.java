@@ -23,13 +23,16 @@ final class Stages {
     private final Communicator communicator;
     private final DependencyEngine engine;
     private final Sender sender;
+    private final @Nullable StoreLink link;
     private @Nullable Updater updater;
     private @Nullable Compression compression;
 
-    Stages(Communicator communicator, DependencyEngine engine) {
+    /** @param link to the stores of other processes, or null; with it nothing is fused, so that no bits depend on time */
+    Stages(Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
         this.communicator = communicator;
         this.engine = engine;
-        sender = new Sender(communicator, engine);
+        this.link = link;
+        sender = new Sender(communicator, engine, link == null ? communicator.config().fusionBytes() : 0);
     }
 
     void setUpdater(Updater newUpdater) {
@@ -48,9 +51,34 @@ final class Stages {
     }
 
     void push(Progress progress, Entry entry, List<MemorySegment> arrays) {
-        MemorySegment target = updater == null ? entry.value : pushed(entry);
-        pushReduce(progress, entry, arrays, target, updater == null);
-        pushUpdate(progress, entry, target, true);
+        MemorySegment target = target(entry);
+        if (waitsForPull()) {
+            linkAndUpdate(progress, entry);
+            pushReduce(progress, entry, arrays, target, true);
+            entry.unlinked = true;
+        } else {
+            pushReduce(progress, entry, arrays, target, link == null && updater == null);
+            pushLink(progress, entry, target, updater == null);
+            pushUpdate(progress, entry, target, true);
+        }
+    }
+
+    /** Where pushes are summed up. */
+    private MemorySegment target(Entry entry) {
+        return updater == null ? entry.value : pushed(entry);
+    }
+
+    private boolean waitsForPull() {
+        return link != null && link.waitsForPull();
+    }
+
+    /** Finishes a push that waits for it. */
+    private void linkAndUpdate(Progress progress, Entry entry) {
+        if (entry.unlinked) {
+            pushLink(progress, entry, target(entry), false);
+            pushUpdate(progress, entry, target(entry), false);
+            entry.unlinked = false;
+        }
     }
 
     /** @throws IllegalArgumentException if an array does not fit */
@@ -59,6 +87,7 @@ final class Stages {
     }
 
     void pull(Progress progress, Entry entry, List<MemorySegment> arrays) {
+        linkAndUpdate(progress, entry);
         pushBroadcast(progress, entry, broadcast(entry, entry.value, arrays));
     }
 
@@ -76,8 +105,10 @@ final class Stages {
         if (isOneCollective()) {
             pushAllReduce(progress, entry, arrays, results);
         } else {
-            MemorySegment target = pushed(entry);
+            linkAndUpdate(progress, entry);
+            MemorySegment target = updater == null && link != null ? results.get(entry.info.server()) : pushed(entry);
             pushReduce(progress, entry, arrays, target, false);
+            pushLink(progress, entry, target, false);
             pushUpdate(progress, entry, target, false);
             pushBroadcast(progress, entry, broadcast(entry, updater == null ? target : entry.value, results));
         }
@@ -85,7 +116,7 @@ final class Stages {
 
     /** Whether a push-pull is an allreduce. */
     private boolean isOneCollective() {
-        return updater == null && !(compression instanceof Compression.TwoBit);
+        return updater == null && link == null && !(compression instanceof Compression.TwoBit);
     }
 
     private void checkElements(Entry entry) {
@@ -140,6 +171,12 @@ final class Stages {
         });
     }
 
+    private void pushLink(Progress progress, Entry entry, MemorySegment array, boolean last) {
+        if (link != null) {
+            link.push(new LinkedSum(progress, entry, array, last));
+        }
+    }
+
     private void pushUpdate(Progress progress, Entry entry, MemorySegment target, boolean last) {
         Updater working = updater;
         if (working != null) {
@@ -173,13 +210,24 @@ final class Stages {
     }
 
     private void pushTransfer(Progress progress, Stage stage, boolean last, Entry entry, CollectiveCall call) {
+        // All pushes go ahead of the pulls that send their sums away.
+        int priority = waitsForPull() ? Integer.MAX_VALUE : progress.operation().priority();
         engine.pushDeferred(
-                new Transfer(sender, progress, stage, last, call, entry.way), List.of(), List.of(entry.variable));
+                new Transfer(sender, progress, stage, last, priority, call, entry.way),
+                List.of(),
+                List.of(entry.variable));
     }
 
     private void pushBroadcast(Progress progress, Entry entry, CollectiveCall broadcast) {
         engine.pushDeferred(
-                new Transfer(sender, progress, Stage.BROADCAST, true, broadcast, entry.way),
+                new Transfer(
+                        sender,
+                        progress,
+                        Stage.BROADCAST,
+                        true,
+                        progress.operation().priority(),
+                        broadcast,
+                        entry.way),
                 List.of(entry.variable),
                 List.of());
     }
@@ -227,12 +275,20 @@ final class Stages {
 
     private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
         KeyInfo info = entry.info;
+        if (target.equals(arrays.get(info.server()))) {
+            return CollectiveCall.inPlace(
+                    Collective.REDUCE, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays);
+        }
         return CollectiveCall.outOfPlace(
                 Collective.REDUCE, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays, List.of(target));
     }
 
     private static CollectiveCall broadcast(Entry entry, MemorySegment source, List<MemorySegment> arrays) {
         KeyInfo info = entry.info;
+        if (source.equals(arrays.get(info.server()))) {
+            return CollectiveCall.inPlace(
+                    Collective.BROADCAST, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays);
+        }
         return CollectiveCall.outOfPlace(
                 Collective.BROADCAST,
                 info.server(),

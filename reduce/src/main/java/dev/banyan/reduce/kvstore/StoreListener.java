@@ -11,10 +11,12 @@ package dev.banyan.reduce.kvstore;
  * nothing.
  */
 public interface StoreListener {
-    /** A step on an operation's way; a push passes through REDUCE and maybe UPDATE, a pull through BROADCAST. */
+    /** A step on an operation's way; a push passes through REDUCE and maybe LINK and UPDATE, a pull through BROADCAST. */
     enum Stage {
         /** The arrays of all devices go to the key's server, which gets their sum. */
         REDUCE,
+        /** The sum of one process becomes that of all, in a store of several. */
+        LINK,
         /** The updater works the sum into the key's value, at the server. */
         UPDATE,
         /** The key's value goes from its server to all devices. */

@@ -47,7 +47,7 @@ enum StoreType {
                 .filter(type -> type.label().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no type of store is called \"" + name + "\"; take "
-                        + String.join(", ", labels())));
+                        + String.join(", ", KVStore.types())));
     }
 
     static List<String> labels() {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class Transfer implements DeferredTask {
     /** Who goes first: the greatest priority, then the oldest. */
     static final Comparator<Transfer> ORDER = Comparator.comparingInt(
-                    (Transfer transfer) -> transfer.progress.operation().priority())
+                    (Transfer transfer) -> transfer.priority)
             .reversed()
             .thenComparingLong(transfer -> transfer.progress.operation().id());
 
@@ -21,16 +21,22 @@ final class Transfer implements DeferredTask {
     private final Progress progress;
     private final Stage stage;
     private final boolean last;
+    private final int priority;
     final CollectiveCall call;
     final Way way;
     private @Nullable Completion completion;
 
-    /** @param last whether the operation has ended with this stage */
-    Transfer(Sender sender, Progress progress, Stage stage, boolean last, CollectiveCall call, Way way) {
+    /**
+     * @param last whether the operation has ended with this stage
+     * @param priority greater ones go first
+     */
+    Transfer(
+            Sender sender, Progress progress, Stage stage, boolean last, int priority, CollectiveCall call, Way way) {
         this.sender = sender;
         this.progress = progress;
         this.stage = stage;
         this.last = last;
+        this.priority = priority;
         this.call = call;
         this.way = way;
     }

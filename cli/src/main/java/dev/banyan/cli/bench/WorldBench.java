@@ -1,0 +1,272 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.mpi.HierarchicalCommunicator;
+import dev.banyan.mpi.ProcessGroup;
+import dev.banyan.mpi.World;
+import dev.banyan.mpi.kvstore.LinkProvider;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.kvstore.BackwardPass;
+import dev.banyan.reduce.kvstore.KVStore;
+import dev.banyan.reduce.kvstore.Key;
+import dev.banyan.reduce.kvstore.Overlap;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.io.PrintWriter;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Plays backward passes of a model on stores that span the processes which mpirun started, in all designs by turns, so that
+ * a machine's drift meets all alike. The first process reports; a step's time is that of the slowest.
+ */
+final class WorldBench {
+    /** Types of stores that span processes. */
+    static final List<String> TYPES = new LinkProvider().types();
+
+    private static final int ROUNDS = 10;
+    private static final long COMPARED_BYTES = 64 << 20;
+
+    private final MachineOptions options;
+    private final PrintWriter err;
+
+    WorldBench(MachineOptions options, PrintWriter err) {
+        this.options = options;
+        this.err = err;
+    }
+
+    /**
+     * One design, as JSON has it. Times are medians in ms.
+     *
+     * @param processes number of processes
+     * @param localDevices devices of each
+     * @param bytes bytes of all keys of one device
+     * @param computeMs time over which gradients are released
+     * @param communicationMs time of all push-pulls without computation
+     * @param stepMs time of both together
+     * @param exposedMs what the step takes beyond the computation
+     * @param overlapRatio share of the communication that the computation hid
+     * @param wrong wrong elements of all devices of all processes
+     * @param rounds timed rounds
+     */
+    record Result(
+            String workload,
+            int keys,
+            long bytes,
+            String kvstore,
+            int processes,
+            int localDevices,
+            double computeMs,
+            double communicationMs,
+            double stepMs,
+            double exposedMs,
+            double overlapRatio,
+            long wrong,
+            int rounds) {}
+
+    /** A design under measurement. */
+    private static final class Design implements AutoCloseable {
+        final String type;
+        final KVStore store;
+        final BackwardPass pass;
+        final long[] alone;
+        final long[] together;
+        long wrong;
+
+        Design(String type, Communicator local, List<Key> keys, Workload workload, Gradients gradients, int rounds) {
+            this.type = type;
+            store = KVStore.create(type, local);
+            for (int k = 0; k < keys.size(); k++) {
+                store.init(
+                        keys.get(k), gradients.keys().get(k).getFirst(), workload.elements().get(k), DataType.F32);
+            }
+            pass = new BackwardPass(store, keys, gradients.keys());
+            alone = new long[rounds];
+            together = new long[rounds];
+        }
+
+        @Override
+        public void close() {
+            store.close();
+        }
+    }
+
+    /**
+     * Returns the number of wrong elements of this process.
+     *
+     * @param first the design that is reported first
+     * @param computeMs time over which gradients are released
+     * @param rounds timed rounds, or null for as many as are usual
+     * @param devices of this process
+     */
+    long run(
+            Workload workload, String first, double computeMs, @Nullable Integer rounds, int devices, Reporter reporter) {
+        ChosenMachine machine = options.choose(devices).with(IntStream.range(0, devices).toArray());
+        Config config = Config.load();
+        World world = World.open(config);
+        boolean reports = world.rank() == 0;
+        HostSite site = new HostSite(machine.machine());
+        if (reports) {
+            reporter.introduce(machine, site.devices(), config.warnings());
+            err.flush();
+        }
+        List<Result> results;
+        List<String> lines;
+        try (Arena arena = Arena.ofShared();
+                Communicator local = Communicator.create(machine.machine(), config)) {
+            Gradients gradients =
+                    Gradients.allocate(arena, workload, site, world.rank() * devices, world.size() * devices);
+            results = measure(world, local, workload, first, computeMs, rounds == null ? ROUNDS : rounds, gradients);
+            lines = lines(world, devices, results);
+            lines.add(hierarchy(world, local, arena));
+        }
+        world.finish();
+        if (reports) {
+            reporter.lines(lines);
+            reporter.result(results);
+        }
+        return results.stream().mapToLong(Result::wrong).sum();
+    }
+
+    private static List<Result> measure(
+            World world,
+            Communicator local,
+            Workload workload,
+            String first,
+            double computeMs,
+            int rounds,
+            Gradients gradients) {
+        Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
+        List<Key> keys = IntStream.range(0, workload.keys()).mapToObj(Key::of).toList();
+        List<Design> designs = new ArrayList<>();
+        for (String type : Stream.concat(Stream.of(first), TYPES.stream()).distinct().toList()) {
+            designs.add(new Design(type, local, keys, workload, gradients, rounds));
+        }
+        for (Design design : designs) {
+            design.wrong = sum(world, gradients.wrongAfter(() -> design.store
+                    .pushPullAll(keys, gradients.keys(), gradients.keys(), 0)
+                    .join()), ReduceOp.SUM);
+            step(world, design, compute);
+        }
+        for (int round = 0; round < rounds; round++) {
+            for (Design design : designs) {
+                design.alone[round] = step(world, design, Duration.ZERO);
+                design.together[round] = step(world, design, compute);
+            }
+        }
+        designs.forEach(Design::close);
+        return designs.stream()
+                .map(design -> {
+                    Overlap median = new Overlap(
+                            computeMs * 1e3,
+                            Measurement.median(design.alone) / 1e3,
+                            Measurement.median(design.together) / 1e3);
+                    return new Result(
+                            workload.name(),
+                            workload.keys(),
+                            workload.totalElements() * DataType.F32.bytes(),
+                            design.type,
+                            world.size(),
+                            local.size(),
+                            computeMs,
+                            median.communicationUs() / 1e3,
+                            median.stepUs() / 1e3,
+                            median.exposedUs() / 1e3,
+                            median.ratio(),
+                            design.wrong,
+                            rounds);
+                })
+                .toList();
+    }
+
+    /** Time of the slowest process in ns. */
+    private static long step(World world, Design design, Duration compute) {
+        world.all().barrier();
+        return sum(world, design.pass.step(compute), ReduceOp.MAX);
+    }
+
+    private static long sum(World world, long value, ReduceOp op) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment number = arena.allocateFrom(ValueLayout.JAVA_LONG, value);
+            world.all().allReduce(number, 1, DataType.I64, op);
+            return number.get(ValueLayout.JAVA_LONG, 0);
+        }
+    }
+
+    /** What the hierarchy costs beyond the call of MPI. */
+    private static String hierarchy(World world, Communicator local, Arena arena) {
+        List<MemorySegment> buffers = IntStream.range(0, local.size())
+                .mapToObj(_ -> arena.allocate(COMPARED_BYTES, 64))
+                .toList();
+        long count = COMPARED_BYTES / Float.BYTES;
+        long[] bare = new long[ROUNDS];
+        long[] through = new long[ROUNDS];
+        try (HierarchicalCommunicator hierarchy = HierarchicalCommunicator.create(world, local);
+                ProcessGroup group = world.all().duplicate()) {
+            for (int round = -2; round < ROUNDS; round++) {
+                long alone = timed(world, () -> group.allReduce(buffers.getFirst(), count, DataType.F32, ReduceOp.SUM));
+                long whole = timed(world, () -> hierarchy.allReduce(buffers, count, DataType.F32, ReduceOp.SUM));
+                if (round >= 0) {
+                    bare[round] = alone;
+                    through[round] = whole;
+                }
+            }
+        }
+        double alone = Measurement.median(bare) / 1e6;
+        double whole = Measurement.median(through) / 1e6;
+        return String.format(
+                Locale.ROOT,
+                "# all_reduce of 64 MiB: %.1f ms by MPI alone, %.1f ms over %d devices of each process, %.2f times as long",
+                alone,
+                whole,
+                local.size(),
+                whole / alone);
+    }
+
+    private static long timed(World world, Runnable call) {
+        world.all().barrier();
+        long start = System.nanoTime();
+        call.run();
+        return sum(world, System.nanoTime() - start, ReduceOp.MAX);
+    }
+
+    private static List<String> lines(World world, int devices, List<Result> results) {
+        Result first = results.getFirst();
+        List<String> lines = new ArrayList<>();
+        lines.add(String.format(
+                Locale.ROOT,
+                "# %s, %d processes of %d devices; workload %s: %d keys, %d bytes on each device, released over %.1f ms, the"
+                        + " last layer first; medians of %d rounds",
+                world.version(),
+                world.size(),
+                devices,
+                first.workload,
+                first.keys,
+                first.bytes,
+                first.computeMs,
+                first.rounds));
+        TextTable table = new TextTable("kvstore", "communication\nms", "step\nms", "exposed\nms", "overlap", "#wrong");
+        for (Result result : results) {
+            table.row(
+                    result.kvstore,
+                    String.format(Locale.ROOT, "%.3f", result.communicationMs),
+                    String.format(Locale.ROOT, "%.3f", result.stepMs),
+                    String.format(Locale.ROOT, "%.3f", result.exposedMs),
+                    String.format(Locale.ROOT, "%.1f%%", 100 * result.overlapRatio),
+                    Long.toString(result.wrong));
+        }
+        lines.addAll(table.lines());
+        return lines;
+    }
+}

@@ -1,0 +1,99 @@
+package dev.banyan.mpi;
+
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+/** The three phases of an allreduce over processes and their devices, for one piece of the array at a time. */
+interface Phases {
+    /** Inside the process, toward the leaders. */
+    CompletableFuture<Void> gather(Piece piece);
+
+    /** Between the leaders. */
+    CompletableFuture<Void> exchange(Piece piece);
+
+    /** Inside the process, from the leaders. */
+    CompletableFuture<Void> spread(Piece piece);
+
+    /** Pieces are multiples of so many elements. */
+    int multiple();
+
+    /**
+     * A piece of an array.
+     *
+     * @param name whose
+     * @param turn how many pieces came before
+     * @param buffers of all devices of this process, the piece alone
+     */
+    record Piece(String name, int turn, List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+        /** AVG is a sum inside, divided at the end. */
+        ReduceOp inside() {
+            return op == ReduceOp.AVG ? ReduceOp.SUM : op;
+        }
+    }
+
+    /** The first device leads. */
+    record OneLeader(Communicator local, Between between) implements Phases {
+        @Override
+        public CompletableFuture<Void> gather(Piece piece) {
+            return local.reduceAsync(piece.buffers, piece.count, piece.type, piece.inside(), 0);
+        }
+
+        @Override
+        public CompletableFuture<Void> exchange(Piece piece) {
+            return between.start(
+                    0, piece.turn, piece.name, piece.buffers.getFirst(), piece.count, piece.type, piece.op);
+        }
+
+        @Override
+        public CompletableFuture<Void> spread(Piece piece) {
+            return local.broadcastAsync(piece.buffers, piece.count, piece.type, 0);
+        }
+
+        @Override
+        public int multiple() {
+            return 1;
+        }
+    }
+
+    /** Each device leads with a block of the piece. */
+    record SeveralLeaders(Communicator local, Between between) implements Phases {
+        @Override
+        public CompletableFuture<Void> gather(Piece piece) {
+            return local.reduceScatterAsync(piece.buffers, block(piece), piece.type, piece.inside());
+        }
+
+        @Override
+        public CompletableFuture<Void> exchange(Piece piece) {
+            long bytes = block(piece) * piece.type.bytes();
+            return CompletableFuture.allOf(IntStream.range(0, local.size())
+                    .mapToObj(device -> between.start(
+                            device,
+                            piece.turn,
+                            piece.name,
+                            piece.buffers.get(device).asSlice(device * bytes, bytes),
+                            block(piece),
+                            piece.type,
+                            piece.op))
+                    .toArray(CompletableFuture<?>[]::new));
+        }
+
+        @Override
+        public CompletableFuture<Void> spread(Piece piece) {
+            return local.allGatherAsync(piece.buffers, block(piece), piece.type);
+        }
+
+        @Override
+        public int multiple() {
+            return local.size();
+        }
+
+        private long block(Piece piece) {
+            return piece.count / local.size();
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package dev.banyan.mpi;
+
+import dev.banyan.mpi.Phases.Piece;
+import dev.banyan.reduce.CollectiveCall;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Cuts an array into pieces and takes each through the {@link Phases}: while one is between the processes, the next is
+ * gathered and the one before is spread. All processes cut alike, and exchange in the order of pieces.
+ */
+final class Pipeline {
+    private final String name;
+    private final CollectiveCall call;
+    private final Phases phases;
+    private final long pieceElements;
+
+    /** @param pieceBytes greatest length of a piece */
+    Pipeline(String name, CollectiveCall call, Phases phases, long pieceBytes) {
+        this.name = name;
+        this.call = call;
+        this.phases = phases;
+        long elements = pieceBytes / call.type().bytes();
+        pieceElements = Math.max(phases.multiple(), elements - elements % phases.multiple());
+    }
+
+    /**
+     * Carries it out for some of the elements.
+     *
+     * @param end one behind the last
+     */
+    void run(long begin, long end) {
+        List<Piece> pieces = cut(begin, end);
+        List<CompletableFuture<Void>> spreads = new ArrayList<>(pieces.size());
+        CompletableFuture<Void> gathered = pieces.isEmpty()
+                ? CompletableFuture.completedFuture(null)
+                : phases.gather(pieces.getFirst());
+        CompletableFuture<Void> exchanged = CompletableFuture.completedFuture(null);
+        for (int i = 0; i < pieces.size(); i++) {
+            CompletableFuture<Void> ready = gathered;
+            if (i + 1 < pieces.size()) {
+                gathered = phases.gather(pieces.get(i + 1));
+            }
+            ProcessGroup.join(ready);
+            CompletableFuture<Void> before = exchanged;
+            exchanged = phases.exchange(pieces.get(i));
+            ProcessGroup.join(before);
+            if (i > 0) {
+                spreads.add(phases.spread(pieces.get(i - 1)));
+            }
+        }
+        ProcessGroup.join(exchanged);
+        if (!pieces.isEmpty()) {
+            spreads.add(phases.spread(pieces.getLast()));
+        }
+        spreads.forEach(ProcessGroup::join);
+    }
+
+    private List<Piece> cut(long begin, long end) {
+        List<Piece> pieces = new ArrayList<>();
+        for (long at = begin; at < end; at += pieceElements) {
+            long first = at * call.type().bytes();
+            long count = Math.min(pieceElements, end - at);
+            List<MemorySegment> buffers = call.outputs().stream()
+                    .map(buffer -> buffer.asSlice(first, count * call.type().bytes()))
+                    .toList();
+            pieces.add(new Piece(name, pieces.size(), buffers, count, call.type(), call.op()));
+        }
+        return pieces;
+    }
+}

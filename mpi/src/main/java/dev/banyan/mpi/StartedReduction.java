@@ -1,0 +1,70 @@
+package dev.banyan.mpi;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * An allreduce that was started and takes no thread: it goes on while somebody asks for it, and while other calls of MPI
+ * are made. For one thread at a time.
+ */
+public final class StartedReduction {
+    private static final long LONGEST_PARK_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
+
+    private final World world;
+    private final String what;
+    private final MemorySegment request = Arena.ofAuto().allocate(ADDRESS);
+    private final MemorySegment flag = Arena.ofAuto().allocate(JAVA_INT);
+    private final long deadline;
+    private boolean done;
+
+    /** @param what what is done, for messages */
+    StartedReduction(World world, String what) {
+        this.world = world;
+        this.what = what;
+        deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(world.config().timeout());
+    }
+
+    /** Where MPI leaves what it is known by. */
+    MemorySegment request() {
+        return request;
+    }
+
+    /**
+     * Whether it has ended; lets it go on if not.
+     *
+     * @throws MpiException if it failed; the world is broken then
+     */
+    public boolean test() {
+        if (!done) {
+            world.checkUsable();
+            try {
+                world.mpi().call(MpiCall.TEST, request, flag, MemorySegment.NULL);
+            } catch (MpiException e) {
+                throw world.failure(what, e);
+            }
+            done = flag.get(JAVA_INT, 0) != 0;
+        }
+        return done;
+    }
+
+    /**
+     * Returns when it has ended.
+     *
+     * @throws CollectiveTimeoutException if that is not within BANYAN_TIMEOUT_MS of its start; the world is broken then
+     * @throws MpiException if it failed; the world is broken then
+     */
+    public void await() {
+        for (long park = 1000; !test(); park = Math.min(2 * park, LONGEST_PARK_NANOS)) {
+            if (System.nanoTime() - deadline >= 0) {
+                throw world.failure(what, new CollectiveTimeoutException("too late"));
+            }
+            LockSupport.parkNanos(this, park);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package dev.banyan.mpi.kvstore;
+
+import dev.banyan.mpi.ProcessGroup;
+import dev.banyan.reduce.engine.DependencyEngine;
+import dev.banyan.reduce.engine.Variable;
+import dev.banyan.reduce.kvstore.KeyInfo;
+import dev.banyan.reduce.kvstore.LinkedSum;
+import dev.banyan.reduce.kvstore.StoreLink;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Several groups of processes, each with a thread that calls MPI; a key's hash says which is its group. After every so
+ * many sums all wait for a barrier, so that no more are under way. Within a group sums go in the order in which they were
+ * pushed, between groups in any.
+ */
+final class Concum implements StoreLink {
+    /** More threads than this are in each other's way. */
+    private static final int MOST_GROUPS = 4;
+
+    private final KeySums sums;
+    private final DependencyEngine engine;
+    private final int outstanding;
+    private final List<ProcessGroup> groups;
+    /** One for each group, which its sums mutate. */
+    private final List<Variable> turns;
+    /** For the barriers. */
+    private final ProcessGroup gate;
+    /** Compares the order of all sums, which run in different groups; null if nobody wants that. */
+    private final @Nullable ProcessGroup witness;
+
+    private final Variable order;
+    private int pushed;
+
+    Concum(KeySums sums, DependencyEngine engine, int outstanding) {
+        this.sums = sums;
+        this.engine = engine;
+        this.outstanding = outstanding;
+        groups = IntStream.range(0, Math.min(outstanding, MOST_GROUPS))
+                .mapToObj(_ -> sums.group().duplicate())
+                .toList();
+        turns = groups.stream().map(_ -> engine.variable()).toList();
+        gate = sums.group().duplicate();
+        witness = sums.world().config().checkOrder() ? sums.group().duplicate() : null;
+        order = engine.variable();
+    }
+
+    @Override
+    public boolean waitsForPull() {
+        return false;
+    }
+
+    @Override
+    public void first(KeyInfo key, MemorySegment value) {
+        sums.first(key, value);
+    }
+
+    @Override
+    public void push(LinkedSum sum) {
+        if (pushed > 0 && pushed % outstanding == 0) {
+            engine.pushDeferred(
+                    completion -> {
+                        var _ = gate.barrierAsync().whenComplete((passed, failure) -> {
+                            if (failure == null) {
+                                completion.done();
+                            } else {
+                                completion.failed(failure);
+                            }
+                        });
+                    },
+                    List.of(),
+                    turns);
+        }
+        pushed++;
+        String name = KeySums.name(sum.key());
+        if (witness != null) {
+            engine.pushDeferred(
+                    sum.before(() -> witness.agreeAsync(
+                            "sums up " + name + " of " + sum.key().count() + " " + sum.key().type())),
+                    List.of(),
+                    List.of(sum.variable(), order));
+        }
+        int group = Math.floorMod(sum.key().key().name().hashCode(), groups.size());
+        engine.pushDeferred(
+                sum.task(() -> sums.start(groups.get(group), sum), () -> {}),
+                List.of(),
+                List.of(sum.variable(), turns.get(group)));
+    }
+
+    @Override
+    public void close() {
+        groups.forEach(ProcessGroup::close);
+        gate.close();
+        if (witness != null) {
+            witness.close();
+        }
+        sums.close();
+    }
+}

@@ -1,0 +1,43 @@
+package dev.banyan.mpi.kvstore;
+
+import dev.banyan.reduce.engine.DependencyEngine;
+import dev.banyan.reduce.engine.Variable;
+import dev.banyan.reduce.kvstore.KeyInfo;
+import dev.banyan.reduce.kvstore.LinkedSum;
+import dev.banyan.reduce.kvstore.StoreLink;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** The engine carries all sums out, in the order in which they were pushed: each mutates one variable that stands for nothing. */
+final class Depcha implements StoreLink {
+    private final KeySums sums;
+    private final DependencyEngine engine;
+    private final Variable chain;
+
+    Depcha(KeySums sums, DependencyEngine engine) {
+        this.sums = sums;
+        this.engine = engine;
+        chain = engine.variable();
+    }
+
+    @Override
+    public boolean waitsForPull() {
+        return true;
+    }
+
+    @Override
+    public void first(KeyInfo key, MemorySegment value) {
+        sums.first(key, value);
+    }
+
+    @Override
+    public void push(LinkedSum sum) {
+        engine.pushDeferred(
+                sum.task(() -> sums.start(sums.group(), sum), () -> {}), List.of(), List.of(sum.variable(), chain));
+    }
+
+    @Override
+    public void close() {
+        sums.close();
+    }
+}

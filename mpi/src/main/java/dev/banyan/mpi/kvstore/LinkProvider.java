@@ -1,0 +1,42 @@
+package dev.banyan.mpi.kvstore;
+
+import dev.banyan.mpi.World;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.engine.DependencyEngine;
+import dev.banyan.reduce.kvstore.StoreLink;
+import java.util.List;
+
+/**
+ * The types of stores that span all processes of the {@link World}, which opens with the first of them:
+ *
+ * <ul>
+ *   <li>{@code funnel}: the caller waits for the sum of its own process and makes the call of MPI itself, one at a time;
+ *   <li>{@code concum}: keys are spread over several groups of processes by their hash, at most BANYAN_OUTSTANDING
+ *       are under way at once, and a barrier follows each such set;
+ *   <li>{@code depcha}: a push only sums up inside the process; the pull lets the engine do the rest, chained by one
+ *       variable, so that all processes run their collectives in the order of the calls while everything else overlaps.
+ * </ul>
+ *
+ * <p>All give the same bits. Source: A. R. Mamidala, G. Kollias, C. Ward, F. Artico, "MXNET-MPI: embedding MPI parallelism in
+ * parameter server task model for scaling deep learning", 2018, <a
+ * href="https://arxiv.org/abs/1801.03855">arXiv:1801.03855</a>.
+ */
+public final class LinkProvider implements StoreLink.Provider {
+    @Override
+    public List<String> types() {
+        return List.of("funnel", "concum", "depcha");
+    }
+
+    @Override
+    public StoreLink create(String type, Communicator communicator, DependencyEngine engine) {
+        World world = World.open(communicator.config());
+        KeySums sums = new KeySums(world, communicator);
+        return switch (type) {
+            case "funnel" -> new Funnel(sums, engine);
+            case "concum" -> new Concum(sums, engine, communicator.config().outstanding());
+            case "depcha" -> new Depcha(sums, engine);
+            default -> throw new IllegalArgumentException(
+                    "no store over several processes is called \"" + type + "\"; take " + String.join(", ", types()));
+        };
+    }
+}

@@ -1,0 +1,5 @@
+/** Stores over several processes, in three designs. */
+@NullMarked
+package dev.banyan.mpi.kvstore;
+
+import org.jspecify.annotations.NullMarked;

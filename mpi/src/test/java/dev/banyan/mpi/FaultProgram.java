@@ -1,0 +1,82 @@
+package dev.banyan.mpi;
+
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+
+/** What the last process does wrong; the others tell what they are told. */
+enum FaultProgram {
+    /** It dies while others wait for it. */
+    DIES {
+        @Override
+        void run(World world, boolean odd, MemorySegment array) {
+            if (odd) {
+                Runtime.getRuntime().halt(7);
+            }
+            world.all().allReduce(array, 4, DataType.F32, ReduceOp.SUM);
+        }
+    },
+    /** It lives, but never does its part. */
+    NEVER_ARRIVES {
+        @Override
+        void run(World world, boolean odd, MemorySegment array) throws InterruptedException {
+            if (odd) {
+                new CountDownLatch(1).await();
+            }
+            world.all().allReduce(array, 4, DataType.F32, ReduceOp.SUM);
+        }
+    },
+    /** It ends the world while the others wait for it. */
+    FINISHES_EARLY {
+        @Override
+        void run(World world, boolean odd, MemorySegment array) {
+            if (!odd) {
+                world.all().allReduce(array, 4, DataType.F32, ReduceOp.SUM);
+            }
+            world.finish();
+        }
+    },
+    /** It ends the world with work in flight that no other one does. */
+    FINISHES_WITH_WORK {
+        @Override
+        void run(World world, boolean odd, MemorySegment array) {
+            ProcessGroup twin = world.all().duplicate();
+            if (odd) {
+                CompletableFuture<Void> _ = twin.allReduceAsync("key 7", array, 4, DataType.F32, ReduceOp.SUM);
+            }
+            world.finish();
+        }
+    },
+    /** It reduces fewer elements. */
+    REDUCES_LESS {
+        @Override
+        void run(World world, boolean odd, MemorySegment array) {
+            world.all().allReduce(array, odd ? 2 : 4, DataType.F32, ReduceOp.SUM);
+        }
+    };
+
+    static final class Main {
+        private Main() {}
+
+        public static void main(String[] arguments) {
+            MpiRun.tellPid();
+            Integer rank = null;
+            try (Arena arena = Arena.ofShared()) {
+                World world = World.open(Config.load());
+                rank = world.rank();
+                FaultProgram.valueOf(arguments[0])
+                        .run(world, world.rank() == world.size() - 1, arena.allocate(ValueLayout.JAVA_FLOAT, 4));
+            } catch (Throwable e) {
+                System.out.println("rank " + rank + " failed: " + e.getMessage());
+                System.exit(1);
+            }
+        }
+    }
+
+    abstract void run(World world, boolean odd, MemorySegment array) throws InterruptedException;
+}

@@ -1,0 +1,94 @@
+package dev.banyan.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.mpi.MpiRun.Outcome;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Whatever goes wrong in one process, all that live are told within the deadline, and none is left over. */
+@Timeout(200)
+class FaultTest {
+    private static final int DEADLINE_MS = 3000;
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void require() {
+        MpiRun.requireMpi();
+    }
+
+    /** mpirun ends the others as soon as one has died. */
+    @Test
+    void processThatDiesEndsTheRun() throws Exception {
+        Outcome outcome = run(FaultProgram.DIES, 3, false);
+        assertThat(outcome.text()).contains("Exit code:    7");
+    }
+
+    @Test
+    void processThatDiesIsMissedByTheOthersWhereMpirunLetsThemLive() throws Exception {
+        Outcome outcome = run(FaultProgram.DIES, 3, true);
+        assertThat(outcome.lines("did not end within " + DEADLINE_MS + " ms"))
+                .as(outcome.text())
+                .isGreaterThanOrEqualTo(2);
+    }
+
+    @Test
+    void processThatNeverArrivesIsMissed() throws Exception {
+        Outcome outcome = run(FaultProgram.NEVER_ARRIVES, 3, false);
+        for (int rank = 0; rank < 2; rank++) {
+            assertThat(outcome.text())
+                    .contains("rank " + rank + " failed: rank " + rank + " of 3: what reduces an array of 4 F32 by sum did"
+                            + " not end within " + DEADLINE_MS + " ms");
+        }
+    }
+
+    @Test
+    void endOfTheWorldWhileOthersWorkIsToldToAll() throws Exception {
+        Outcome outcome = run(FaultProgram.FINISHES_EARLY, 2, false);
+        for (int rank = 0; rank < 2; rank++) {
+            assertThat(outcome.text())
+                    .contains("rank " + rank + " failed: the processes run different collectives: rank 0 reduces an array"
+                            + " of 4 F32 by sum, but rank 1 ends the world; run them in one order on all");
+        }
+    }
+
+    @Test
+    void workInFlightAtTheEndIsToldToAll() throws Exception {
+        Outcome outcome = run(FaultProgram.FINISHES_WITH_WORK, 2, false);
+        for (int rank = 0; rank < 2; rank++) {
+            assertThat(outcome.text()).contains("rank " + rank + " failed: rank " + rank + " of 2: ");
+        }
+    }
+
+    @Test
+    void otherLengthIsToldToAll() throws Exception {
+        Outcome outcome = run(FaultProgram.REDUCES_LESS, 2, false);
+        for (int rank = 0; rank < 2; rank++) {
+            assertThat(outcome.text())
+                    .contains("rank " + rank + " failed: the processes run different collectives: rank 0 reduces an array"
+                            + " of 4 F32 by sum, but rank 1 reduces an array of 2 F32 by sum; run them in one order on all");
+        }
+    }
+
+    private Outcome run(FaultProgram fault, int processes, boolean othersLive) throws Exception {
+        MpiRun run = new MpiRun(processes, FaultProgram.Main.class)
+                .with("BANYAN_TIMEOUT_MS", DEADLINE_MS)
+                .with(fault.name());
+        Instant start = Instant.now();
+        Outcome outcome = (othersLive ? run.leavingOthersAlone() : run).run(folder);
+        if (!othersLive) {
+            assertThat(outcome.status()).as(outcome.text()).isNotZero();
+        }
+        assertThat(outcome.orphans()).isEmpty();
+        // Starting takes as long as it takes; nothing waits for ever, as it would without a deadline.
+        assertThat(Duration.between(start, Instant.now())).isLessThan(Duration.ofMinutes(2));
+        return outcome;
+    }
+}

@@ -1,0 +1,167 @@
+package dev.banyan.mpi;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+/** Every type and operation, with 1, 2 and 4 devices in each process, over all ways between the processes. */
+final class MatrixProgram {
+    private static final long[] COUNTS = {0, 1, 17, 4099};
+    /** Several pieces, the last one short. */
+    private static final long LONG = (9 << 20) / Float.BYTES + 7;
+
+    private final World world;
+    private long cases;
+
+    private MatrixProgram(World world) {
+        this.world = world;
+    }
+
+    public static void main(String[] arguments) {
+        MpiRun.tellPid();
+        try {
+            World world = World.open(Config.load());
+            MatrixProgram program = new MatrixProgram(world);
+            program.processes();
+            for (int devices : new int[] {1, 2, 4}) {
+                for (Leaders leaders : devices == 1 ? List.of(Leaders.ONE) : List.of(Leaders.ONE, Leaders.EACH)) {
+                    program.hierarchy(devices, leaders);
+                }
+            }
+            world.finish();
+            System.out.println("passed " + program.cases + " cases");
+        } catch (Throwable e) {
+            MpiRun.fail(null, e);
+        }
+    }
+
+    /** The collectives of the groups. */
+    private void processes() {
+        ProcessGroup all = world.all();
+        int size = all.size();
+        try (Arena arena = Arena.ofConfined();
+                ProcessGroup twin = all.duplicate();
+                ProcessGroup halves = all.split(all.rank() % 2, -all.rank())) {
+            require(world.sameMachine().size() == size, "all are on one machine");
+            require(twin.rank() == all.rank() && twin.size() == size, "a duplicate is alike");
+            require(halves.size() == (size + 1 - all.rank() % 2) / 2, "halves by parity");
+            require(halves.rank() == halves.size() - 1 - all.rank() / 2, "positions turn the order round");
+            MemorySegment array = arena.allocate(ValueLayout.JAVA_INT, 3);
+            array.setAtIndex(ValueLayout.JAVA_INT, 1, all.rank() + 1);
+            twin.broadcast(array, 3, DataType.I32, size - 1);
+            require(array.getAtIndex(ValueLayout.JAVA_INT, 1) == size, "the last one's number");
+            MemorySegment blocks = arena.allocate(ValueLayout.JAVA_INT, 2L * size);
+            MemorySegment block = arena.allocate(ValueLayout.JAVA_INT, 2);
+            block.setAtIndex(ValueLayout.JAVA_INT, 1, all.rank());
+            all.allGather(block, blocks, 2, DataType.I32);
+            for (int rank = 0; rank < size; rank++) {
+                require(blocks.getAtIndex(ValueLayout.JAVA_INT, 2L * rank + 1) == rank, "block of rank " + rank);
+            }
+            all.reduceScatter(blocks, block, 2, DataType.I32, ReduceOp.SUM);
+            require(block.getAtIndex(ValueLayout.JAVA_INT, 1) == size * all.rank(), "sum of blocks");
+            array.setAtIndex(ValueLayout.JAVA_INT, 2, all.rank());
+            StartedReduction started = all.startAllReduce(array, 3, DataType.I32, ReduceOp.MAX);
+            StartedReduction other = twin.startAllReduce(block, 2, DataType.I32, ReduceOp.SUM);
+            other.await();
+            started.await();
+            require(started.test(), "what has ended stays so");
+            require(array.getAtIndex(ValueLayout.JAVA_INT, 2) == size - 1, "the greatest rank");
+            all.barrier();
+        }
+    }
+
+    private void hierarchy(int devices, Leaders leaders) {
+        Config config = Config.builder().threads(2).algorithm(AlgorithmChoice.STAR).load();
+        try (Arena arena = Arena.ofShared();
+                Communicator local = Communicator.create(
+                        Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, devices).toArray()),
+                        config);
+                HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local, leaders)) {
+            require(communicator.devices() == devices * world.size(), "devices of all processes");
+            List<MemorySegment> memory = IntStream.range(0, devices)
+                    .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
+                    .toList();
+            for (DataType type : DataType.values()) {
+                for (ReduceOp op : ReduceOp.values()) {
+                    for (long count : COUNTS) {
+                        exact(communicator, memory, count, type, op);
+                    }
+                }
+            }
+            exact(communicator, memory, LONG, DataType.F32, ReduceOp.SUM);
+            alike(communicator, memory);
+        }
+    }
+
+    private void exact(
+            HierarchicalCommunicator communicator, List<MemorySegment> memory, long count, DataType type, ReduceOp op) {
+        Sample sample = new Sample(type, op, communicator.devices());
+        int devices = memory.size();
+        // One element behind where vectors begin.
+        List<MemorySegment> buffers = memory.stream()
+                .map(buffer -> buffer.asSlice(type.bytes(), count * type.bytes()))
+                .toList();
+        for (int device = 0; device < devices; device++) {
+            sample.fill(buffers.get(device), world.rank() * devices + device, count);
+        }
+        communicator.allReduce(buffers, count, type, op);
+        long wrong = sample.wrong(buffers.getFirst(), count);
+        require(wrong == 0, wrong + " wrong of " + count + " " + type + " by " + op + ", " + devices + " devices");
+        for (MemorySegment buffer : buffers) {
+            require(buffer.mismatch(buffers.getFirst()) < 0, type + " by " + op + ": all devices have the same");
+        }
+        cases++;
+    }
+
+    /** Random floats: the same bits on all devices of all processes, and near the sum. */
+    private void alike(HierarchicalCommunicator communicator, List<MemorySegment> memory) {
+        int count = 10_007;
+        double[] expected = new double[count];
+        for (int device = 0; device < communicator.devices(); device++) {
+            Random random = new Random(device);
+            int mine = device - world.rank() * memory.size();
+            for (int i = 0; i < count; i++) {
+                float value = random.nextFloat(-1, 1);
+                expected[i] += value;
+                if (mine >= 0 && mine < memory.size()) {
+                    memory.get(mine).setAtIndex(ValueLayout.JAVA_FLOAT, i, value);
+                }
+            }
+        }
+        communicator.allReduce(memory, count, DataType.F32, ReduceOp.SUM);
+        long[] hashes = new long[memory.size()];
+        for (int device = 0; device < memory.size(); device++) {
+            for (int i = 0; i < count; i++) {
+                float value = memory.get(device).getAtIndex(ValueLayout.JAVA_FLOAT, i);
+                require(Math.abs(value - expected[i]) < 1e-5, "sum " + value + " of " + expected[i]);
+                hashes[device] = 31 * hashes[device] + Float.floatToRawIntBits(value);
+            }
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            for (long hash : hashes) {
+                MemorySegment both = arena.allocateFrom(ValueLayout.JAVA_LONG, hash, ~hash);
+                world.all().allReduce(both, 2, DataType.I64, ReduceOp.MAX);
+                require(
+                        both.getAtIndex(ValueLayout.JAVA_LONG, 0) == ~both.getAtIndex(ValueLayout.JAVA_LONG, 1),
+                        "the same bits in all processes");
+                require(hash == hashes[0], "the same bits on all devices");
+            }
+        }
+        cases++;
+    }
+
+    private static void require(boolean holds, String what) {
+        if (!holds) {
+            throw new AssertionError("not so: " + what);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+package dev.banyan.mpi;
+
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.kvstore.KVStore;
+import dev.banyan.reduce.kvstore.KVStoreException;
+import dev.banyan.reduce.kvstore.Key;
+import dev.banyan.reduce.kvstore.KeyInfo;
+import dev.banyan.reduce.kvstore.Sgd;
+import dev.banyan.reduce.kvstore.StoreListener;
+import dev.banyan.reduce.kvstore.StoreOperation;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+
+/** Stores over all processes: what they compute, with random delays in all stages, and what they refuse. */
+final class StoresProgram {
+    private static final List<String> TYPES = List.of("funnel", "concum", "depcha");
+    /** As many as resnet-50 has, with lengths in its proportions. */
+    private static final int MANY = 161;
+
+    private final World world;
+    private final Arena arena = Arena.ofShared();
+    private final int devices;
+    private final Communicator local;
+
+    private StoresProgram(World world, int devices) {
+        this.world = world;
+        this.devices = devices;
+        local = Communicator.create(
+                Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, devices).toArray()),
+                Config.builder().threads(2).load());
+    }
+
+    /**
+     * Runs all.
+     *
+     * @param arguments number of seeds
+     */
+    public static void main(String[] arguments) {
+        MpiRun.tellPid();
+        try {
+            World world = World.open(Config.load());
+            for (int devices : new int[] {1, 2}) {
+                StoresProgram program = new StoresProgram(world, devices);
+                for (String type : TYPES) {
+                    program.values(type);
+                    program.refusals(type);
+                }
+                program.local.close();
+            }
+            for (int seed = 0; seed < Integer.parseInt(arguments[0]); seed++) {
+                StoresProgram program = new StoresProgram(world, 2);
+                int chosen = seed;
+                List<Long> hashes = TYPES.stream().map(type -> program.delayed(type, chosen)).toList();
+                require(hashes.stream().distinct().count() == 1, "the same bits from all types: " + hashes);
+                program.local.close();
+            }
+            world.finish();
+            System.out.println("passed");
+        } catch (Throwable e) {
+            MpiRun.fail(null, e);
+        }
+    }
+
+    private List<MemorySegment> arrays(int count) {
+        return IntStream.range(0, devices)
+                .mapToObj(_ -> arena.allocate((long) count * Float.BYTES, 64))
+                .toList();
+    }
+
+    private static void fill(MemorySegment array, float value) {
+        for (long i = 0; i < array.byteSize() / Float.BYTES; i++) {
+            array.setAtIndex(ValueLayout.JAVA_FLOAT, i, value + i % 3);
+        }
+    }
+
+    private static void requireAll(List<MemorySegment> arrays, float factor, float value, String what) {
+        for (MemorySegment array : arrays) {
+            for (long i = 0; i < array.byteSize() / Float.BYTES; i++) {
+                float found = array.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+                float expected = factor * (value + i % 3);
+                require(found == expected, what + ": element " + i + " is " + found + ", not " + expected);
+            }
+        }
+    }
+
+    /** Push, pull and push-pull, with and without an updater. */
+    private void values(String type) {
+        int all = devices * world.size();
+        List<MemorySegment> arrays = arrays(1001);
+        List<MemorySegment> results = arrays(1001);
+        Key key = Key.of("weight");
+        for (boolean updates : new boolean[] {false, true}) {
+            try (KVStore store = KVStore.create(type, local)) {
+                if (updates) {
+                    store.setUpdater(new Sgd(0.5));
+                }
+                fill(arrays.getFirst(), world.rank() + 7);
+                store.init(key, arrays.getFirst(), 1001, DataType.F32);
+                store.pull(key, results, 0).join();
+                requireAll(results, 1, 7, type + ": the first value is rank 0's");
+                arrays.forEach(array -> fill(array, 2));
+                store.push(key, arrays, 0).join();
+                store.push(key, arrays, 0).join();
+                store.pull(key, results, 0).join();
+                if (updates) {
+                    fill(arrays.getFirst(), 7);
+                    MemorySegment value = arrays.getFirst();
+                    for (long i = 0; i < 1001; i++) {
+                        float pushed = all * (2F + i % 3);
+                        float expected = value.getAtIndex(ValueLayout.JAVA_FLOAT, i) - 0.5F * pushed - 0.5F * pushed;
+                        for (MemorySegment result : results) {
+                            require(
+                                    result.getAtIndex(ValueLayout.JAVA_FLOAT, i) == expected,
+                                    type + ": two updates of element " + i);
+                        }
+                    }
+                } else {
+                    requireAll(results, all, 2, type + ": the last push's sum");
+                    arrays.forEach(array -> fill(array, 3));
+                    store.pushPull(key, arrays, results, 0).join();
+                    requireAll(results, all, 3, type + ": a push-pull's sum");
+                    store.pushPull(key, arrays, arrays, 0).join();
+                    requireAll(arrays, all, 3, type + ": a push-pull in place");
+                    store.pull(key, results, 0).join();
+                    requireAll(results, all, 2, type + ": a push-pull leaves the value alone");
+                }
+                store.barrier();
+            }
+        }
+    }
+
+    /** Keys in another order, of another length or type than on rank 0. */
+    private void refusals(String type) {
+        if (world.size() == 1) {
+            return;
+        }
+        boolean odd = world.rank() == world.size() - 1;
+        List<MemorySegment> arrays = arrays(64);
+        try (KVStore store = KVStore.create(type, local)) {
+            for (int key = 0; key < 6; key++) {
+                store.init(key, arrays.getFirst(), 64, DataType.F32);
+            }
+            for (int first = 0; first < 6; first += 2) {
+                List<Integer> order = new ArrayList<>(List.of(first, first + 1));
+                if (odd) {
+                    Collections.reverse(order);
+                }
+                List<CompletableFuture<Void>> futures = order.stream()
+                        .map(key -> store.pushPull(key, arrays, arrays, 0))
+                        .toList();
+                String message = failure(CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new)));
+                require(
+                        message.contains("key " + first + " ") && message.contains("key " + (first + 1) + " ")
+                                && message.contains("in one order"),
+                        type + " tells a swap: " + message);
+                try {
+                    store.barrier();
+                    throw new AssertionError("not so: a barrier tells of the swap");
+                } catch (KVStoreException e) {
+                    require(e.getMessage() != null, "it has a message");
+                }
+            }
+            int count = odd ? 32 : 64;
+            String length = failure(() ->
+                    store.init(100, arrays.getFirst().asSlice(0, count * 4L), count, DataType.F32));
+            require(length.contains("64 F32") && length.contains("32 F32"), type + " tells lengths: " + length);
+            DataType other = odd ? DataType.I32 : DataType.F32;
+            String kind = failure(() -> store.init(101, arrays.getFirst(), 64, other));
+            require(kind.contains("64 F32") && kind.contains("64 I32"), type + " tells types: " + kind);
+            store.pushPull(1, arrays, arrays, 0).join();
+        }
+    }
+
+    private static String failure(CompletableFuture<Void> future) {
+        return failure(future::join);
+    }
+
+    private static String failure(Runnable call) {
+        try {
+            call.run();
+        } catch (CompletionException | OrderException e) {
+            return String.valueOf(e.getMessage());
+        }
+        throw new AssertionError("not so: it fails");
+    }
+
+    /** Rounds of many keys, each stage delayed at random; returns a hash of all results. */
+    private long delayed(String type, int seed) {
+        Random sizes = new Random(5);
+        Random data = new Random(1000L * seed + world.rank());
+        try (KVStore store = KVStore.create(type, local)) {
+            store.setListener(new Delays(new Random(31L * seed + world.rank())));
+            List<Key> keys = IntStream.range(0, MANY).mapToObj(Key::of).toList();
+            List<List<MemorySegment>> arrays = keys.stream()
+                    .map(key -> arrays(1 << (6 + sizes.nextInt(8))))
+                    .toList();
+            for (int k = 0; k < MANY; k++) {
+                for (MemorySegment array : arrays.get(k)) {
+                    for (long i = 0; i < array.byteSize() / Float.BYTES; i++) {
+                        array.setAtIndex(ValueLayout.JAVA_FLOAT, i, data.nextFloat(-1, 1));
+                    }
+                }
+                MemorySegment first = arrays.get(k).getFirst();
+                store.init(keys.get(k), first, first.byteSize() / Float.BYTES, DataType.F32);
+            }
+            for (int round = 0; round < 2; round++) {
+                List<CompletableFuture<Void>> futures = new ArrayList<>();
+                for (int k = MANY - 1; k >= 0; k--) {
+                    futures.add(store.pushPull(keys.get(k), arrays.get(k), arrays.get(k), -k));
+                }
+                CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new)).join();
+            }
+            long hash = 0;
+            for (List<MemorySegment> key : arrays) {
+                for (MemorySegment array : key) {
+                    for (long i = 0; i < array.byteSize() / Integer.BYTES; i++) {
+                        hash = 31 * hash + array.getAtIndex(ValueLayout.JAVA_INT, i);
+                    }
+                }
+            }
+            return hash;
+        }
+    }
+
+    /** Lets stages take longer, up to a quarter of a millisecond each. */
+    private record Delays(Random random) implements StoreListener {
+        private void delay() {
+            long nanos;
+            synchronized (random) {
+                nanos = random.nextInt(4) == 0 ? random.nextLong(TimeUnit.MICROSECONDS.toNanos(250)) : 0;
+            }
+            long end = System.nanoTime() + nanos;
+            for (long left = nanos; left > 0; left = end - System.nanoTime()) {
+                LockSupport.parkNanos(this, left);
+            }
+        }
+
+        @Override
+        public void initialized(KeyInfo key, long nanos) {}
+
+        @Override
+        public void submitted(StoreOperation operation, long nanos) {
+            delay();
+        }
+
+        @Override
+        public void began(StoreOperation operation, Stage stage, long nanos) {
+            delay();
+        }
+
+        @Override
+        public void ended(StoreOperation operation, Stage stage, long nanos) {
+            delay();
+        }
+
+        @Override
+        public void failed(StoreOperation operation, Throwable cause, long nanos) {}
+    }
+
+    private static void require(boolean holds, String what) {
+        if (!holds) {
+            throw new AssertionError("not so: " + what);
+        }
+    }
+}

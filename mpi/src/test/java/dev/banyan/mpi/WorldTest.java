@@ -1,0 +1,43 @@
+package dev.banyan.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.mpi.MpiRun.Outcome;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Worlds of several processes, and what is said where there is no MPI. */
+@Timeout(200)
+class WorldTest {
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4})
+    void everyTypeAndOperationIsExactOverAllDevices(int processes) throws Exception {
+        MpiRun.requireMpi();
+        Outcome outcome = new MpiRun(processes, MatrixProgram.class).run(folder);
+        assertThat(outcome.text()).contains("passed 810 cases");
+        assertThat(outcome.lines("passed 810 cases")).as(outcome.text()).isEqualTo(processes);
+        assertThat(outcome.status()).as(outcome.text()).isZero();
+        assertThat(outcome.orphans()).isEmpty();
+    }
+
+    @Test
+    void withoutMpiOneSentenceNamesTheRemedy() throws Exception {
+        assertThatThrownBy(() -> MpiLibrary.load(folder.resolve("none").toString()))
+                .isInstanceOf(MpiException.class)
+                .hasMessage("BANYAN_MPI_LIBRARY=" + folder.resolve("none") + " is no file; name Open MPI's libmpi.so.40"
+                        + " or unset it");
+        Path text = Files.writeString(folder.resolve("text"), "no library");
+        assertThatThrownBy(() -> MpiLibrary.load(text.toString()))
+                .isInstanceOf(MpiException.class)
+                .hasMessage("BANYAN_MPI_LIBRARY=" + text + " can't be loaded here; name Open MPI's libmpi.so.40 or unset it");
+    }
+}

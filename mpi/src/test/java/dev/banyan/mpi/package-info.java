@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.mpi;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,115 @@
+package dev.banyan.reduce.kvstore;
+
+import dev.banyan.reduce.engine.Completion;
+import dev.banyan.reduce.engine.DeferredTask;
+import dev.banyan.reduce.engine.Variable;
+import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+
+/** The stage of an operation in which its array becomes the sum over all processes; a {@link StoreLink} carries it out. */
+public final class LinkedSum {
+    private final Progress progress;
+    private final Entry entry;
+    private final MemorySegment array;
+    private final boolean last;
+
+    /** @param last whether the operation has ended with this stage */
+    LinkedSum(Progress progress, Entry entry, MemorySegment array, boolean last) {
+        this.progress = progress;
+        this.entry = entry;
+        this.array = array;
+        this.last = last;
+    }
+
+    /** Whose array it is. */
+    public KeyInfo key() {
+        return entry.info;
+    }
+
+    /** The array, memory of the communicator's device {@link KeyInfo#server()}: this process's sum, then that of all. */
+    public MemorySegment array() {
+        return array;
+    }
+
+    /** What its operations mutate, so that those of the key go one after another. */
+    public Variable variable() {
+        return entry.variable;
+    }
+
+    /**
+     * What does it.
+     *
+     * @param work begins it; the future completes when the array is the sum
+     * @param skipped is called instead if something before it failed
+     */
+    public DeferredTask task(Supplier<CompletableFuture<Void>> work, Runnable skipped) {
+        return new Linked(work, skipped, true);
+    }
+
+    /** What comes before it, and keeps it from being done if it fails. */
+    public DeferredTask before(Supplier<CompletableFuture<Void>> work) {
+        return new Linked(work, () -> {}, false);
+    }
+
+    /** Leaves something to the caller of the store, who does it before the call returns, without the store's lock. */
+    public void leaveToCaller(Runnable part) {
+        progress.leaveToCaller(part);
+    }
+
+    private final class Linked implements DeferredTask {
+        private final Supplier<CompletableFuture<Void>> work;
+        private final Runnable skipped;
+        private final boolean whole;
+
+        Linked(Supplier<CompletableFuture<Void>> work, Runnable skipped, boolean whole) {
+            this.work = work;
+            this.skipped = skipped;
+            this.whole = whole;
+        }
+
+        @Override
+        public void start(Completion completion) {
+            if (progress.hasFailed()) {
+                skipped.run();
+                completion.done();
+                return;
+            }
+            if (whole) {
+                progress.begin(Stage.LINK);
+            }
+            CompletableFuture<Void> begun;
+            try {
+                begun = work.get();
+            } catch (RuntimeException e) {
+                begun = CompletableFuture.failedFuture(e);
+            }
+            var _ = begun.whenComplete((done, failure) -> {
+                if (failure != null) {
+                    KVStoreException told = progress.failure(
+                            failure instanceof CompletionException && failure.getCause() != null
+                                    ? failure.getCause()
+                                    : failure);
+                    completion.failed(told);
+                    progress.fail(told);
+                    return;
+                }
+                if (whole) {
+                    progress.end(Stage.LINK);
+                    if (last) {
+                        progress.complete();
+                    }
+                }
+                completion.done();
+            });
+        }
+
+        @Override
+        public void skipped(Throwable cause) {
+            skipped.run();
+            progress.fail(cause);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package dev.banyan.reduce.kvstore;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceLoader;
+
+/** The links to other processes that there are on the class path. */
+final class StoreLinks {
+    private static final List<StoreLink.Provider> ALL =
+            ServiceLoader.load(StoreLink.Provider.class, StoreLink.class.getClassLoader()).stream()
+                    .map(ServiceLoader.Provider::get)
+                    .toList();
+
+    private StoreLinks() {}
+
+    static List<String> types() {
+        return ALL.stream().flatMap(provider -> provider.types().stream()).toList();
+    }
+
+    static Optional<StoreLink.Provider> of(String type) {
+        return ALL.stream().filter(provider -> provider.types().contains(type)).findFirst();
+    }
+}
