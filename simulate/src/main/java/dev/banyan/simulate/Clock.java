@@ -8,6 +8,8 @@ final class Clock {
 
     /** Two of them still are no overflow. */
     private static final double LONGEST = 0x1p61;
+    /** In ticks; rounding must not move an end that falls on a tick to the next one. */
+    private static final double ROUNDING = 1e-4;
 
     private Clock() {}
 
@@ -19,12 +21,12 @@ final class Clock {
         return ticks / TICKS_PER_US;
     }
 
-    /** The first tick not before so many ticks after a time. */
+    /** The first tick not before so many ticks after a time, but for rounding. */
     static long later(long time, double ticks) {
         if (!(time + ticks < LONGEST)) {
             throw new IllegalArgumentException(
                     "the simulated time passes 26 days; check the sizes and bandwidths that it was given");
         }
-        return time + (long) Math.ceil(ticks);
+        return time + (long) Math.ceil(ticks - ROUNDING);
     }
 }
