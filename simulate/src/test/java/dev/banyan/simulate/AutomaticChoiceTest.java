@@ -69,10 +69,12 @@ class AutomaticChoiceTest {
         return costs.predictedUs(planned.schedule(), planned.links());
     }
 
-    private static void check(String name, long bytes) {
+    /** One planner for all sizes: packings of few trees take long to find. */
+    private static void check(String name, LongStream sizes) {
         Machine machine = preset(name);
         SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
-        check(new Planner(machine, Config.defaults(), costs), costs, bytes);
+        Planner planner = new Planner(machine, Config.defaults(), costs);
+        sizes.forEach(bytes -> check(planner, costs, bytes));
     }
 
     /** Chunks are those of the sweep: powers of two. */
@@ -99,29 +101,25 @@ class AutomaticChoiceTest {
     @MethodSource("machines")
     void noChoiceIsMoreThanFivePercentFaster(String name) {
         long largest = preset(name).size() <= 8 ? 3 << 20 : 300 << 10;
-        for (long bytes : new long[] {1 << 10, 100 << 10, largest}) {
-            check(name, bytes);
-        }
+        check(name, LongStream.of(1 << 10, 100 << 10, largest));
     }
 
     /** Where copies meet on shared wires, the least time is at lengths that are not between two good ones. */
     @ParameterizedTest
     @CsvSource({"pcie-4,655360", "pcie-8,3031012", "pcie-8,4194304", "p3.8xlarge,58720256"})
     void noChoiceIsMoreThanFivePercentFasterWhereTimesAreRough(String name, long bytes) {
-        check(name, bytes);
+        check(name, LongStream.of(bytes));
     }
 
     @ParameterizedTest
     @MethodSource("machines")
     @Tag("soak")
     void noChoiceIsMoreThanFivePercentFasterAtAnySize(String name) {
-        Machine machine = preset(name);
-        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
-        Planner planner = new Planner(machine, Config.defaults(), costs);
-        LongStream.iterate(1 << 10, bytes -> bytes <= 1 << 30, bytes -> 2 * bytes)
-                .flatMap(bytes -> LongStream.of(bytes, bytes / 4 * 5, bytes / 4 * 7))
-                .filter(bytes -> bytes <= 1 << 30)
-                .forEach(bytes -> check(planner, costs, bytes));
+        check(
+                name,
+                LongStream.iterate(1 << 10, bytes -> bytes <= 1 << 30, bytes -> 2 * bytes)
+                        .flatMap(bytes -> LongStream.of(bytes, bytes / 4 * 5, bytes / 4 * 7))
+                        .filter(bytes -> bytes <= 1 << 30));
     }
 
     /** What is predicted without trying all of a call, against trying it. */
