@@ -30,7 +30,7 @@ enum Leaders {
         }
     };
 
-    /** In bytes; a message of this length takes a multiple of a network's latency of some us. */
+    /** In bytes. Assumed, not measured: such a message takes a multiple of a network's latency of some us. */
     private static final long LEAST_SLICE = 256 << 10;
 
     /** Greatest number of leaders at once. */

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * pushed, between groups in any.
  */
 final class Concum implements StoreLink {
-    /** More threads than this are in each other's way. */
+    /** Each has a thread that spins in MPI. Assumed, not tuned. */
     private static final int MOST_GROUPS = 4;
 
     private final KeySums sums;

@@ -17,9 +17,8 @@ import java.util.List;
  *       variable, so that all processes run their collectives in the order of the calls while everything else overlaps.
  * </ul>
  *
- * <p>All give the same bits. Source: A. R. Mamidala, G. Kollias, C. Ward, F. Artico, "MXNET-MPI: embedding MPI parallelism in
- * parameter server task model for scaling deep learning", 2018, <a
- * href="https://arxiv.org/abs/1801.03855">arXiv:1801.03855</a>.
+ * <p>All give the same bits. Source: A. R. Mamidala, "Efficient embedding of MPI collectives in MXNET DAGs for scaling
+ * deep learning", 2018, <a href="https://arxiv.org/abs/1802.06949">arXiv:1802.06949</a>.
  */
 public final class LinkProvider implements StoreLink.Provider {
     @Override
