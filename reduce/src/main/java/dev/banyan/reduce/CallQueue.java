@@ -27,9 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use from any thread, also from what depends on a call's future.
  */
-final class CallQueue implements AutoCloseable {
-    /** What the backend gets beyond the timeout, to report it itself. */
-    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+public final class CallQueue implements AutoCloseable {
 
     /** A call with a future. */
     private static final class Pending {
@@ -79,15 +77,17 @@ final class CallQueue implements AutoCloseable {
     /**
      * @param name what the daemon thread is called
      * @param timeout how long a call may run
+     * @param grace what a call gets beyond it, to report that itself
      */
-    CallQueue(String name, Duration timeout) {
+    public CallQueue(String name, Duration timeout, Duration grace) {
         this.name = name;
         this.timeout = timeout;
-        patienceNanos = Math.min(TimeUnit.NANOSECONDS.convert(timeout), Long.MAX_VALUE / 2) + GRACE_NANOS;
+        patienceNanos = Math.min(TimeUnit.NANOSECONDS.convert(timeout), Long.MAX_VALUE / 2)
+                + TimeUnit.NANOSECONDS.convert(grace);
     }
 
     /** Runs a call and returns when it has ended; what it throws is thrown. */
-    void run(Runnable call) {
+    public void run(Runnable call) {
         Pending pending = null;
         lock.lock();
         try {
@@ -116,7 +116,7 @@ final class CallQueue implements AutoCloseable {
      *
      * @return completed when it has ended; what depends on it runs on the queue's thread and should be short
      */
-    CompletableFuture<Void> submit(Runnable call) {
+    public CompletableFuture<Void> submit(Runnable call) {
         lock.lock();
         try {
             checkOpen();

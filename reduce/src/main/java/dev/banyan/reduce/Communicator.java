@@ -13,6 +13,7 @@ import dev.banyan.reduce.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -57,6 +58,9 @@ import org.slf4j.LoggerFactory;
 public final class Communicator implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Communicator.class);
     private static final int KEPT_PLANS = 512;
+    /** What the backend gets beyond the timeout, to report it itself. */
+    private static final Duration GRACE = Duration.ofSeconds(1);
+
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     private final Machine machine;
@@ -74,7 +78,7 @@ public final class Communicator implements AutoCloseable {
         this.backend = backend;
         this.ownsBackend = ownsBackend;
         planner = Planner.of(machine, config);
-        queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.timeout());
+        queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.timeout(), GRACE);
         config.warnings().forEach(LOG::warn);
     }
 

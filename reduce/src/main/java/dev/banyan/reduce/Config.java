@@ -87,13 +87,18 @@ import java.util.stream.Stream;
  *     the size, the algorithm, the chunks and the fusion</td><td>flag</td><td>0</td><td>0, 1</td></tr>
  * <tr><td>BANYAN_FUSION_BYTES</td><td>a store's keys up to this size share collectives up to this size</td>
  *     <td>bytes</td><td>256K</td><td>off, or 64 or more</td></tr>
+ * <tr><td>BANYAN_OUTSTANDING</td><td>greatest number of collectives that a store of type {@code concum} has in flight
+ *     between machines</td><td></td><td>4</td><td>1 to 64</td></tr>
+ * <tr><td>BANYAN_CHECK_ORDER</td><td>whether processes compare what they are about to do, key, length and type, before
+ *     each collective between machines, and fail where it differs instead of hanging</td><td>flag</td><td>0</td>
+ *     <td>0, 1</td></tr>
  * <tr><td>BANYAN_CONFIG</td><td>path of the properties file; not read from the file itself</td><td></td>
  *     <td>banyan.properties if it is there</td><td>a readable file</td></tr>
  * </table>
  *
  * <p>A name that begins with BANYAN_ or MXNET_KVSTORE_TREE_, or any name in the file, that is not one of these
  * becomes one of the {@link #warnings}. BANYAN_JAVA_OPTS belongs to the launcher, BANYAN_NVML_LIBRARY to
- * the probe of NVIDIA's driver; they are left alone.
+ * the probe of NVIDIA's driver, BANYAN_MPI_LIBRARY to what finds MPI; they are left alone.
  *
  * <p>Immutable and safe for use from any thread.
  *
@@ -112,6 +117,8 @@ import java.util.stream.Stream;
  * @param seed BANYAN_SEED
  * @param reproducible BANYAN_REPRODUCIBLE
  * @param fusionBytes BANYAN_FUSION_BYTES; 0 if it is off
+ * @param outstanding BANYAN_OUTSTANDING
+ * @param checkOrder BANYAN_CHECK_ORDER
  * @param tuning BANYAN_TUNED_MACHINE and all that go with it
  * @param warnings what was odd in the sources, one sentence each, for the caller to log
  */
@@ -131,6 +138,8 @@ public record Config(
         long seed,
         boolean reproducible,
         long fusionBytes,
+        int outstanding,
+        boolean checkOrder,
         Optional<Tuning> tuning,
         List<String> warnings) {
     /** The array bound, in elements, where nothing else is known. */
@@ -192,6 +201,12 @@ public record Config(
             "off, or a whole number of bytes, at least 64, e.g. 256K",
             text -> text.equals("off") ? 0L : Bytes.parse(text),
             value -> value == 0 || value >= 64);
+    private static final Setting<Integer> OUTSTANDING = new Setting<>(
+            "BANYAN_OUTSTANDING",
+            "a whole number of collectives, 1 to 64",
+            Integer::valueOf,
+            value -> value >= 1 && value <= 64);
+    private static final Setting<Boolean> CHECK_ORDER = Setting.flag("BANYAN_CHECK_ORDER");
     private static final Setting<Path> FILE =
             new Setting<>("BANYAN_CONFIG", "the path of a readable file", Path::of, value -> true);
 
@@ -212,6 +227,8 @@ public record Config(
                     SEED,
                     REPRODUCIBLE,
                     FUSION_BYTES,
+                    OUTSTANDING,
+                    CHECK_ORDER,
                     FILE,
                     MACHINE,
                     DEVICES,
@@ -220,7 +237,7 @@ public record Config(
             .map(Setting::name)
             .toList();
     /** Names of other parts of Banyan. */
-    private static final List<String> ELSEWHERE = List.of("BANYAN_JAVA_OPTS", "BANYAN_NVML_LIBRARY");
+    private static final List<String> ELSEWHERE = List.of("BANYAN_JAVA_OPTS", "BANYAN_NVML_LIBRARY", "BANYAN_MPI_LIBRARY");
 
     /**
      * @throws ConfigException if a value is not allowed
@@ -236,6 +253,7 @@ public record Config(
         check(THREADS, threads);
         check(BUFFER_LIMIT, bufferLimit);
         check(FUSION_BYTES, fusionBytes);
+        check(OUTSTANDING, outstanding);
         check(TIMEOUT_MS, TimeUnit.MILLISECONDS.convert(timeout));
     }
 
@@ -257,6 +275,8 @@ public record Config(
                 seed,
                 reproducible,
                 fusionBytes,
+                outstanding,
+                checkOrder,
                 Optional.empty(),
                 warnings);
     }
@@ -388,6 +408,16 @@ public record Config(
         /** Sets BANYAN_FUSION_BYTES; 0 turns fusion off. */
         public Builder fusionBytes(long bytes) {
             return set(FUSION_BYTES, bytes);
+        }
+
+        /** Sets BANYAN_OUTSTANDING. */
+        public Builder outstanding(int collectives) {
+            return set(OUTSTANDING, collectives);
+        }
+
+        /** Sets BANYAN_CHECK_ORDER. */
+        public Builder checkOrder(boolean value) {
+            return flag(CHECK_ORDER, value);
         }
 
         /** Sets BANYAN_CONFIG. */
@@ -545,6 +575,8 @@ public record Config(
                     value(SEED, KernighanLin.DEFAULT_SEED),
                     value(REPRODUCIBLE, false),
                     value(FUSION_BYTES, 256L << 10),
+                    value(OUTSTANDING, 4),
+                    value(CHECK_ORDER, false),
                     tuning(),
                     warnings);
         }

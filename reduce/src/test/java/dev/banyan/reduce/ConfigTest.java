@@ -46,6 +46,8 @@ class ConfigTest {
                         1970,
                         false,
                         256 * 1024,
+                        4,
+                        false,
                         Optional.empty(),
                         List.of()));
     }
@@ -69,6 +71,9 @@ class ConfigTest {
                         Map.entry("BANYAN_SEED", "-9"),
                         Map.entry("BANYAN_REPRODUCIBLE", "1"),
                         Map.entry("BANYAN_FUSION_BYTES", "off"),
+                        Map.entry("BANYAN_OUTSTANDING", "7"),
+                        Map.entry("BANYAN_CHECK_ORDER", "1"),
+                        Map.entry("BANYAN_MPI_LIBRARY", "libmpi.so"),
                         Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
                         Map.entry("BANYAN_BUFFER_LIMIT", "64M"),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"),
@@ -90,6 +95,8 @@ class ConfigTest {
                         -9,
                         true,
                         0,
+                        7,
+                        true,
                         Optional.empty(),
                         List.of()));
     }
@@ -112,6 +119,8 @@ class ConfigTest {
                 .seed(7)
                 .reproducible(true)
                 .fusionBytes(4096)
+                .outstanding(7)
+                .checkOrder(true)
                 .build();
         assertThat(config)
                 .isEqualTo(new Config(
@@ -130,6 +139,8 @@ class ConfigTest {
                         7,
                         true,
                         4096,
+                        7,
+                        true,
                         Optional.empty(),
                         List.of()));
         assertThat(Config.builder().chunkBytes(Long.MAX_VALUE).build().chunkBytes()).isEqualTo(Long.MAX_VALUE);

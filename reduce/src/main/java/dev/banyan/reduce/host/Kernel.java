@@ -15,7 +15,7 @@ abstract class Kernel {
      *
      * @param segments the sources, then the target, which may be source 0
      * @param offsets first byte in each of them
-     * @param sources number of sources, at least 2
+     * @param sources number of sources; 1 divides the target, which is source 0 then
      * @param elements length in elements, 1 to the block length that it was made for
      * @param divisor what the result is divided by; 1 leaves it as it is
      */

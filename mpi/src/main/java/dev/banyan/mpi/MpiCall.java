@@ -1,0 +1,73 @@
+package dev.banyan.mpi;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The functions of Open MPI that Banyan calls. All return an error code; handles (communicators, types, operations,
+ * requests) are pointers, counts and ranks 32 bits.
+ */
+enum MpiCall {
+    INIT_THREAD("MPI_Init_thread", ADDRESS, ADDRESS, JAVA_INT, ADDRESS),
+    INITIALIZED("MPI_Initialized", ADDRESS),
+    QUERY_THREAD("MPI_Query_thread", ADDRESS),
+    FINALIZE("MPI_Finalize"),
+    LIBRARY_VERSION("MPI_Get_library_version", ADDRESS, ADDRESS),
+    ERROR_STRING("MPI_Error_string", JAVA_INT, ADDRESS, ADDRESS),
+    SET_ERRHANDLER("MPI_Comm_set_errhandler", ADDRESS, ADDRESS),
+    RANK("MPI_Comm_rank", ADDRESS, ADDRESS),
+    SIZE("MPI_Comm_size", ADDRESS, ADDRESS),
+    DUP("MPI_Comm_dup", ADDRESS, ADDRESS),
+    SPLIT("MPI_Comm_split", ADDRESS, JAVA_INT, JAVA_INT, ADDRESS),
+    SPLIT_TYPE("MPI_Comm_split_type", ADDRESS, JAVA_INT, JAVA_INT, ADDRESS, ADDRESS),
+    FREE("MPI_Comm_free", ADDRESS),
+    BROADCAST("MPI_Bcast", ADDRESS, JAVA_INT, ADDRESS, JAVA_INT, ADDRESS),
+    ALL_REDUCE("MPI_Allreduce", ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS, ADDRESS),
+    START_ALL_REDUCE("MPI_Iallreduce", ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
+    REDUCE_SCATTER("MPI_Reduce_scatter_block", ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS, ADDRESS),
+    ALL_GATHER("MPI_Allgather", ADDRESS, JAVA_INT, ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS),
+    BARRIER("MPI_Barrier", ADDRESS),
+    TEST("MPI_Test", ADDRESS, ADDRESS, ADDRESS),
+    OP_CREATE("MPI_Op_create", ADDRESS, JAVA_INT, ADDRESS),
+    TYPE_CONTIGUOUS("MPI_Type_contiguous", JAVA_INT, ADDRESS, ADDRESS),
+    TYPE_COMMIT("MPI_Type_commit", ADDRESS);
+
+    private final String symbol;
+    /** From the address and an array of the arguments to the code. */
+    @SuppressWarnings("ImmutableEnumChecker") // Handles are immutable.
+    private final MethodHandle handle;
+
+    @SuppressWarnings("restricted")
+    MpiCall(String symbol, MemoryLayout... arguments) {
+        this.symbol = symbol;
+        handle = Linker.nativeLinker()
+                .downcallHandle(FunctionDescriptor.of(JAVA_INT, arguments))
+                .asSpreader(Object[].class, arguments.length);
+    }
+
+    String symbol() {
+        return symbol;
+    }
+
+    /**
+     * Calls the function at an address.
+     *
+     * @param arguments those of the C function: segments and ints
+     * @return its code
+     */
+    int invoke(MemorySegment function, Object... arguments) {
+        try {
+            return (int) handle.invokeExact(function, arguments);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("native functions throw no checked exceptions", e);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+package dev.banyan.mpi;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Open MPI's library: its functions, its predefined handles, which are addresses of symbols, and its codes turned into
+ * exceptions. It stays loaded for as long as the process runs, as MPI can't be started twice. Safe for use from any
+ * thread.
+ */
+final class MpiLibrary {
+    /** Names another file to load MPI from. */
+    static final String SETTING = "BANYAN_MPI_LIBRARY";
+    /** {@code MPI_IN_PLACE}. */
+    static final MemorySegment IN_PLACE = MemorySegment.ofAddress(1);
+
+    static final int THREAD_MULTIPLE = 3;
+    static final int UNDEFINED = -32766;
+    static final int SHARED_MEMORY = 0;
+
+    private static final String SONAME = "libmpi.so.40";
+    private static final String REMEDY =
+            "; install Open MPI 4 or 5 (Debian and Ubuntu: apt-get install openmpi-bin libopenmpi-dev), or name its library"
+                    + " by " + SETTING;
+    private static final int TEXT_BYTES = 8192;
+
+    private final SymbolLookup symbols;
+    private final Map<MpiCall, MemorySegment> functions = new EnumMap<>(MpiCall.class);
+
+    private MpiLibrary(SymbolLookup symbols, String name) {
+        this.symbols = symbols;
+        for (MpiCall call : MpiCall.values()) {
+            functions.put(call, symbols.find(call.symbol()).orElseThrow(() -> lacks(name, call.symbol())));
+        }
+        if (symbols.find("ompi_mpi_comm_world").isEmpty()) {
+            throw lacks(name, "ompi_mpi_comm_world");
+        }
+    }
+
+    private static MpiException lacks(String name, String symbol) {
+        return new MpiException(name + " has no " + symbol + ", so it is not Open MPI" + REMEDY);
+    }
+
+    /**
+     * Loads the library that the settings name.
+     *
+     * @throws MpiException if there is none
+     */
+    static MpiLibrary load() {
+        String property = System.getProperty(SETTING);
+        String value = property == null ? System.getenv(SETTING) : property;
+        return load(value == null || value.isBlank() ? null : value);
+    }
+
+    /** @param file the library, or null for the one that the loader finds */
+    @SuppressWarnings("restricted")
+    static MpiLibrary load(@Nullable String file) {
+        try {
+            if (file == null) {
+                return new MpiLibrary(SymbolLookup.libraryLookup(SONAME, Arena.global()), SONAME);
+            }
+            Path path = Path.of(file);
+            if (!Files.isRegularFile(path)) {
+                throw new MpiException(SETTING + "=" + file + " is no file; name Open MPI's " + SONAME + " or unset it");
+            }
+            return new MpiLibrary(SymbolLookup.libraryLookup(path, Arena.global()), file);
+        } catch (InvalidPathException e) {
+            throw new MpiException(SETTING + "=" + file + " is no path; name Open MPI's " + SONAME + " or unset it", e);
+        } catch (IllegalArgumentException e) {
+            throw new MpiException(
+                    file == null
+                            ? "no MPI found: the loader knows no " + SONAME + REMEDY
+                            : SETTING + "=" + file + " can't be loaded here; name Open MPI's " + SONAME + " or unset it",
+                    e);
+        }
+    }
+
+    /** A predefined handle, such as {@code ompi_mpi_float}. */
+    MemorySegment handle(String symbol) {
+        return symbols.find(symbol).orElseThrow(() -> lacks("the loaded MPI", symbol));
+    }
+
+    /**
+     * Calls a function.
+     *
+     * @throws MpiException if it does not succeed
+     */
+    void call(MpiCall call, Object... arguments) {
+        int code = function(call, arguments);
+        if (code != 0) {
+            throw new MpiException(
+                    call.symbol() + " failed: " + explain(code) + "; what the other processes were told may say why");
+        }
+    }
+
+    /** Calls a function whose last argument, which is added here, points to an int, and returns that. */
+    int number(MpiCall call, Object... arguments) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment result = arena.allocate(JAVA_INT);
+            call(call, with(arguments, result));
+            return result.get(JAVA_INT, 0);
+        }
+    }
+
+    /** Calls a function whose last argument, which is added here, points to a handle, and returns that. */
+    MemorySegment made(MpiCall call, Object... arguments) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment result = arena.allocate(ADDRESS);
+            call(call, with(arguments, result));
+            return result.get(ADDRESS, 0);
+        }
+    }
+
+    private static Object[] with(Object[] arguments, MemorySegment last) {
+        Object[] all = new Object[arguments.length + 1];
+        System.arraycopy(arguments, 0, all, 0, arguments.length);
+        all[arguments.length] = last;
+        return all;
+    }
+
+    /** What MPI says that it is, e.g. {@code Open MPI v4.1.4}. */
+    String version() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocate(TEXT_BYTES);
+            call(MpiCall.LIBRARY_VERSION, text, arena.allocate(JAVA_INT));
+            String all = text.getString(0);
+            int comma = all.indexOf(',');
+            return comma < 0 ? all : all.substring(0, comma);
+        }
+    }
+
+    /** Whether it says that it takes addresses of CUDA devices. */
+    @SuppressWarnings("restricted")
+    boolean isCudaAware() {
+        return symbols.find("MPIX_Query_cuda_support")
+                .map(function -> {
+                    try {
+                        return (int) Linker.nativeLinker()
+                                        .downcallHandle(function, FunctionDescriptor.of(JAVA_INT))
+                                        .invokeExact()
+                                == 1;
+                    } catch (Throwable e) {
+                        throw new AssertionError("native functions throw nothing", e);
+                    }
+                })
+                .orElse(false);
+    }
+
+    private String explain(int code) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocate(TEXT_BYTES);
+            return function(MpiCall.ERROR_STRING, code, text, arena.allocate(JAVA_INT)) == 0
+                    ? text.getString(0)
+                    : "error " + code;
+        }
+    }
+
+    private int function(MpiCall call, Object... arguments) {
+        MemorySegment function = functions.get(call);
+        if (function == null) {
+            throw new IllegalStateException(call.symbol() + " was not looked up");
+        }
+        return call.invoke(function, arguments);
+    }
+}

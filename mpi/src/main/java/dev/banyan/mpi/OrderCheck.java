@@ -1,0 +1,60 @@
+package dev.banyan.mpi;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * Compares what the processes of a group are about to do: each gathers the words of all. Costs one gather of 256 bytes
+ * per process. One call at a time, in the group's order.
+ */
+final class OrderCheck {
+    private static final int RECORD = 256;
+    /** Behind the hash of all, so that words which are cut off count too. */
+    private static final int TEXT = Integer.BYTES;
+
+    private final MpiLibrary mpi;
+    private final MemorySegment communicator;
+    private final MemorySegment type;
+    private final int size;
+    private final MemorySegment mine = Arena.ofAuto().allocate(RECORD);
+    private final MemorySegment all;
+
+    OrderCheck(MpiLibrary mpi, MemorySegment communicator, int size) {
+        this.mpi = mpi;
+        this.communicator = communicator;
+        this.size = size;
+        type = mpi.handle("ompi_mpi_byte");
+        all = Arena.ofAuto().allocate((long) RECORD * size);
+    }
+
+    /**
+     * @param what what this process is about to do
+     * @throws OrderException if another one is about to do something else
+     */
+    void check(String what) {
+        byte[] text = what.getBytes(StandardCharsets.UTF_8);
+        mine.fill((byte) 0);
+        mine.set(JAVA_INT, 0, Arrays.hashCode(text));
+        MemorySegment.copy(text, 0, mine, JAVA_BYTE, TEXT, Math.min(text.length, RECORD - TEXT - 1));
+        mpi.call(MpiCall.ALL_GATHER, mine, RECORD, type, all, RECORD, type, communicator);
+        for (int rank = 1; rank < size; rank++) {
+            if (record(rank).mismatch(record(0)) >= 0) {
+                throw new OrderException("the processes run different collectives: rank 0 " + words(0) + ", but rank " + rank
+                        + " " + words(rank) + "; run them in one order on all");
+            }
+        }
+    }
+
+    private MemorySegment record(int rank) {
+        return all.asSlice((long) rank * RECORD, RECORD);
+    }
+
+    private String words(int rank) {
+        return record(rank).getString(TEXT);
+    }
+}

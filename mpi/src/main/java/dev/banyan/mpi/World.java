@@ -1,0 +1,257 @@
+package dev.banyan.mpi;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import dev.banyan.reduce.CallQueue;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The processes that {@code mpirun} started together, this one among them. There is one world per process; a process that
+ * was started without mpirun is a world of its own. Works with Open MPI 4 and 5, whose library {@code libmpi.so.40} the
+ * loader finds or the file is that BANYAN_MPI_LIBRARY names (system property or environment variable).
+ *
+ * <p><b>End.</b> Every process calls {@link #finish} when all went well, and only then: a process that ends
+ * without it makes mpirun end all others, with a status that is not 0. So leave it out where something failed: don't put
+ * it into a {@code finally}.
+ *
+ * <p><b>Failures.</b> Whatever waits for other processes has a deadline, BANYAN_TIMEOUT_MS. If it passes, or MPI reports an
+ * error, the world is broken: that call throws, and so does every later one. End the process then.
+ *
+ * <p>Safe for use from any thread.
+ */
+public final class World {
+    private static final Logger LOG = LoggerFactory.getLogger(World.class);
+    /** What a process of a broken world waits with its end: mpirun ends the others with it, which have errors to tell. */
+    private static final long FAREWELL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final Object LOCK = new Object();
+    private static @Nullable World opened;
+
+    private final MpiLibrary mpi;
+    private final Config config;
+    /** Its thread starts MPI and ends it. */
+    private final CallQueue control;
+    private final Reductions reductions;
+    private final List<ProcessGroup> groups = new CopyOnWriteArrayList<>();
+    private final ProcessGroup all;
+    private final ProcessGroup sameMachine;
+    private final String version;
+    private final boolean cudaAware;
+    private volatile @Nullable String broken;
+    private volatile boolean finished;
+
+    private World(Config config) {
+        this.config = config;
+        mpi = MpiLibrary.load();
+        control = new CallQueue("banyan-mpi", config.timeout(), Duration.ZERO);
+        control("the start of MPI", () -> start(mpi));
+        version = mpi.version();
+        cudaAware = mpi.isCudaAware();
+        reductions = new Reductions(mpi);
+        all = control("the start of MPI", () -> ProcessGroup.of(this, mpi.handle("ompi_mpi_comm_world")));
+        sameMachine = all.onSameMachine();
+        Runtime.getRuntime().addShutdownHook(new Thread(this::leave, "banyan-mpi-exit"));
+    }
+
+    /**
+     * The world of this process; the first call starts MPI, and returns when all processes have done so.
+     *
+     * @param config settings: of the timeout and the check of the order; those of the first call count
+     * @throws MpiException if MPI is not there, can't be started, or was ended already
+     */
+    public static World open(Config config) {
+        synchronized (LOCK) {
+            World world = opened;
+            if (world == null) {
+                world = new World(config);
+                opened = world;
+            }
+            world.checkUsable();
+            return world;
+        }
+    }
+
+    private static boolean start(MpiLibrary mpi) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment given = arena.allocate(JAVA_INT);
+            if (mpi.number(MpiCall.INITIALIZED) != 0) {
+                mpi.call(MpiCall.QUERY_THREAD, given);
+            } else {
+                mpi.call(
+                        MpiCall.INIT_THREAD, MemorySegment.NULL, MemorySegment.NULL, MpiLibrary.THREAD_MULTIPLE, given);
+            }
+            int level = given.get(JAVA_INT, 0);
+            if (level < MpiLibrary.THREAD_MULTIPLE) {
+                throw new MpiException("this MPI gives thread level " + level + ", but Banyan calls it from several threads"
+                        + " (MPI_THREAD_MULTIPLE, " + MpiLibrary.THREAD_MULTIPLE
+                        + "); take an Open MPI that was built with threads");
+            }
+            return true;
+        }
+    }
+
+    /** All processes. */
+    public ProcessGroup all() {
+        return all;
+    }
+
+    /** The processes that share this one's machine; their ranks are what tells them which of its devices are theirs. */
+    public ProcessGroup sameMachine() {
+        return sameMachine;
+    }
+
+    /** Rank of this process, 0..size-1. */
+    public int rank() {
+        return all.rank();
+    }
+
+    /** Number of processes. */
+    public int size() {
+        return all.size();
+    }
+
+    /** What MPI says that it is, e.g. {@code Open MPI v4.1.4}. */
+    public String version() {
+        return version;
+    }
+
+    /** Whether this MPI says that it takes memory of CUDA devices. */
+    public boolean isCudaAware() {
+        return cudaAware;
+    }
+
+    /** The settings that it was opened with. */
+    public Config config() {
+        return config;
+    }
+
+    /**
+     * Waits for what was submitted, and ends MPI together with all other processes. Nothing can be done with the world
+     * any more.
+     *
+     * @throws CollectiveTimeoutException if work is in flight that does not end, or another process does not finish
+     * @throws OrderException if BANYAN_CHECK_ORDER is on and another process runs a collective instead
+     * @throws MpiException if the world is broken or finished already
+     */
+    public void finish() {
+        synchronized (LOCK) {
+            checkUsable();
+            groups.stream().filter(group -> !group.equals(all)).forEach(ProcessGroup::drain);
+            all.agree("ends the world");
+            all.drain();
+            control("the end of MPI", () -> {
+                mpi.call(MpiCall.FINALIZE);
+                return true;
+            });
+            finished = true;
+            control.close();
+        }
+    }
+
+    MpiLibrary mpi() {
+        return mpi;
+    }
+
+    Reductions reductions() {
+        return reductions;
+    }
+
+    void joined(ProcessGroup group) {
+        groups.add(group);
+    }
+
+    void left(ProcessGroup group) {
+        groups.remove(group);
+    }
+
+    /** @throws MpiException if it is broken or finished */
+    void checkUsable() {
+        String why = broken;
+        if (why != null) {
+            throw new MpiException("the world of MPI is broken: " + why + "; end this process");
+        }
+        if (finished) {
+            throw new MpiException("the world of MPI was finished, and MPI can't be started twice in one process; finish it"
+                    + " when all is done");
+        }
+    }
+
+    /** Nothing can be done with the other processes any more. */
+    void breakDown(String why) {
+        broken = why;
+    }
+
+    /**
+     * Why a call failed, as it is told.
+     *
+     * @param what what was done, e.g. {@code all_reduce of key 7}
+     */
+    RuntimeException failure(String what, Throwable cause) {
+        RuntimeException told =
+                switch (cause) {
+                    case OrderException e -> e;
+                    case CollectiveTimeoutException e -> new CollectiveTimeoutException(place(what)
+                            + " did not end within " + config.timeout().toMillis()
+                            + " ms: another process died, hangs, or never did its part; see what the others say, or allow more"
+                            + " time by BANYAN_TIMEOUT_MS");
+                    default -> new MpiException(place(what) + ": " + cause.getMessage(), cause);
+                };
+        if (!(told instanceof OrderException)) {
+            breakDown(String.valueOf(told.getMessage()));
+        }
+        return told;
+    }
+
+    private static String place(String what) {
+        World world = opened;
+        return world == null ? what : "rank " + world.rank() + " of " + world.size() + ": " + what;
+    }
+
+    private interface Call<T> {
+        T run();
+    }
+
+    /** On the thread that MPI was started on. */
+    private <T> T control(String what, Call<T> call) {
+        AtomicReference<@Nullable T> result = new AtomicReference<>();
+        try {
+            control.submit(() -> result.set(call.run())).join();
+        } catch (CompletionException e) {
+            throw failure(what, Objects.requireNonNull(e.getCause()));
+        }
+        return Objects.requireNonNull(result.get());
+    }
+
+    /** When the process ends. */
+    private void leave() {
+        if (finished) {
+            return;
+        }
+        if (broken == null) {
+            LOG.error(
+                    "rank {} of {} ends before its world was finished: it failed, or was ended because another process"
+                            + " did; mpirun ends the others",
+                    rank(),
+                    size());
+        } else if (size() > 1) {
+            long end = System.nanoTime() + FAREWELL_NANOS;
+            for (long left = FAREWELL_NANOS; left > 0; left = end - System.nanoTime()) {
+                LockSupport.parkNanos(this, left);
+            }
+        }
+    }
+}
