@@ -9,7 +9,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +36,7 @@ public final class BanyanParameterServer implements ParameterServer {
     private final Map<String, Slot> collected = new LinkedHashMap<>();
 
     private int expected;
-    private @Nullable ReplicaStore store;
+    private @Nullable ReplicaGroup replicas;
 
     /** A server for replicas in this process alone. */
     public BanyanParameterServer(Optimizer optimizer) {
@@ -101,77 +100,57 @@ public final class BanyanParameterServer implements ParameterServer {
     }
 
     private void step(List<Slot> row) {
-        int replicas = row.getFirst().replicas();
-        ReplicaStore replicaStore = replicas == 1 ? null : store(replicas);
-        Map<Slot, CompletableFuture<Void>> sums = sum(replicaStore, row);
-        List<CompletableFuture<Void>> spreads = new ArrayList<>();
+        ReplicaGroup group = group(row.getFirst().replicas());
         if (processes.size() == 1) {
             for (Slot slot : row) {
-                await(sums, slot);
-                spreads.add(work(replicaStore, slot));
+                sum(group, slot);
+                work(group, slot);
             }
-        } else {
-            List<Buckets.Bucket> packed = buckets.pack(row);
-            for (int i = 0; i < packed.size(); i++) {
-                packed.get(i).slots().forEach(slot -> await(sums, slot));
-                packed.get(i).send(i);
-            }
-            for (Buckets.Bucket bucket : packed) {
-                bucket.receive();
-                bucket.slots().forEach(slot -> spreads.add(work(replicaStore, slot)));
-            }
+            return;
         }
-        spreads.forEach(Futures::join);
-    }
-
-    private static Map<Slot, CompletableFuture<Void>> sum(@Nullable ReplicaStore replicaStore, List<Slot> row) {
-        Map<Slot, CompletableFuture<Void>> sums = new LinkedHashMap<>();
-        if (replicaStore != null) {
-            for (int i = 0; i < row.size(); i++) {
-                sums.put(row.get(i), replicaStore.sum(row.get(i), -i));
-            }
+        List<Buckets.Bucket> packed = buckets.pack(row);
+        for (int i = 0; i < packed.size(); i++) {
+            packed.get(i).slots().forEach(slot -> sum(group, slot));
+            packed.get(i).send(i);
         }
-        return sums;
-    }
-
-    private static void await(Map<Slot, CompletableFuture<Void>> sums, Slot slot) {
-        CompletableFuture<Void> sum = sums.get(slot);
-        if (sum != null) {
-            Futures.join(sum);
-            slot.memory().getFirst().writeBack();
+        for (Buckets.Bucket bucket : packed) {
+            bucket.receive();
+            bucket.slots().forEach(slot -> work(group, slot));
         }
     }
 
-    /** Changes the parameter of the first replica, begins to give it to the others, and clears all gradients. */
-    private CompletableFuture<Void> work(@Nullable ReplicaStore replicaStore, Slot slot) {
+    private static void sum(@Nullable ReplicaGroup group, Slot slot) {
+        if (group != null) {
+            group.sum(slot);
+        }
+    }
+
+    /** Changes a parameter by its gradient, which the optimiser clears. */
+    private void work(@Nullable ReplicaGroup group, Slot slot) {
         optimizer.update(slot.id(), slot.parameter(0), slot.gradient(0));
-        if (replicaStore == null) {
-            return CompletableFuture.completedFuture(null);
+        if (group != null) {
+            group.spread(slot);
         }
-        CompletableFuture<Void> spread = replicaStore.spread(slot);
-        for (int i = 1; i < slot.replicas(); i++) {
-            slot.memory().get(i).memory().fill((byte) 0);
-            slot.memory().get(i).writeBack();
-        }
-        return spread;
     }
 
-    private ReplicaStore store(int replicas) {
-        ReplicaStore found = store;
-        if (found == null) {
-            found = new ReplicaStore(replicas, config);
-            store = found;
-        } else if (found.replicas() != replicas) {
-            throw new IllegalArgumentException("update of " + replicas + " replicas, but " + found.replicas()
+    /** Null for a replica that has no others. */
+    private @Nullable ReplicaGroup group(int size) {
+        ReplicaGroup group = replicas;
+        if (group != null && group.size() != size) {
+            throw new IllegalArgumentException("update of " + size + " replicas, but " + group.size()
                     + " before; use a server for each trainer");
         }
-        return found;
+        if (group == null && size > 1) {
+            group = new ReplicaGroup(size, config);
+            replicas = group;
+        }
+        return group;
     }
 
     @Override
     public void close() {
-        if (store != null) {
-            store.close();
+        if (replicas != null) {
+            replicas.close();
         }
     }
 }

@@ -6,10 +6,11 @@ import ai.djl.training.dataset.RandomAccessDataset;
 import ai.djl.training.dataset.Sampler;
 import java.lang.reflect.Field;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** The two private fields of DJL that Banyan needs, and the only place where it looks at such. Made for DJL 0.35. */
 final class DjlInternals {
-    private static final String REMEDY = ", in DJL ";
+    private static final String IN = ", in DJL ";
 
     private DjlInternals() {}
 
@@ -33,18 +34,18 @@ final class DjlInternals {
         return (Sampler) value(RandomAccessDataset.class, "sampler", dataset);
     }
 
-    private static Object value(Class<?> owner, String name, @org.jspecify.annotations.Nullable Object object) {
+    private static Object value(Class<?> owner, String name, @Nullable Object object) {
         try {
             Field field = owner.getDeclaredField(name);
             field.setAccessible(true);
             Object value = field.get(object);
             if (value == null) {
-                throw new IllegalStateException(owner.getSimpleName() + "." + name + " is not set" + REMEDY
+                throw new IllegalStateException(owner.getSimpleName() + "." + name + " is not set" + IN
                         + Engine.getDjlVersion() + "; set it before the training");
             }
             return value;
         } catch (ReflectiveOperationException | RuntimeException e) {
-            throw new IllegalStateException("Banyan can't use " + owner.getSimpleName() + "." + name + REMEDY
+            throw new IllegalStateException("Banyan can't use " + owner.getSimpleName() + "." + name + IN
                     + Engine.getDjlVersion() + " (" + e + "); take DJL 0.35.1, on the class path", e);
         }
     }

@@ -1,9 +1,6 @@
 package dev.banyan.djl;
 
-import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.training.dataset.Batch;
 import ai.djl.training.dataset.Dataset;
 import ai.djl.training.dataset.RandomAccessDataset;
@@ -14,6 +11,7 @@ import ai.djl.util.Progress;
 import java.io.IOException;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import org.jspecify.annotations.Nullable;
 
@@ -84,27 +82,22 @@ final class ShardedDataset implements Dataset {
             if (!hasNext()) {
                 throw new NoSuchElementException("all batches were read");
             }
-            Batch batch = java.util.Objects.requireNonNull(ready);
+            Batch batch = Objects.requireNonNull(ready);
             ready = null;
             return batch;
         }
 
         private Batch cut(Batch batch, int part) {
+            long first = (long) part * processes.rank();
             return new Batch(
                     batch.getManager(),
-                    rows(batch.getData(), part),
-                    rows(batch.getLabels(), part),
+                    Rows.of(batch.getData(), first, part),
+                    Rows.of(batch.getLabels(), first, part),
                     part,
                     Batchifier.STACK,
                     Batchifier.STACK,
                     batch.getProgress(),
                     batch.getProgressTotal());
-        }
-
-        private NDList rows(NDList arrays, int part) {
-            long first = (long) part * processes.rank();
-            NDIndex index = new NDIndex().addSliceDim(first, first + part);
-            return new NDList(arrays.stream().map(array -> array.get(index)).toArray(NDArray[]::new));
         }
     }
 }
