@@ -21,11 +21,15 @@ class ArchitectureTest {
             .layer("reduce").definedBy("dev.banyan.reduce..")
             .layer("simulate").definedBy("dev.banyan.simulate..")
             .layer("nvml").definedBy("dev.banyan.nvml..")
+            .layer("mpi").definedBy("dev.banyan.mpi..")
+            .layer("djl").definedBy("dev.banyan.djl..")
             .layer("cli").definedBy("dev.banyan.cli..")
             .whereLayer("cli").mayNotBeAccessedByAnyLayer()
+            .whereLayer("djl").mayNotBeAccessedByAnyLayer()
+            .whereLayer("mpi").mayOnlyBeAccessedByLayers("djl", "cli")
             .whereLayer("nvml").mayNotBeAccessedByAnyLayer()
             .whereLayer("simulate").mayOnlyBeAccessedByLayers("cli")
-            .whereLayer("reduce").mayOnlyBeAccessedByLayers("simulate", "cli")
+            .whereLayer("reduce").mayOnlyBeAccessedByLayers("simulate", "mpi", "djl", "cli")
             .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "simulate", "cli");
 
     @ArchTest
@@ -76,4 +80,15 @@ class ArchitectureTest {
             .that().resideInAPackage("dev.banyan.nvml..")
             .should().onlyDependOnClassesThat()
             .resideInAnyPackage("dev.banyan.nvml..", "dev.banyan.topology..", "java..", "org.jspecify..");
+
+    @ArchTest
+    static final ArchRule onlyTheDjlModuleKnowsDjl = noClasses()
+            .that().resideOutsideOfPackage("dev.banyan.djl..")
+            .should().dependOnClassesThat().resideInAnyPackage("ai.djl..");
+
+    @ArchTest
+    static final ArchRule onlyOneClassLooksIntoDjl = noClasses()
+            .that().resideInAPackage("dev.banyan.djl..")
+            .and().doNotHaveSimpleName("DjlInternals")
+            .should().dependOnClassesThat().resideInAnyPackage("java.lang.reflect..");
 }

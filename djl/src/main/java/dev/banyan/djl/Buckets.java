@@ -28,6 +28,7 @@ final class Buckets {
         private final List<Slot> slots = new ArrayList<>();
         private long bytes;
         private MemorySegment memory = MemorySegment.NULL;
+        private final ExchangeEvent event = new ExchangeEvent();
         private CompletableFuture<Void> averaged = CompletableFuture.completedFuture(null);
 
         List<Slot> slots() {
@@ -55,12 +56,19 @@ final class Buckets {
                     at += gradient.byteSize();
                 }
             }
+            event.begin();
             averaged = processes.average(memory, bytes / type.bytes(), type);
         }
 
         /** Returns when the first replicas' gradients are the means. */
         void receive() {
             Futures.join(averaged);
+            event.end();
+            if (event.shouldCommit()) {
+                event.bytes = bytes;
+                event.parameters = slots.size();
+                event.commit();
+            }
             long at = 0;
             for (Slot slot : slots) {
                 if (slots.size() > 1) {
