@@ -4,8 +4,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
-import java.util.stream.Collectors;
+import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -24,8 +28,7 @@ final class DatasetFiles {
     }
 
     /** A repository of DJL with MNIST's IDX files and CIFAR-10's rows of label and image. */
-    static Path repository(Path folder) throws IOException {
-        Path mnist = item(folder, "mnist", List.of("train_data", "train_labels"));
+    static Path repository(Path folder) throws IOException, NoSuchAlgorithmException {
         ByteBuffer images = ByteBuffer.allocate(16 + SAMPLES * 28 * 28)
                 .putInt(0x803).putInt(SAMPLES).putInt(28).putInt(28);
         ByteBuffer labels = ByteBuffer.allocate(8 + SAMPLES).putInt(0x801).putInt(SAMPLES);
@@ -35,19 +38,28 @@ final class DatasetFiles {
             labels.put((byte) (i % 10));
             rows.put(i * (1 + 3 * 32 * 32), (byte) (i % 10)).put(i * (1 + 3 * 32 * 32) + 1, (byte) i);
         }
-        Files.write(mnist.resolve("train_data"), images.array());
-        Files.write(mnist.resolve("train_labels"), labels.array());
-        Files.write(item(folder, "cifar10", List.of("data_batch.bin")).resolve("data_batch.bin"), rows.array());
+        write(folder, "mnist", Map.of("train_data", images.array(), "train_labels", labels.array()));
+        write(folder, "cifar10", Map.of("data_batch.bin", rows.array()));
         return folder;
     }
 
-    /** The folder of a dataset, with its description. */
-    private static Path item(Path folder, String name, List<String> files) throws IOException {
+    /** The files of a dataset, and its description. */
+    private static void write(Path folder, String name, Map<String, byte[]> files)
+            throws IOException, NoSuchAlgorithmException {
         Path place = Files.createDirectories(folder.resolve("dataset/cv/ai/djl/basicdataset/" + name));
-        String items = files.stream()
-                .map(file -> "\"%s\": {\"uri\": \"%s\", \"name\": \"%s\", \"type\": \"file\", \"sha1Hash\": \"\", \"size\": 1}"
-                        .formatted(file, place.resolve(file).toUri(), file))
-                .collect(Collectors.joining(", "));
+        List<String> entries = new ArrayList<>();
+        for (Map.Entry<String, byte[]> file : files.entrySet()) {
+            Path path = Files.write(place.resolve(file.getKey()), file.getValue());
+            byte[] hash = MessageDigest.getInstance("SHA-1").digest(file.getValue());
+            entries.add("\"%s\": {\"uri\": \"%s\", \"name\": \"%s\", \"type\": \"file\", \"sha1Hash\": \"%s\", \"size\": %d}"
+                    .formatted(
+                            file.getKey(),
+                            path.toUri(),
+                            file.getKey(),
+                            HexFormat.of().formatHex(hash),
+                            file.getValue().length));
+        }
+        String items = String.join(", ", entries);
         Files.writeString(
                 place.resolve("metadata.json"),
                 """
@@ -56,6 +68,5 @@ final class DatasetFiles {
                  "files": {%s}}]}
                 """
                         .formatted(name, name, name, items));
-        return place;
     }
 }

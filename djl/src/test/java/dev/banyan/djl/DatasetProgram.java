@@ -19,6 +19,7 @@ import ai.djl.util.Progress;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -61,7 +62,7 @@ final class DatasetProgram {
         }
     }
 
-    private static Dataset dataset(String name, Path files, NDManager manager) throws IOException {
+    private static Dataset dataset(String name, Path files, NDManager manager) throws IOException, NoSuchAlgorithmException {
         NDArray numbers = manager.arange((float) DatasetFiles.SAMPLES).reshape(-1, 1);
         return switch (name) {
             case "array" ->
