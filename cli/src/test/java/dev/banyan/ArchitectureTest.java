@@ -24,8 +24,8 @@ class ArchitectureTest {
             .layer("mpi").definedBy("dev.banyan.mpi..")
             .layer("cli").definedBy("dev.banyan.cli..")
             .whereLayer("cli").mayNotBeAccessedByAnyLayer()
-            .whereLayer("nvml").mayNotBeAccessedByAnyLayer()
             .whereLayer("mpi").mayOnlyBeAccessedByLayers("cli")
+            .whereLayer("nvml").mayNotBeAccessedByAnyLayer()
             .whereLayer("simulate").mayOnlyBeAccessedByLayers("cli")
             .whereLayer("reduce").mayOnlyBeAccessedByLayers("simulate", "mpi", "cli")
             .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "simulate", "cli");

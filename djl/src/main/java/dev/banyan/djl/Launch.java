@@ -1,0 +1,32 @@
+package dev.banyan.djl;
+
+import dev.banyan.mpi.MpiException;
+import dev.banyan.mpi.World;
+import dev.banyan.reduce.Config;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** How this process was started. */
+final class Launch {
+    /** Those that mpirun started together, or this one alone. */
+    static final Processes PROCESSES = start();
+
+    private Launch() {}
+
+    /** MPI isn't touched where nothing says that there are others. */
+    private static Processes start() {
+        if (Stream.of("OMPI_COMM_WORLD_SIZE", "PMIX_RANK").allMatch(name -> System.getenv(name) == null)) {
+            return Processes.ALONE;
+        }
+        try {
+            World world = World.open(Config.load());
+            ProgramEnd.finish(world);
+            return world.size() == 1 ? Processes.ALONE : new MpiProcesses(world.all());
+        } catch (MpiException e) {
+            Logger log = LoggerFactory.getLogger(Launch.class);
+            log.warn("training goes DJL's own way, each process for itself: {}", e.getMessage());
+            return Processes.ALONE;
+        }
+    }
+}

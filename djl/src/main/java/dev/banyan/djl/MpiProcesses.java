@@ -1,0 +1,30 @@
+package dev.banyan.djl;
+
+import dev.banyan.mpi.ProcessGroup;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
+
+/** The processes of a group of MPI. */
+record MpiProcesses(ProcessGroup group) implements Processes {
+    @Override
+    public int rank() {
+        return group.rank();
+    }
+
+    @Override
+    public int size() {
+        return group.size();
+    }
+
+    @Override
+    public void broadcast(MemorySegment buffer, long count, DataType type) {
+        group.broadcast(buffer, count, type, 0);
+    }
+
+    @Override
+    public CompletableFuture<Void> average(MemorySegment buffer, long count, DataType type) {
+        return group.allReduceAsync("an array", buffer, count, type, ReduceOp.AVG);
+    }
+}

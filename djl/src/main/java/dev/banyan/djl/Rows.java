@@ -1,0 +1,16 @@
+package dev.banyan.djl;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.index.NDIndex;
+
+/** Some neighbouring samples of a batch. */
+final class Rows {
+    private Rows() {}
+
+    /** The rows of all arrays, counted along their first dimension. */
+    static NDList of(NDList arrays, long first, long count) {
+        NDIndex index = new NDIndex().addSliceDim(first, first + count);
+        return new NDList(arrays.stream().map(array -> array.get(index)).toArray(NDArray[]::new));
+    }
+}

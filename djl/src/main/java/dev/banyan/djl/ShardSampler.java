@@ -1,0 +1,138 @@
+package dev.banyan.djl;
+
+import ai.djl.training.dataset.RandomAccessDataset;
+import ai.djl.training.dataset.Sampler;
+import dev.banyan.reduce.type.DataType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Queue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This process's part of each batch that a sampler draws. Only the first process draws, and tells the others, many
+ * batches at a time: so no sample is read twice, whatever the others' random numbers are. Each part is a row of
+ * neighbours in the batch, all of one length.
+ */
+final class ShardSampler implements Sampler {
+    /** Indices of samples that are told at once. */
+    private static final int TOLD = 1 << 16;
+
+    private static final Logger LOG = LoggerFactory.getLogger(ShardSampler.class);
+    private static final AtomicBoolean UNEVEN = new AtomicBoolean();
+
+    private final Sampler whole;
+    private final Processes processes;
+
+    ShardSampler(Sampler whole, Processes processes) {
+        this.whole = whole;
+        this.processes = processes;
+    }
+
+    @Override
+    public Iterator<List<Long>> sample(RandomAccessDataset dataset) {
+        return new Parts(whole.sample(dataset));
+    }
+
+    @Override
+    public int getBatchSize() {
+        return whole.getBatchSize() / processes.size();
+    }
+
+    /** How many samples of a batch each process has. */
+    static int part(int samples, int processes) {
+        if (samples % processes != 0 && UNEVEN.compareAndSet(false, true)) {
+            LOG.warn(
+                    "a batch of {} samples can't be divided by {} processes: the last {} are left out, as will be those of"
+                            + " other such batches; take a batch size that can be divided",
+                    samples,
+                    processes,
+                    samples % processes);
+        }
+        return samples / processes;
+    }
+
+    private final class Parts implements Iterator<List<Long>> {
+        private final Iterator<List<Long>> drawn;
+        private final Queue<List<Long>> ready = new ArrayDeque<>();
+        private boolean ended;
+
+        Parts(Iterator<List<Long>> drawn) {
+            this.drawn = drawn;
+        }
+
+        @Override
+        public boolean hasNext() {
+            while (ready.isEmpty() && !ended) {
+                tell();
+            }
+            return !ready.isEmpty();
+        }
+
+        @Override
+        public List<Long> next() {
+            if (!hasNext()) {
+                throw new NoSuchElementException("all batches were read");
+            }
+            return ready.remove();
+        }
+
+        /** The lengths of some batches, and -1 after the last of all; then their samples. */
+        private void tell() {
+            List<Long> lengths = new ArrayList<>();
+            List<Long> samples = new ArrayList<>();
+            if (processes.rank() == 0) {
+                while (drawn.hasNext() && samples.size() < TOLD) {
+                    List<Long> batch = drawn.next();
+                    lengths.add((long) batch.size());
+                    samples.addAll(batch);
+                }
+                if (!drawn.hasNext()) {
+                    lengths.add(-1L);
+                }
+            }
+            int from = 0;
+            List<Long> allSamples;
+            List<Long> allLengths = told(lengths);
+            allSamples = told(samples);
+            for (long length : allLengths) {
+                if (length < 0) {
+                    ended = true;
+                    return;
+                }
+                int part = part((int) length, processes.size());
+                if (part > 0) {
+                    int first = from + part * processes.rank();
+                    ready.add(List.copyOf(allSamples.subList(first, first + part)));
+                }
+                from += (int) length;
+            }
+        }
+
+        /** What the first process has. */
+        private List<Long> told(List<Long> own) {
+            try (Arena arena = Arena.ofShared()) {
+                MemorySegment size = arena.allocateFrom(ValueLayout.JAVA_LONG, own.size());
+                processes.broadcast(size, 1, DataType.I64);
+                long count = size.get(ValueLayout.JAVA_LONG, 0);
+                MemorySegment numbers = arena.allocate(ValueLayout.JAVA_LONG, count);
+                for (int i = 0; i < own.size(); i++) {
+                    numbers.setAtIndex(ValueLayout.JAVA_LONG, i, own.get(i));
+                }
+                processes.broadcast(numbers, count, DataType.I64);
+                List<Long> all = new ArrayList<>((int) count);
+                for (int i = 0; i < count; i++) {
+                    all.add(numbers.getAtIndex(ValueLayout.JAVA_LONG, i));
+                }
+                return all;
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package dev.banyan.djl;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.pytorch.engine.PtNDArray;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where PyTorch keeps the elements of an array, asked of libtorch's stable C interface ({@code aoti_torch_*}) on the
+ * handle that DJL holds, which is a pointer to an {@code at::Tensor}. Safe for use from any thread.
+ */
+final class TorchMemory {
+    /** None where this libtorch lacks the interface or isn't seen from this class's loader. */
+    private static final @Nullable TorchMemory FOUND = find();
+
+    private final MethodHandle dataPointer;
+    private final MethodHandle strides;
+
+    private TorchMemory(MethodHandle dataPointer, MethodHandle strides) {
+        this.dataPointer = dataPointer;
+        this.strides = strides;
+    }
+
+    @SuppressWarnings("restricted")
+    private static @Nullable TorchMemory find() {
+        SymbolLookup symbols = SymbolLookup.loaderLookup();
+        MemorySegment data = symbols.find("aoti_torch_get_data_ptr").orElse(null);
+        MemorySegment strides = symbols.find("aoti_torch_get_strides").orElse(null);
+        if (data == null || strides == null) {
+            return null;
+        }
+        FunctionDescriptor getter = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS);
+        Linker linker = Linker.nativeLinker();
+        return new TorchMemory(linker.downcallHandle(data, getter), linker.downcallHandle(strides, getter));
+    }
+
+    /**
+     * The elements of an array of the CPU, row by row; valid until the array is closed.
+     *
+     * @param bytes what its elements take
+     * @return null where they can't be reached or don't lie one after another
+     */
+    @SuppressWarnings("restricted")
+    static @Nullable MemorySegment of(NDArray array, long bytes) {
+        TorchMemory torch = FOUND;
+        if (torch == null || !(array instanceof PtNDArray tensor) || array.getDevice().isGpu() || array.isSparse()) {
+            return null;
+        }
+        long handle = tensor.getHandle();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment result = arena.allocate(ADDRESS);
+            if (!torch.isDense(handle, array.getShape(), result) || !call(torch.dataPointer, handle, result)) {
+                return null;
+            }
+            return result.get(ADDRESS, 0).reinterpret(bytes);
+        }
+    }
+
+    @SuppressWarnings("restricted")
+    private boolean isDense(long handle, Shape shape, MemorySegment result) {
+        if (!call(strides, handle, result)) {
+            return false;
+        }
+        int dimensions = shape.dimension();
+        MemorySegment steps = result.get(ADDRESS, 0).reinterpret((long) dimensions * Long.BYTES);
+        long wanted = 1;
+        for (int i = dimensions - 1; i >= 0; i--) {
+            if (shape.get(i) != 1 && steps.getAtIndex(JAVA_LONG, i) != wanted) {
+                return false;
+            }
+            wanted *= shape.get(i);
+        }
+        return true;
+    }
+
+    /** Whether it went well. */
+    private static boolean call(MethodHandle getter, long handle, MemorySegment result) {
+        try {
+            return (int) getter.invokeExact(handle, result) == 0;
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("native functions throw no checked exceptions", e);
+        }
+    }
+}

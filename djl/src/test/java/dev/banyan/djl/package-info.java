@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.djl;
+
+import org.jspecify.annotations.NullMarked;

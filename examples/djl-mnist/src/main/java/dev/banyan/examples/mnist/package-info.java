@@ -1,0 +1,5 @@
+/** A DJL training program that does not know of Banyan. */
+@NullMarked
+package dev.banyan.examples.mnist;
+
+import org.jspecify.annotations.NullMarked;
