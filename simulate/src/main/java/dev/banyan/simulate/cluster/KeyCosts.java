@@ -7,15 +7,14 @@ import java.util.Map;
 /**
  * What the hierarchical allreduce of a key takes: reduce inside each machine to its leaders, allreduce between leaders
  * of different machines, broadcast inside. Leaders' data pass through the host's memory. A key is cut into equal pieces
- * that follow one another through the three phases, as many as take least time: 1, 2, 4 and so on, none of less than
- * 256 KiB. Not safe for use from several threads at once: results are kept.
+ * of up to 4 MiB that follow one another through the three phases. Not safe for use from several threads at once: results
+ * are kept.
  *
  * <p>The phases inside are simulated on the machine's wires; those between machines are closed forms, so that a cluster's
  * size costs nothing but memory of its size.
  */
 public final class KeyCosts {
-    private static final long LEAST_PIECE_BYTES = 256 << 10;
-    private static final int MOST_PIECES = 64;
+    private static final long PIECE_BYTES = 4 << 20;
 
     private final Cluster cluster;
     private final AcrossMachines across;
@@ -81,21 +80,14 @@ public final class KeyCosts {
     }
 
     KeyCost cost(long elements) {
-        return known.computeIfAbsent(elements, this::least);
+        return known.computeIfAbsent(elements, this::priced);
     }
 
-    private KeyCost least(long elements) {
+    private KeyCost priced(long elements) {
         if (cluster.machines() == 1) {
             return new KeyCost(1, inside.allReduceUs(elements), 0, 0, 0);
         }
-        KeyCost least = inPieces(elements, 1);
-        for (int pieces = 2;
-                pieces <= MOST_PIECES && elements * Gradient.ELEMENT_BYTES / pieces >= LEAST_PIECE_BYTES;
-                pieces *= 2) {
-            KeyCost next = inPieces(elements, pieces);
-            least = next.us() < least.us() ? next : least;
-        }
-        return least;
+        return inPieces(elements, Math.toIntExact(Math.ceilDiv(elements * Gradient.ELEMENT_BYTES, PIECE_BYTES)));
     }
 
     private KeyCost inPieces(long elements, int pieces) {
