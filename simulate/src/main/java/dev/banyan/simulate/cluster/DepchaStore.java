@@ -3,6 +3,8 @@ package dev.banyan.simulate.cluster;
 import dev.banyan.simulate.cluster.KeyCosts.KeyCost;
 import dev.banyan.simulate.training.Gradient;
 import dev.banyan.simulate.training.KeyStore;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -29,7 +31,7 @@ final class DepchaStore implements KeyStore {
         double handoverUs = costs.cluster().host().handoverUs();
         double[] summed = new double[gradients.size()];
         double reducing = 0;
-        for (int key : CallOrder.OUTPUT_FIRST.keys(summed.length)) {
+        for (int key : asTheyAreReady(gradients)) {
             Gradient gradient = gradients.get(key);
             reducing = Math.max(reducing, gradient.readyUs())
                     + costs.cost(gradient.elements()).leadUs();
@@ -48,5 +50,14 @@ final class DepchaStore implements KeyStore {
             done[key] = broadcasting;
         }
         return done;
+    }
+
+    /** Of gradients that are ready at once, the first in the order of calls comes first. */
+    private int[] asTheyAreReady(List<Gradient> gradients) {
+        return Arrays.stream(order.keys(gradients.size()))
+                .boxed()
+                .sorted(Comparator.comparingDouble(key -> gradients.get(key).readyUs()))
+                .mapToInt(Integer::intValue)
+                .toArray();
     }
 }

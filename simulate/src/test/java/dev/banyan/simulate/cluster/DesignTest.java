@@ -30,7 +30,7 @@ class DesignTest {
         Random random = new Random(7);
         List<Long> elements = new ArrayList<>();
         for (int key = 0; key < 120; key++) {
-            elements.add(key % 3 == 0 ? 1L + random.nextInt(10_000 * (key + 1)) : 64L * (1 + key / 30));
+            elements.add(key % 3 == 0 ? 10_000L << random.nextInt(1 + key / 15) : 64L * (1 + key / 30));
         }
         return new TrainingStep(elements, 150_000);
     }

@@ -2,9 +2,14 @@ package dev.banyan.simulate.cluster;
 
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.algorithm.RingAlgorithm;
-import dev.banyan.reduce.algorithm.TreeAlgorithm;
+import dev.banyan.reduce.schedule.Chunk;
+import dev.banyan.reduce.schedule.Location;
+import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.reduce.schedule.Space;
+import dev.banyan.reduce.schedule.Step;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.simulate.Constant;
+import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulator;
@@ -13,49 +18,61 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
-import org.apache.commons.numbers.fraction.BigFraction;
 
 /** A fabric's leaders as devices, and its leaves and spine as hubs, for the simulator's own engine. */
 record SimulatedFabric(int machines, Fabric fabric, HostCosts host) {
-    /** Each rank's partial sum of a block goes where the lowest bit differs in which it isn't the block's owner. */
-    private record Halving(int ranks) implements TreeAlgorithm {
-        @Override
-        public String name() {
-            return "halving-doubling";
-        }
-
-        @Override
-        public List<PackedTree> trees(Collective collective, int root) {
-            return IntStream.range(0, ranks)
-                    .mapToObj(owner -> PackedTree.of(
-                            BigFraction.of(1, ranks),
-                            Tree.ofParents(IntStream.range(0, ranks)
-                                    .map(rank -> rank == owner ? -1 : rank ^ Integer.lowestOneBit(rank ^ owner))
-                                    .toArray())))
-                    .toList();
-        }
-    }
-
     double ringUs(long elements) {
-        return us(new RingAlgorithm(IntStream.range(0, machines).toArray()), elements);
+        RingAlgorithm ring = new RingAlgorithm(IntStream.range(0, machines).toArray());
+        return us(List.of(Job.of(ring.schedule(new CollectiveRequest(
+                Collective.ALL_REDUCE, -1, elements, Gradient.ELEMENT_BYTES, false, Long.MAX_VALUE)))));
     }
 
+    /** For powers of two: halves, quarters and so on to and from ever farther machines, step by step. */
     double halvingUs(long elements) {
-        return us(new Halving(machines), elements);
+        List<Job> jobs = new ArrayList<>();
+        for (int distance = 1; distance < machines; distance *= 2) {
+            exchange(jobs, distance, elements / 2 / distance, true);
+        }
+        for (int distance = machines / 2; distance > 0; distance /= 2) {
+            exchange(jobs, distance, elements / 2 / distance, false);
+        }
+        return us(jobs);
     }
 
-    private double us(TreeAlgorithm algorithm, long elements) {
-        return new Simulator(Network.of(machine()), List.of(), profile())
-                .run(algorithm.schedule(new CollectiveRequest(
-                        Collective.ALL_REDUCE, -1, elements, Gradient.ELEMENT_BYTES, false, Long.MAX_VALUE)))
-                .endUs();
+    /** For powers of two: everything to and from ever farther machines, step by step. */
+    double doublingUs(long elements) {
+        List<Job> jobs = new ArrayList<>();
+        for (int distance = 1; distance < machines; distance *= 2) {
+            exchange(jobs, distance, elements, true);
+        }
+        return us(jobs);
+    }
+
+    /** Every machine gets so many elements from its partner, and adds them to its own or just has them. */
+    private void exchange(List<Job> jobs, int distance, long elements, boolean sums) {
+        List<Step> steps = IntStream.range(0, machines)
+                .mapToObj(rank -> {
+                    Location theirs = new Location(rank ^ distance, Space.INPUT, 0);
+                    Location own = new Location(rank, Space.INPUT, 0);
+                    return new Step(
+                            sums ? List.of(own, theirs) : List.of(theirs),
+                            new Location(rank, Space.OUTPUT, 0),
+                            List.of());
+                })
+                .toList();
+        Schedule schedule = new Schedule(
+                "exchange", Collective.ALL_REDUCE, machines, -1, elements, Gradient.ELEMENT_BYTES, false, 0,
+                List.of(new Chunk(elements * Gradient.ELEMENT_BYTES, steps)));
+        jobs.add(new Job(schedule, 0, jobs.isEmpty() ? List.of() : List.of(jobs.size() - 1)));
+    }
+
+    private double us(List<Job> jobs) {
+        return new Simulator(Network.of(machine()), List.of(), profile()).run(jobs).endUs();
     }
 
     private Machine machine() {
