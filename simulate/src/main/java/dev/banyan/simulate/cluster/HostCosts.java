@@ -15,7 +15,7 @@ public record HostCosts(
     /**
      * Nobody measured these. 4 GB/s of floats is 12 GB/s of reading and writing by one thread; 12 GB/s is what a PCIe
      * gen3 slot of 16 lanes is taken to carry; 20 us is what {@link dev.banyan.simulate.training.KeyStores} take for an
-     * operation of MXNet's engine. Groups and helpers are as many as in the {@code concum} store by default.
+     * operation of MXNet's engine.
      */
     public static final HostCosts ASSUMED = new HostCosts(4, 12, 20, 4, 4);
 
