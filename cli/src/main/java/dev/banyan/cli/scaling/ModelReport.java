@@ -138,7 +138,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
         return new LineChart(
                 workload.name() + ", " + rate.batch() + " images per GPU",
                 new Axis("GPUs", Scale.COUNT),
-                new Axis("time of an epoch (s)", Scale.LOGARITHMIC),
+                new Axis("time of a step (ms)", Scale.LINEAR),
                 curves);
     }
 
@@ -146,8 +146,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
         return new Curve(
                 name,
                 main.points().stream()
-                        .map(point -> new Curve.Point(
-                                point.gpus(), point.epochSeconds(stepUs.applyAsDouble(point), rate.batch())))
+                        .map(point -> new Curve.Point(point.gpus(), stepUs.applyAsDouble(point) / 1e3))
                         .toList());
     }
 

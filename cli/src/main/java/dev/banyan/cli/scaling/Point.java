@@ -26,12 +26,7 @@ record Point(int machines, long gpus, Map<Design, Double> stepUs, double keysUs)
 
     /** Time of an epoch in s. */
     double epochSeconds(Design design, int batch) {
-        return epochSeconds(stepUs(design), batch);
-    }
-
-    /** The same of any time of a step. */
-    double epochSeconds(double us, int batch) {
-        return steps(batch) * us / 1e6;
+        return steps(batch) * stepUs(design) / 1e6;
     }
 
     /** Steps of an epoch, not rounded. */

@@ -32,7 +32,7 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
         List<String> lines = new ArrayList<>();
         lines.addAll(introduction());
         lines.addAll(constants());
-        lines.addAll(List.of("", "![epoch times by GPUs](" + picture + ")"));
+        lines.addAll(List.of("", "![time of a step by GPUs](" + picture + ")"));
         models.forEach(model -> lines.addAll(model.lines()));
         lines.addAll(plans());
         if (setup.machine().name().equals(Minsky.NAME)) {

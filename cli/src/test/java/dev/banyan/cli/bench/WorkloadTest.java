@@ -61,6 +61,6 @@ class WorkloadTest {
 
     @Test
     void namesAreListedInOrder() {
-        assertThat(Workload.all().keySet()).containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet", "lenet-5");
+        assertThat(Workload.all().keySet()).containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet", "inception-bn", "lenet-5");
     }
 }
