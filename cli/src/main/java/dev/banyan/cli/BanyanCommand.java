@@ -8,6 +8,7 @@ import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.scaling.ScalingCommand;
 import dev.banyan.cli.trace.TraceCommand;
 import dev.banyan.cli.tune.TuneCommand;
 import java.io.PrintWriter;
@@ -41,6 +42,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             CalibrateCommand.class,
             ValidateCommand.class,
             FiguresCommand.class,
+            ScalingCommand.class,
             TraceCommand.class,
             SelftestCommand.class
         },

@@ -156,7 +156,7 @@ public final class BenchCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
             converter = WorkloadConverter.class,
-            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3, alexnet or lenet-5, or keys with the"
+            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or keys with the"
                     + " numbers of elements in a file's last column, key by key, with 1, 50 and all in flight before a"
                     + " wait.")
     private @Nullable Workload workload;

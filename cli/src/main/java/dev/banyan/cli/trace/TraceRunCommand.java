@@ -76,7 +76,7 @@ final class TraceRunCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
             converter = WorkloadConverter.class,
-            description = "resnet-50, vgg-16, inception-v3, alexnet or lenet-5, or keys with the numbers of elements in a"
+            description = "resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or keys with the numbers of elements in a"
                     + " file's last column (default: lenet-5).")
     private @Nullable Workload workload;
 

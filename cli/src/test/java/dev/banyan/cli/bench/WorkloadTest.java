@@ -18,6 +18,7 @@ class WorkloadTest {
         "vgg-16, 32, 138357544, 1728, 102760448, 1000",
         "inception-v3, 284, 23834568, 864, 2048000, 1000",
         "alexnet, 16, 50844008, 34848, 26214400, 1000",
+        "inception-bn, 278, 11295240, 9408, 1024000, 1000",
         "lenet-5, 8, 431080, 500, 400000, 10"
     })
     void modelsHaveTheirKeys(String model, int keys, long total, long first, long largest, long last) {
@@ -60,6 +61,6 @@ class WorkloadTest {
 
     @Test
     void namesAreListedInOrder() {
-        assertThat(Workload.all().keySet()).containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet", "lenet-5");
+        assertThat(Workload.all().keySet()).containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet", "inception-bn", "lenet-5");
     }
 }

@@ -1,0 +1,51 @@
+package dev.banyan.cli.scaling;
+
+import dev.banyan.topology.Machine;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What one GPU trains without any communication.
+ *
+ * @param gpu e.g. {@code P100}
+ * @param model e.g. {@code resnet-50}
+ * @param batch images per step
+ * @param imagesPerSecond rate
+ * @param source where it is from
+ */
+record ComputeRate(String gpu, String model, int batch, double imagesPerSecond, String source) {
+    private static final String TABLE = "compute.txt";
+    private static final int FIELDS = 5;
+
+    static List<ComputeRate> all() {
+        try (InputStream in = Objects.requireNonNull(ComputeRate.class.getResourceAsStream(TABLE), TABLE)) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .filter(line -> !line.startsWith("#"))
+                    .map(line -> line.split(" ", FIELDS))
+                    .map(cells -> new ComputeRate(
+                            cells[0], cells[1], Integer.parseInt(cells[2]), Double.parseDouble(cells[3]), cells[4]))
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The rate of a machine's GPUs, by their model. */
+    static Optional<ComputeRate> of(Machine machine, String model, int batch) {
+        String gpu = machine.devices().getFirst().attributes().getOrDefault("model", "");
+        return all().stream()
+                .filter(rate -> gpu.contains(rate.gpu()) && rate.model().equals(model) && rate.batch() == batch)
+                .findFirst();
+    }
+
+    /** Time of a step in us. */
+    double stepUs() {
+        return batch / imagesPerSecond * 1e6;
+    }
+}

@@ -1,0 +1,45 @@
+package dev.banyan.cli.scaling;
+
+import dev.banyan.cli.bench.Workload;
+import dev.banyan.simulate.cluster.AllReduceRule;
+import dev.banyan.simulate.cluster.CallOrder;
+import dev.banyan.simulate.cluster.Design;
+import dev.banyan.simulate.cluster.KeyCosts;
+import dev.banyan.simulate.training.TrainingStep;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * One model on clusters of all sizes, over all designs.
+ *
+ * @param label what is different from other curves of the model
+ * @param points by size
+ */
+record Curves(String label, List<Point> points) {
+    Curves {
+        points = List.copyOf(points);
+    }
+
+    static Curves of(
+            String label, Setup setup, Workload workload, ComputeRate rate, AllReduceRule rule, CallOrder order) {
+        TrainingStep step = new TrainingStep(workload.elements(), rate.stepUs());
+        List<Point> points = new ArrayList<>();
+        for (int machines : setup.sizes()) {
+            KeyCosts costs = new KeyCosts(setup.cluster(machines), rule);
+            Map<Design, Double> times = new EnumMap<>(Design.class);
+            for (Design design : Design.values()) {
+                times.put(design, step.us(design.store(costs, order)));
+            }
+            double keysUs = workload.elements().stream().mapToDouble(costs::us).sum();
+            points.add(new Point(machines, costs.cluster().gpus(), times, keysUs));
+        }
+        return new Curves(label, points);
+    }
+
+    Optional<Point> at(long gpus) {
+        return points.stream().filter(point -> point.gpus() == gpus).findFirst();
+    }
+}

@@ -1,0 +1,160 @@
+package dev.banyan.cli.scaling;
+
+import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.cli.plot.Axis;
+import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.LineChart;
+import dev.banyan.cli.plot.Scale;
+import dev.banyan.simulate.cluster.AllReduceRule;
+import dev.banyan.simulate.cluster.CallOrder;
+import dev.banyan.simulate.cluster.Design;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+
+/**
+ * What a page says of one model.
+ *
+ * @param rate computing
+ * @param main input first, the fastest allreduces
+ * @param variants each with one thing changed
+ */
+record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves> variants) {
+    private static final double OVERSUBSCRIBED = 4;
+    private static final int VARIANTS_FROM_GPUS = 128;
+    private static final double CLEARLY = 0.99;
+
+    ModelReport {
+        variants = List.copyOf(variants);
+    }
+
+    static ModelReport of(Setup setup, Workload workload, ComputeRate rate) {
+        AllReduceRule least = AllReduceRule.LEAST_TIME;
+        CallOrder input = CallOrder.INPUT_FIRST;
+        return new ModelReport(
+                workload,
+                rate,
+                Curves.of("as above", setup, workload, rate, least, input),
+                List.of(
+                        Curves.of(
+                                "leaves oversubscribed 4 times", setup.oversubscribed(OVERSUBSCRIBED), workload, rate,
+                                least, input),
+                        Curves.of("Open MPI 4.0's rule", setup, workload, rate, AllReduceRule.OPEN_MPI_4_0, input),
+                        Curves.of(
+                                "keys from the output on", setup, workload, rate, least, CallOrder.OUTPUT_FIRST)));
+    }
+
+    List<String> lines() {
+        List<String> lines = new ArrayList<>();
+        lines.addAll(List.of(
+                "",
+                "## " + workload.name(),
+                "",
+                String.format(
+                        Locale.ROOT,
+                        "%d keys, %.1f MB of gradients, %d images per GPU and step. One GPU trains %.2f images/s, %.1f ms per"
+                                + " step. Source: %s.",
+                        workload.keys(),
+                        workload.totalElements() * 4 / 1e6,
+                        rate.batch(),
+                        rate.imagesPerSecond(),
+                        rate.stepUs() / 1e3,
+                        rate.source()),
+                ""));
+        lines.addAll(points().markdown());
+        lines.addAll(List.of("", "With one thing changed, time of a step in ms:", ""));
+        lines.addAll(changed().markdown());
+        return lines;
+    }
+
+    private TextTable points() {
+        TextTable table = new TextTable(
+                "GPUs", "machines", "funnel\nstep, ms", "concum\nstep, ms", "depcha\nstep, ms", "funnel\nepoch, s",
+                "concum\nepoch, s", "depcha\nepoch, s", "funnel by\ndepcha", "depcha's\nefficiency",
+                "all keys\none by one, ms");
+        for (Point point : main.points()) {
+            table.row(
+                    String.format(Locale.ROOT, "%,d", point.gpus()),
+                    String.format(Locale.ROOT, "%,d", point.machines()),
+                    ms(point.stepUs(Design.FUNNEL)),
+                    ms(point.stepUs(Design.CONCUM)),
+                    ms(point.stepUs(Design.DEPCHA)),
+                    seconds(point.epochSeconds(Design.FUNNEL, rate.batch())),
+                    seconds(point.epochSeconds(Design.CONCUM, rate.batch())),
+                    seconds(point.epochSeconds(Design.DEPCHA, rate.batch())),
+                    String.format(Locale.ROOT, "%.2f", point.stepUs(Design.FUNNEL) / point.stepUs(Design.DEPCHA)),
+                    String.format(Locale.ROOT, "%.1f%%", 100 * rate.stepUs() / point.stepUs(Design.DEPCHA)),
+                    ms(point.keysUs()));
+        }
+        return table;
+    }
+
+    private TextTable changed() {
+        TextTable table = new TextTable("changed", "GPUs", "funnel", "concum", "depcha");
+        Stream.concat(Stream.of(main), variants.stream())
+                .forEach(curves -> curves.points().stream()
+                        .filter(point -> point.gpus() >= VARIANTS_FROM_GPUS)
+                        .forEach(point -> table.row(
+                                curves.label(),
+                                String.format(Locale.ROOT, "%,d", point.gpus()),
+                                ms(point.stepUs(Design.FUNNEL)),
+                                ms(point.stepUs(Design.CONCUM)),
+                                ms(point.stepUs(Design.DEPCHA)))));
+        return table;
+    }
+
+    /** Where concum is clearly ahead of depcha, whatever was changed. */
+    List<String> whereGroupsWin() {
+        List<String> lines = new ArrayList<>();
+        for (Curves curves : variants) {
+            for (Point point : curves.points()) {
+                double concum = point.stepUs(Design.CONCUM);
+                double depcha = point.stepUs(Design.DEPCHA);
+                if (concum < CLEARLY * depcha) {
+                    lines.add(String.format(
+                            Locale.ROOT,
+                            "- %s on %,d GPUs, %s: a step takes %s ms over concum and %s ms over depcha. Latencies count most"
+                                    + " here; several calls at once hide each other's, a chain adds them up.",
+                            workload.name(),
+                            point.gpus(),
+                            curves.label(),
+                            ms(concum),
+                            ms(depcha)));
+                }
+            }
+        }
+        return lines;
+    }
+
+    LineChart chart() {
+        List<Curve> curves = new ArrayList<>();
+        for (Design design : Design.values()) {
+            curves.add(curve(design.label(), point -> point.stepUs(design)));
+        }
+        curves.add(curve("computing alone", point -> rate.stepUs()));
+        return new LineChart(
+                workload.name() + ", " + rate.batch() + " images per GPU",
+                new Axis("GPUs", Scale.COUNT),
+                new Axis("time of a step (ms)", Scale.LINEAR),
+                curves);
+    }
+
+    private Curve curve(String name, ToDoubleFunction<Point> stepUs) {
+        return new Curve(
+                name,
+                main.points().stream()
+                        .map(point -> new Curve.Point(point.gpus(), stepUs.applyAsDouble(point) / 1e3))
+                        .toList());
+    }
+
+    static String ms(double us) {
+        return String.format(Locale.ROOT, "%.1f", us / 1e3);
+    }
+
+    static String seconds(double seconds) {
+        return String.format(Locale.ROOT, seconds < 10 ? "%.2f" : "%.1f", seconds);
+    }
+}

@@ -1,0 +1,214 @@
+package dev.banyan.cli.scaling;
+
+import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.WorkloadConverter;
+import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.plot.PlotFile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.cluster.Fabric;
+import dev.banyan.simulate.cluster.Minsky;
+import dev.banyan.topology.Machine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan scaling}: epoch times on many machines as a page and a picture. */
+@Command(
+        name = "scaling",
+        description = {
+            "Predict training on several machines joined by a network, by simulation: time of a step and of an epoch",
+            "over the stores funnel, concum and depcha, for as many machines as one likes.",
+        },
+        footer = {
+            "",
+            "Writes a page in Markdown, and a picture beside it (SVG) of the same name.",
+            "The same options give the same page.",
+            "",
+            "Examples:",
+            "  banyan scaling --out scaling.md",
+            "  banyan scaling --out mine.md --machine dgx-1v --nics 4 --nic-gbs 12.5 --machines 1,8,128 --workload"
+                + " resnet-50 --oversubscription 3"
+        })
+public final class ScalingCommand implements Runnable {
+    private static final String SUFFIX = ".md";
+    private static final List<String> MODELS = List.of("resnet-50", "inception-bn");
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Option(
+            names = "--out",
+            paramLabel = "FILE",
+            required = true,
+            description = "The page; its name ends in .md. Files of the same names are replaced.")
+    private String out = "";
+
+    @Option(
+            names = {"-m", "--machine"},
+            paramLabel = "PRESET",
+            converter = MachineConverter.class,
+            description = "Each machine: a preset, or minsky, IBM's machine with four P100 (default: minsky).")
+    private Machine machine = Minsky.machine();
+
+    @Option(
+            names = "--machines",
+            paramLabel = "LIST",
+            split = ",",
+            description = "Numbers of machines (default: 1,4,8,16,32,64,256,4096).")
+    private List<Integer> machines = List.of(1, 4, 8, 16, 32, 64, 256, 4096);
+
+    @Option(names = "--nic-gbs", paramLabel = "GB/S", description = "Bandwidth of a NIC each way (default: 12.5).")
+    private double nicGbs = 12.5;
+
+    @Option(names = "--nics", paramLabel = "N", description = "NICs of a machine (default: 1).")
+    private int nics = 1;
+
+    @Option(names = "--latency-us", paramLabel = "US", description = "Latency of a message (default: 2).")
+    private double latencyUs = 2;
+
+    @Option(names = "--leaf", paramLabel = "N", description = "Machines of a leaf switch (default: 18).")
+    private int leaf = 18;
+
+    @Option(
+            names = "--oversubscription",
+            paramLabel = "TIMES",
+            description = "Bandwidth of a leaf's machines by that of its links to the spine (default: 1).")
+    private double oversubscription = 1;
+
+    @Option(
+            names = "--workload",
+            paramLabel = "MODEL|FILE",
+            split = ",",
+            converter = WorkloadConverter.class,
+            description = "Whose gradients: as bench has it (default: resnet-50,inception-bn).")
+    private @Nullable List<Workload> workloads;
+
+    @Option(names = "--batch", paramLabel = "N", description = "Images per GPU and step (default: 32).")
+    private int batch = 32;
+
+    @Option(
+            names = "--images-per-second",
+            paramLabel = "RATE",
+            description = "What one GPU trains alone (default: what is published for the GPU, model and batch).")
+    private @Nullable Double rate;
+
+    @Override
+    public void run() {
+        Path page = page();
+        PlotFile picture = PlotFile.of(page.resolveSibling(name(page, ".svg")));
+        Setup setup = setup();
+        List<Workload> wanted = workloads();
+        List<ComputeRate> rates = wanted.stream().map(this::rate).toList();
+        List<ModelReport> models = new ArrayList<>();
+        try (Progress progress =
+                Progress.start("scaling", wanted.size(), spec.commandLine().getErr())) {
+            for (int i = 0; i < rates.size(); i++) {
+                models.add(ModelReport.of(setup, wanted.get(i), rates.get(i)));
+                progress.step();
+            }
+        }
+        ScalingPage scaling = new ScalingPage(setup, models, arguments());
+        scaling.picture().write(picture);
+        write(page, scaling.lines(name(page, ".svg")));
+        spec.commandLine().getOut().println("wrote " + page + " and its picture " + name(page, ".svg"));
+        spec.commandLine().getOut().flush();
+    }
+
+    private Path page() {
+        try {
+            Path page = Path.of(out);
+            if (!out.endsWith(SUFFIX) || page.getFileName() == null) {
+                throw wrong("--out: a page's name ends in .md, not '" + out + "'");
+            }
+            if (Files.isDirectory(page)) {
+                throw wrong("--out: " + page + " is a folder; name a file");
+            }
+            PlotFile.of(page.resolveSibling(name(page, ".svg")));
+            return page;
+        } catch (InvalidPathException e) {
+            throw new ParameterException(spec.commandLine(), "--out: '" + out + "' can't be a file's name", e);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), "--out: " + e.getMessage(), e);
+        }
+    }
+
+    private static String name(Path page, String suffix) {
+        String name = String.valueOf(page.getFileName());
+        return name.substring(0, name.length() - SUFFIX.length()) + suffix;
+    }
+
+    private Setup setup() {
+        try {
+            Setup setup = new Setup(
+                    machine,
+                    Profiles.of(machine),
+                    new Fabric(nicGbs, nics, latencyUs, leaf, oversubscription),
+                    machines.stream().sorted().distinct().toList());
+            setup.sizes().forEach(setup::cluster);
+            return setup;
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+    }
+
+    private List<Workload> workloads() {
+        return workloads != null
+                ? workloads
+                : MODELS.stream()
+                        .map(model -> Objects.requireNonNull(Workload.all().get(model), model))
+                        .toList();
+    }
+
+    private ComputeRate rate(Workload workload) {
+        if (batch < 1) {
+            throw wrong("--batch is " + batch + "; it must be at least 1");
+        }
+        Double given = rate;
+        if (given != null) {
+            if (!(given > 0) || given > 1e9) {
+                throw wrong("--images-per-second is " + given + "; it must be above 0 and at most 1000000000");
+            }
+            if (workloads().size() > 1) {
+                throw wrong("--images-per-second is of one model; name it with --workload");
+            }
+            return new ComputeRate("", workload.name(), batch, given, "option --images-per-second");
+        }
+        return ComputeRate.of(machine, workload.name(), batch)
+                .orElseThrow(() -> wrong("nothing is published here of what one GPU of " + machine.name() + " trains of "
+                        + workload.name() + " with " + batch + " images per step; say it with --images-per-second"));
+    }
+
+    /** The options as the page repeats them; where it is written makes no difference but for the folder. */
+    private String arguments() {
+        StringBuilder all = new StringBuilder("--out FOLDER/" + Path.of(out).getFileName());
+        spec.commandLine().getParseResult().matchedOptions().stream()
+                .filter(option -> !option.longestName().equals("--out"))
+                .forEach(option -> all.append(' ').append(option.longestName()).append(' ').append(
+                        String.join(",", option.originalStringValues())));
+        return all.toString();
+    }
+
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
+    }
+
+    private static void write(Path page, List<String> lines) {
+        try {
+            Files.writeString(page, String.join("\n", lines) + "\n", StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("can't write " + page + ": " + e.getMessage(), e);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package dev.banyan.simulate.cluster;
+
+import dev.banyan.simulate.cluster.KeyCosts.KeyCost;
+import dev.banyan.simulate.training.Gradient;
+import dev.banyan.simulate.training.KeyStore;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * The engine sums up each key inside as soon as its gradient is there, whatever the order of calls; the calls of MPI
+ * follow one another in that order; each key goes to the devices when it is back. The caller has long handed out the
+ * next step, whose layers wait for their own keys alone.
+ */
+final class DepchaStore implements KeyStore {
+    private final KeyCosts costs;
+    private final CallOrder order;
+
+    DepchaStore(KeyCosts costs, CallOrder order) {
+        this.costs = costs;
+        this.order = order;
+    }
+
+    @Override
+    public String name() {
+        return Design.DEPCHA.label();
+    }
+
+    @Override
+    public double[] doneUs(List<Gradient> gradients) {
+        double handoverUs = costs.cluster().host().handoverUs();
+        double[] summed = new double[gradients.size()];
+        double reducing = 0;
+        for (int key : asTheyAreReady(gradients)) {
+            Gradient gradient = gradients.get(key);
+            reducing = Math.max(reducing, gradient.readyUs())
+                    + costs.cost(gradient.elements()).leadUs();
+            summed[key] = reducing + handoverUs;
+        }
+        if (costs.cluster().machines() == 1) {
+            return summed;
+        }
+        double[] done = new double[summed.length];
+        double chain = 0;
+        double broadcasting = 0;
+        for (int key : order.keys(summed.length)) {
+            KeyCost cost = costs.cost(gradients.get(key).elements());
+            chain = Math.max(chain, summed[key]) + handoverUs + cost.acrossUs();
+            broadcasting = Math.max(broadcasting, chain + handoverUs) + cost.tailUs();
+            done[key] = broadcasting;
+        }
+        return done;
+    }
+
+    /** Of gradients that are ready at once, the first in the order of calls comes first. */
+    private int[] asTheyAreReady(List<Gradient> gradients) {
+        return Arrays.stream(order.keys(gradients.size()))
+                .boxed()
+                .sorted(Comparator.comparingDouble(key -> gradients.get(key).readyUs()))
+                .mapToInt(Integer::intValue)
+                .toArray();
+    }
+}

@@ -1,0 +1,47 @@
+package dev.banyan.simulate.cluster;
+
+import dev.banyan.simulate.training.KeyStore;
+import java.util.Locale;
+
+/**
+ * The three ways to put MPI's collectives into a dependency engine.
+ *
+ * <p>Source: A. R. Mamidala, "Efficient Embedding of MPI Collectives in MXNET DAGs for scaling Deep Learning",
+ * arXiv:1802.06949 (2018).
+ */
+public enum Design {
+    /** The calling thread waits for each gradient and calls MPI itself. */
+    FUNNEL {
+        @Override
+        public KeyStore store(KeyCosts costs, CallOrder order) {
+            return new FunnelStore(costs, order);
+        }
+    },
+    /** Keys in groups, over several communicators with a helper thread each; a barrier after each group. */
+    CONCUM {
+        @Override
+        public KeyStore store(KeyCosts costs, CallOrder order) {
+            return new ConcumStore(costs, order);
+        }
+    },
+    /** Collectives are the engine's operations, one after another by an artificial dependency. */
+    DEPCHA {
+        @Override
+        public KeyStore store(KeyCosts costs, CallOrder order) {
+            return new DepchaStore(costs, order);
+        }
+    };
+
+    /** What it is called. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * A store of this design.
+     *
+     * @param costs of keys
+     * @param order in which its caller hands it keys
+     */
+    public abstract KeyStore store(KeyCosts costs, CallOrder order);
+}

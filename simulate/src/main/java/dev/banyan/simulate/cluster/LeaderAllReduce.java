@@ -1,0 +1,26 @@
+package dev.banyan.simulate.cluster;
+
+/** An allreduce between the leaders of machines, priced in closed form. */
+interface LeaderAllReduce {
+    /**
+     * What it takes: messages' latencies, their bytes on the wires, and the host's sums.
+     *
+     * @param wireUs time for which a machine's NICs are busy, in us
+     * @param restUs all other time, in us
+     */
+    record Cost(double wireUs, double restUs) {
+        double us() {
+            return wireUs + restUs;
+        }
+    }
+
+    /** What it is called. */
+    String name();
+
+    /**
+     * Its cost.
+     *
+     * @param bytes of all slices of the data together
+     */
+    Cost cost(double bytes);
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.simulate.cluster;
+
+import org.jspecify.annotations.NullMarked;
