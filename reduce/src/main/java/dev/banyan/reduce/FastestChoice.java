@@ -51,7 +51,7 @@ final class FastestChoice {
     /** Steps that the shorter of two calls should have. */
     private static final int STEPS = 8_000;
     /** Numbers of trees that are worth trying where more reach a higher rate: each costs launches. */
-    private static final int[] FEW = {4, 1};
+    private static final int[] FEW = {8, 4, 1};
     /** Above, it takes long to find few trees. */
     private static final int MOST_RANKS_OF_FEW = 16;
 
@@ -136,11 +136,10 @@ final class FastestChoice {
         List<Choice> choices = new ArrayList<>();
         int more = algorithms.get(AlgorithmChoice.PACKING).trees(task.collective(), task.root()).size();
         for (int most : FEW) {
-            Choice choice = new Choice(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
-            int number = algorithms.get(choice).trees(task.collective(), task.root()).size();
-            if (number < more) {
+            if (most < more) {
+                Choice choice = new Choice(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
                 choices.add(choice);
-                more = number;
+                more = algorithms.get(choice).trees(task.collective(), task.root()).size();
             }
         }
         return choices;
