@@ -48,7 +48,8 @@ class MpirunTest {
     @Test
     void datasetsOfFilesAreShared() throws Exception {
         Path out = Files.createDirectories(folder.resolve("datasets"));
-        assertThat(mpirun(2, DatasetProgram.class, out.toString())).isZero();
+        Run run = mpirun(2, DatasetProgram.class, out.toString());
+        assertThat(run.status()).as(run.output()).isZero();
         for (String name : DatasetProgram.NAMES) {
             List<String> first = Files.readAllLines(out.resolve(name + "-0.txt"));
             List<String> second = Files.readAllLines(out.resolve(name + "-1.txt"));
@@ -61,14 +62,16 @@ class MpirunTest {
 
     @Test
     void aFailureEndsAll() throws Exception {
-        assertThat(mpirun(2, FailingProgram.class)).isNotZero();
+        Run run = mpirun(2, FailingProgram.class);
+        assertThat(run.status()).as(run.output()).isNotZero();
     }
 
     private static void compare(int processes) throws Exception {
         Path out = Files.createDirectories(folder.resolve(processes + "-processes"));
         List<String> arguments = new ArrayList<>(List.of(out.toString(), String.valueOf(STEPS / 20)));
         arguments.addAll(OPTIMIZERS);
-        assertThat(mpirun(processes, TrainingProgram.class, arguments.toArray(String[]::new))).isZero();
+        Run run = mpirun(processes, TrainingProgram.class, arguments.toArray(String[]::new));
+        assertThat(run.status()).as(run.output()).isZero();
         for (String optimizer : OPTIMIZERS) {
             List<String> alone = Files.readAllLines(folder.resolve(optimizer + "-alone.txt"));
             List<String> first = Files.readAllLines(out.resolve(optimizer + "-0.txt"));
@@ -88,8 +91,10 @@ class MpirunTest {
         }
     }
 
-    /** The status that mpirun ends with. */
-    private static int mpirun(int processes, Class<?> program, String... arguments)
+    /** What mpirun ended with and what it printed. */
+    private record Run(int status, String output) {}
+
+    private static Run mpirun(int processes, Class<?> program, String... arguments)
             throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 "mpirun", "--allow-run-as-root", "--oversubscribe", "-np", String.valueOf(processes),
@@ -106,15 +111,16 @@ class MpirunTest {
         }
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));
         command.addAll(List.of(arguments));
+        Path log = folder.resolve(program.getSimpleName() + "-" + processes + ".log");
         Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
-                .redirectOutput(folder.resolve(program.getSimpleName() + "-" + processes + ".log").toFile())
+                .redirectOutput(log.toFile())
                 .start();
         if (!process.waitFor(MINUTES, TimeUnit.MINUTES)) {
             process.destroyForcibly();
             throw new AssertionError("mpirun of " + program.getSimpleName() + " did not end in " + MINUTES + " minutes");
         }
-        return process.exitValue();
+        return new Run(process.exitValue(), Files.readString(log));
     }
 
     private static boolean onPath(String program) {
