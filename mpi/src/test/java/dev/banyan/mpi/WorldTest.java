@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.mpi.MpiRun.Outcome;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,8 +20,18 @@ class WorldTest {
     Path folder;
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 4})
+    @ValueSource(ints = {1, 2, 3})
     void everyTypeAndOperationIsExactOverAllDevices(int processes) throws Exception {
+        check(processes);
+    }
+
+    @Test
+    @Tag("soak")
+    void everyTypeAndOperationIsExactOverAllDevicesOfFour() throws Exception {
+        check(4);
+    }
+
+    private void check(int processes) throws Exception {
         MpiRun.requireMpi();
         Outcome outcome = new MpiRun(processes, MatrixProgram.class).run(folder);
         assertThat(outcome.text()).contains("passed 810 cases");
