@@ -2,6 +2,7 @@ package dev.banyan.cli.figures;
 
 import dev.banyan.cli.input.ProfileConverter;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.simulate.Profile;
@@ -11,7 +12,6 @@ import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -79,11 +79,11 @@ public final class FiguresCommand implements Runnable {
         }
         picture(folder, "in-flight", inFlight.picture());
         picture(folder, "array-bound", arrayBound.picture());
-        write(folder, "in-flight.csv", inFlight.csv());
-        write(folder, "array-bound.csv", arrayBound.csv());
-        write(folder, "speed-ups.csv", speedups.csv());
+        TextFile.write(folder.resolve("in-flight.csv"), inFlight.csv());
+        TextFile.write(folder.resolve("array-bound.csv"), arrayBound.csv());
+        TextFile.write(folder.resolve("speed-ups.csv"), speedups.csv());
         List<String> page = new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).lines();
-        write(folder, "figures.md", page);
+        TextFile.write(folder.resolve("figures.md"), page);
         writer.println("wrote " + folder.resolve("figures.md") + ", its pictures and their data");
         writer.flush();
     }
@@ -115,13 +115,5 @@ public final class FiguresCommand implements Runnable {
     private static void picture(Path folder, String name, Picture picture) {
         picture.write(PlotFile.of(folder.resolve(name + ".svg")));
         picture.write(PlotFile.of(folder.resolve(name + ".png")));
-    }
-
-    private static void write(Path folder, String name, List<String> lines) {
-        try {
-            Files.writeString(folder.resolve(name), String.join("\n", lines) + "\n", StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException("can't write " + folder.resolve(name) + ": " + e.getMessage(), e);
-        }
     }
 }

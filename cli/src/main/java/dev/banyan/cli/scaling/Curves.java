@@ -28,7 +28,7 @@ record Curves(String label, List<Point> points) {
         TrainingStep step = new TrainingStep(workload.elements(), rate.stepUs());
         List<Point> points = new ArrayList<>();
         for (int machines : setup.sizes()) {
-            KeyCosts costs = new KeyCosts(setup.cluster(machines), rule);
+            KeyCosts costs = setup.costs(machines, rule);
             Map<Design, Double> times = new EnumMap<>(Design.class);
             for (Design design : Design.values()) {
                 times.put(design, step.us(design.store(costs, order)));

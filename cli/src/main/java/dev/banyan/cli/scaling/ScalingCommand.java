@@ -3,14 +3,12 @@ package dev.banyan.cli.scaling;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.bench.WorkloadConverter;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.cluster.Fabric;
 import dev.banyan.simulate.cluster.Minsky;
 import dev.banyan.topology.Machine;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -121,7 +119,7 @@ public final class ScalingCommand implements Runnable {
         }
         ScalingPage scaling = new ScalingPage(setup, models, arguments());
         scaling.picture().write(picture);
-        write(page, scaling.lines(name(page, ".svg")));
+        TextFile.write(page, scaling.lines(name(page, ".svg")));
         spec.commandLine().getOut().println("wrote " + page + " and its picture " + name(page, ".svg"));
         spec.commandLine().getOut().flush();
     }
@@ -151,13 +149,11 @@ public final class ScalingCommand implements Runnable {
 
     private Setup setup() {
         try {
-            Setup setup = new Setup(
+            return Setup.of(
                     machine,
                     Profiles.of(machine),
                     new Fabric(nicGbs, nics, latencyUs, leaf, oversubscription),
                     machines.stream().sorted().distinct().toList());
-            setup.sizes().forEach(setup::cluster);
-            return setup;
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
@@ -202,13 +198,5 @@ public final class ScalingCommand implements Runnable {
 
     private ParameterException wrong(String message) {
         return new ParameterException(spec.commandLine(), message);
-    }
-
-    private static void write(Path page, List<String> lines) {
-        try {
-            Files.writeString(page, String.join("\n", lines) + "\n", StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException("can't write " + page + ": " + e.getMessage(), e);
-        }
     }
 }

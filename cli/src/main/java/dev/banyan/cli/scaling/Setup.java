@@ -1,34 +1,56 @@
 package dev.banyan.cli.scaling;
 
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.cluster.AllReduceRule;
 import dev.banyan.simulate.cluster.Cluster;
 import dev.banyan.simulate.cluster.Fabric;
 import dev.banyan.simulate.cluster.HostCosts;
+import dev.banyan.simulate.cluster.KeyCosts;
 import dev.banyan.topology.Machine;
 import java.util.List;
 
 /**
  * Clusters of different sizes that are alike in all else.
  *
- * @param machine each machine
- * @param profile its constants
  * @param fabric what joins machines
  * @param sizes numbers of machines, ascending
+ * @param one costs of one such machine, which knows what is simulated inside of it for all clusters
  */
-record Setup(Machine machine, Profile profile, Fabric fabric, List<Integer> sizes) {
+record Setup(Fabric fabric, List<Integer> sizes, KeyCosts one) {
     Setup {
         sizes = List.copyOf(sizes);
     }
 
-    Cluster cluster(int machines) {
-        return new Cluster(machine, profile, machines, fabric, HostCosts.ASSUMED);
+    /**
+     * @throws IllegalArgumentException if one of the clusters can't be
+     */
+    static Setup of(Machine machine, Profile profile, Fabric fabric, List<Integer> sizes) {
+        Cluster one = new Cluster(machine, profile, 1, fabric, HostCosts.ASSUMED);
+        Setup setup = new Setup(fabric, sizes, new KeyCosts(one, AllReduceRule.LEAST_TIME));
+        sizes.forEach(setup::cluster);
+        return setup;
+    }
+
+    /** Each machine. */
+    Machine machine() {
+        return one.cluster().machine();
+    }
+
+    /** Its constants. */
+    Profile profile() {
+        return one.cluster().profile();
+    }
+
+    private Cluster cluster(int machines) {
+        return new Cluster(machine(), profile(), machines, fabric, one.cluster().host());
+    }
+
+    KeyCosts costs(int machines, AllReduceRule rule) {
+        return one.joined(cluster(machines), rule);
     }
 
     Setup oversubscribed(double times) {
         return new Setup(
-                machine,
-                profile,
-                new Fabric(fabric.nicGbs(), fabric.nics(), fabric.latencyUs(), fabric.leafMachines(), times),
-                sizes);
+                new Fabric(fabric.nicGbs(), fabric.nics(), fabric.latencyUs(), fabric.leafMachines(), times), sizes, one);
     }
 }

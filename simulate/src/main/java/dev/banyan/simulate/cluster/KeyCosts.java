@@ -46,10 +46,29 @@ public final class KeyCosts {
      * @param rule what carries allreduces between them
      */
     public KeyCosts(Cluster cluster, AllReduceRule rule) {
+        this(cluster, rule, new InsideMachine(cluster.machine(), cluster.profile(), cluster.fabric().nics()));
+    }
+
+    private KeyCosts(Cluster cluster, AllReduceRule rule, InsideMachine inside) {
         this.cluster = cluster;
         across = new AcrossMachines(cluster, rule);
-        inside = new InsideMachine(
-                cluster.machine(), cluster.profile(), cluster.fabric().nics());
+        this.inside = inside;
+    }
+
+    /**
+     * The costs of another number of these machines, or of another network between them. What is simulated inside a
+     * machine is kept for both.
+     *
+     * @throws IllegalArgumentException if its machines, their profile or their number of NICs are others
+     */
+    public KeyCosts joined(Cluster other, AllReduceRule rule) {
+        if (!other.machine().equals(cluster.machine())
+                || !other.profile().equals(cluster.profile())
+                || other.fabric().nics() != cluster.fabric().nics()) {
+            throw new IllegalArgumentException("a cluster of other machines, " + other.machine().name() + " with "
+                    + other.fabric().nics() + " NICs and profile " + other.profile().name());
+        }
+        return new KeyCosts(other, rule, inside);
     }
 
     /** The machines. */
