@@ -1,6 +1,8 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.kvstore.KVStore;
+import dev.banyan.reduce.kvstore.Key;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -77,6 +79,15 @@ final class Gradients {
     /** For each key the buffers of all ranks. */
     List<List<MemorySegment>> keys() {
         return buffers;
+    }
+
+    /** Makes a key of a store of each, which is returned; its first value is that of the first rank. */
+    List<Key> init(KVStore store) {
+        List<Key> keys = IntStream.range(0, buffers.size()).mapToObj(Key::of).toList();
+        for (int k = 0; k < keys.size(); k++) {
+            store.init(keys.get(k), buffers.get(k).getFirst(), workload.elements().get(k), DataType.F32);
+        }
+        return keys;
     }
 
     /** Whether the host may read and write the buffers. */

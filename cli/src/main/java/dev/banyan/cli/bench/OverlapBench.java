@@ -1,7 +1,6 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Progress;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
 import dev.banyan.reduce.kvstore.BackwardPass;
@@ -11,7 +10,6 @@ import dev.banyan.reduce.kvstore.Overlap;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,7 +57,8 @@ final class OverlapBench {
             double exposedMs,
             double overlapRatio,
             long wrong,
-            int rounds) {}
+            int rounds)
+            implements StepTimes {}
 
     /**
      * Returns the number of wrong elements.
@@ -91,11 +90,7 @@ final class OverlapBench {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
         try (Communicator communicator = Communicator.create(machine, Config.load());
                 KVStore store = KVStore.create(type, communicator)) {
-            List<Key> keys = IntStream.range(0, workload.keys()).mapToObj(Key::of).toList();
-            for (int k = 0; k < keys.size(); k++) {
-                MemorySegment initial = gradients.keys().get(k).getFirst();
-                store.init(keys.get(k), initial, workload.elements().get(k), DataType.F32);
-            }
+            List<Key> keys = gradients.init(store);
             long wrong = gradients.wrongAfter(
                     () -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0).join());
             BackwardPass pass = new BackwardPass(store, keys, gradients.keys());
@@ -132,18 +127,7 @@ final class OverlapBench {
                 Locale.ROOT,
                 "# workload %s: %d keys, %d bytes on each of %d devices, released over %.1f ms, the last layer first",
                 first.workload, first.keys, first.bytes, machine.size(), first.computeMs));
-        TextTable table = new TextTable(
-                "kvstore", "communication\nms", "step\nms", "exposed\nms", "overlap", "#wrong");
-        for (Result result : results) {
-            table.row(
-                    result.kvstore,
-                    String.format(Locale.ROOT, "%.3f", result.communicationMs),
-                    String.format(Locale.ROOT, "%.3f", result.stepMs),
-                    String.format(Locale.ROOT, "%.3f", result.exposedMs),
-                    String.format(Locale.ROOT, "%.1f%%", 100 * result.overlapRatio),
-                    Long.toString(result.wrong));
-        }
-        lines.addAll(table.lines());
+        lines.addAll(StepTimes.table(results));
         lines.add("#");
         for (Result other : results.subList(1, results.size())) {
             lines.add(String.format(

@@ -2,7 +2,6 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.mpi.HierarchicalCommunicator;
 import dev.banyan.mpi.ProcessGroup;
 import dev.banyan.mpi.World;
@@ -73,24 +72,23 @@ final class WorldBench {
             double exposedMs,
             double overlapRatio,
             long wrong,
-            int rounds) {}
+            int rounds)
+            implements StepTimes {}
 
     /** A design under measurement. */
     private static final class Design implements AutoCloseable {
         final String type;
         final KVStore store;
+        final List<Key> keys;
         final BackwardPass pass;
         final long[] alone;
         final long[] together;
         long wrong;
 
-        Design(String type, Communicator local, List<Key> keys, Workload workload, Gradients gradients, int rounds) {
+        Design(String type, Communicator local, Gradients gradients, int rounds) {
             this.type = type;
             store = KVStore.create(type, local);
-            for (int k = 0; k < keys.size(); k++) {
-                store.init(
-                        keys.get(k), gradients.keys().get(k).getFirst(), workload.elements().get(k), DataType.F32);
-            }
+            keys = gradients.init(store);
             pass = new BackwardPass(store, keys, gradients.keys());
             alone = new long[rounds];
             together = new long[rounds];
@@ -148,14 +146,13 @@ final class WorldBench {
             int rounds,
             Gradients gradients) {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
-        List<Key> keys = IntStream.range(0, workload.keys()).mapToObj(Key::of).toList();
         List<Design> designs = new ArrayList<>();
         for (String type : Stream.concat(Stream.of(first), TYPES.stream()).distinct().toList()) {
-            designs.add(new Design(type, local, keys, workload, gradients, rounds));
+            designs.add(new Design(type, local, gradients, rounds));
         }
         for (Design design : designs) {
-            design.wrong = sum(world, gradients.wrongAfter(() -> design.store
-                    .pushPullAll(keys, gradients.keys(), gradients.keys(), 0)
+            design.wrong = combined(world, gradients.wrongAfter(() -> design.store
+                    .pushPullAll(design.keys, gradients.keys(), gradients.keys(), 0)
                     .join()), ReduceOp.SUM);
             step(world, design, compute);
         }
@@ -193,10 +190,11 @@ final class WorldBench {
     /** Time of the slowest process in ns. */
     private static long step(World world, Design design, Duration compute) {
         world.all().barrier();
-        return sum(world, design.pass.step(compute), ReduceOp.MAX);
+        return combined(world, design.pass.step(compute), ReduceOp.MAX);
     }
 
-    private static long sum(World world, long value, ReduceOp op) {
+    /** What the values of all processes come to. */
+    private static long combined(World world, long value, ReduceOp op) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment number = arena.allocateFrom(ValueLayout.JAVA_LONG, value);
             world.all().allReduce(number, 1, DataType.I64, op);
@@ -238,7 +236,7 @@ final class WorldBench {
         world.all().barrier();
         long start = System.nanoTime();
         call.run();
-        return sum(world, System.nanoTime() - start, ReduceOp.MAX);
+        return combined(world, System.nanoTime() - start, ReduceOp.MAX);
     }
 
     private static List<String> lines(World world, int devices, List<Result> results) {
@@ -256,17 +254,7 @@ final class WorldBench {
                 first.bytes,
                 first.computeMs,
                 first.rounds));
-        TextTable table = new TextTable("kvstore", "communication\nms", "step\nms", "exposed\nms", "overlap", "#wrong");
-        for (Result result : results) {
-            table.row(
-                    result.kvstore,
-                    String.format(Locale.ROOT, "%.3f", result.communicationMs),
-                    String.format(Locale.ROOT, "%.3f", result.stepMs),
-                    String.format(Locale.ROOT, "%.3f", result.exposedMs),
-                    String.format(Locale.ROOT, "%.1f%%", 100 * result.overlapRatio),
-                    Long.toString(result.wrong));
-        }
-        lines.addAll(table.lines());
+        lines.addAll(StepTimes.table(results));
         return lines;
     }
 }
