@@ -3,6 +3,7 @@ package dev.banyan.reduce;
 import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.cuda.CudaBackend;
 import dev.banyan.reduce.cuda.CudaDevices;
 import dev.banyan.reduce.cuda.PeerRule;
@@ -254,13 +255,8 @@ public final class Communicator implements AutoCloseable {
         CompletableFuture<Void> begun = new CompletableFuture<>();
         CompletableFuture<Void> ended = queue.submit(() -> {
             try {
-                plans.get(PlanKey.of(call, Way.CONFIGURED), this::prepare)
-                        .executable()
-                        .run(
-                                perRank(call.inputs(), call.root()),
-                                perRank(call.outputs(), call.root()),
-                                streams,
-                                () -> begun.complete(null));
+                execute(call, Way.CONFIGURED, (executable, inputs, outputs) ->
+                        executable.run(inputs, outputs, streams, () -> begun.complete(null)));
             } finally {
                 begun.complete(null);
             }
@@ -403,13 +399,22 @@ public final class Communicator implements AutoCloseable {
         }
     }
 
+    /** How a plan is run on buffers of all ranks. */
+    private interface Run {
+        void of(Executable executable, MemorySegment[] inputs, MemorySegment[] outputs);
+    }
+
     private void execute(CollectiveCall call, Way way) {
+        execute(call, way, Executable::run);
+    }
+
+    private void execute(CollectiveCall call, Way way, Run run) {
         PlanKey key = PlanKey.of(call, way);
         CollectiveEvent event = new CollectiveEvent();
         event.begin();
         Plan plan = plans.get(key, this::prepare);
         try {
-            plan.executable().run(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
+            run.of(plan.executable(), perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
             event.succeeded = true;
         } finally {
             event.end();
