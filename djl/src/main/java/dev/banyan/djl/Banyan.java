@@ -42,7 +42,7 @@ public final class Banyan {
      * can't be divided by the number of processes is left out.
      */
     public static Dataset shard(Dataset dataset) {
-        return dataset instanceof ShardedDataset ? dataset : new ShardedDataset(dataset, processes());
+        return ShardedDataset.of(dataset, processes());
     }
 
     static Processes processes() {

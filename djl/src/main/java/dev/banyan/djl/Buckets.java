@@ -1,5 +1,6 @@
 package dev.banyan.djl;
 
+import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -62,7 +63,7 @@ final class Buckets {
 
         /** Returns when the first replicas' gradients are the means. */
         void receive() {
-            Futures.join(averaged);
+            CallQueue.join(averaged);
             event.end();
             if (event.shouldCommit()) {
                 event.bytes = bytes;

@@ -18,7 +18,7 @@ record GlobalConfig(TrainingConfig own, Loss loss, List<Evaluator> evaluators) i
     GlobalConfig(TrainingConfig own, Processes processes) {
         this(
                 own,
-                new GlobalLoss(own.getLossFunction(), processes),
+                new GlobalEvaluator(own.getLossFunction(), processes),
                 own.getEvaluators().stream()
                         .map(evaluator -> (Evaluator) new GlobalEvaluator(evaluator, processes))
                         .toList());

@@ -3,9 +3,13 @@ package dev.banyan.djl;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.training.evaluator.Evaluator;
+import ai.djl.training.loss.Loss;
 
-/** An evaluator of this process's samples, whose accumulated values are the means over all processes. All processes ask for the same values in the same order. */
-final class GlobalEvaluator extends Evaluator {
+/**
+ * An evaluator of this process's samples, whose accumulated values are the means over all processes. All processes ask for
+ * the same values in the same order. It is a loss too, as a loss is an evaluator with nothing further.
+ */
+final class GlobalEvaluator extends Loss {
     private final Evaluator own;
     private final Processes processes;
 

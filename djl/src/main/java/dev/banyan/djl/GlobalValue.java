@@ -1,5 +1,6 @@
 package dev.banyan.djl;
 
+import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -13,7 +14,7 @@ final class GlobalValue {
     static float mean(float own, Processes processes) {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment number = arena.allocateFrom(ValueLayout.JAVA_DOUBLE, own);
-            Futures.join(processes.average(number, 1, DataType.F64));
+            CallQueue.join(processes.average(number, 1, DataType.F64));
             return (float) number.get(ValueLayout.JAVA_DOUBLE, 0);
         }
     }

@@ -19,7 +19,6 @@ final class ParallelTrainer extends Trainer {
 
     @Override
     public Iterable<Batch> iterateDataset(Dataset dataset) throws IOException, TranslateException {
-        Dataset part = dataset instanceof ShardedDataset ? dataset : new ShardedDataset(dataset, processes);
-        return super.iterateDataset(part);
+        return super.iterateDataset(ShardedDataset.of(dataset, processes));
     }
 }

@@ -98,10 +98,9 @@ final class ShardSampler implements Sampler {
                     lengths.add(-1L);
                 }
             }
-            int from = 0;
-            List<Long> allSamples;
             List<Long> allLengths = told(lengths);
-            allSamples = told(samples);
+            List<Long> allSamples = told(samples);
+            int from = 0;
             for (long length : allLengths) {
                 if (length < 0) {
                     ended = true;

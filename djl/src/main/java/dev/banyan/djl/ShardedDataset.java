@@ -20,9 +20,14 @@ final class ShardedDataset implements Dataset {
     private final Dataset whole;
     private final Processes processes;
 
-    ShardedDataset(Dataset whole, Processes processes) {
+    private ShardedDataset(Dataset whole, Processes processes) {
         this.whole = whole;
         this.processes = processes;
+    }
+
+    /** The part of a dataset; of a part that part itself. */
+    static Dataset of(Dataset dataset, Processes processes) {
+        return dataset instanceof ShardedDataset ? dataset : new ShardedDataset(dataset, processes);
     }
 
     @Override

@@ -134,7 +134,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
             mean(name, call);
         } else if (local.size() == 1 && between.limit() == Long.MAX_VALUE) {
-            ProcessGroup.join(
+            CallQueue.join(
                     between.start(0, 0, name, call.outputs().getFirst(), call.count(), call.type(), call.op()));
         } else {
             long sliced = leaders.sliced(call, local);
@@ -149,7 +149,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private void mean(String name, CollectiveCall call) {
         List<MemorySegment> arrays = call.outputs();
         if (local.inHostMemory()) {
-            ProcessGroup.join(groups.getFirst().meanAsync(name, arrays, call.count(), call.type(), devices));
+            CallQueue.join(groups.getFirst().meanAsync(name, arrays, call.count(), call.type(), devices));
             return;
         }
         try (Arena copies = Arena.ofShared()) {
@@ -160,7 +160,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
             for (int device = 0; device < arrays.size(); device++) {
                 local.read(arrays.get(device), read.get(device));
             }
-            ProcessGroup.join(groups.getFirst().meanAsync(name, read, call.count(), call.type(), devices));
+            CallQueue.join(groups.getFirst().meanAsync(name, read, call.count(), call.type(), devices));
             for (int device = 0; device < arrays.size(); device++) {
                 local.write(arrays.get(device).asSlice(0, bytes), read.get(device));
             }

@@ -1,5 +1,6 @@
 package dev.banyan.mpi;
 
+import dev.banyan.reduce.CallQueue;
 import dev.banyan.mpi.Phases.Piece;
 import dev.banyan.reduce.CollectiveCall;
 import java.lang.foreign.MemorySegment;
@@ -43,19 +44,19 @@ final class Pipeline {
             if (i + 1 < pieces.size()) {
                 gathered = phases.gather(pieces.get(i + 1));
             }
-            ProcessGroup.join(ready);
+            CallQueue.join(ready);
             CompletableFuture<Void> before = exchanged;
             exchanged = phases.exchange(pieces.get(i));
-            ProcessGroup.join(before);
+            CallQueue.join(before);
             if (i > 0) {
                 spreads.add(phases.spread(pieces.get(i - 1)));
             }
         }
-        ProcessGroup.join(exchanged);
+        CallQueue.join(exchanged);
         if (!pieces.isEmpty()) {
             spreads.add(phases.spread(pieces.getLast()));
         }
-        spreads.forEach(ProcessGroup::join);
+        spreads.forEach(CallQueue::join);
     }
 
     private List<Piece> cut(long begin, long end) {

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -120,13 +119,13 @@ public final class ProcessGroup implements AutoCloseable {
 
     private ProcessGroup make(String what, Supplier<MemorySegment> call) {
         AtomicReference<@Nullable ProcessGroup> made = new AtomicReference<>();
-        join(submit(what, () -> made.set(of(world, call.get()))));
+        CallQueue.join(submit(what, () -> made.set(of(world, call.get()))));
         return Objects.requireNonNull(made.get());
     }
 
     /** Returns when all processes have called it. */
     public void barrier() {
-        join(barrierAsync());
+        CallQueue.join(barrierAsync());
     }
 
     /** As {@link #barrier}; the future completes when all processes have called it. */
@@ -141,7 +140,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @throws OrderException on all processes if one of them does something else
      */
     public void agree(String what) {
-        join(agreeAsync(what));
+        CallQueue.join(agreeAsync(what));
     }
 
     /** As {@link #agree}; the future completes when it has ended. */
@@ -151,7 +150,7 @@ public final class ProcessGroup implements AutoCloseable {
 
     /** Copies the root's buffer to those of all others. */
     public void broadcast(MemorySegment buffer, long count, DataType type, int root) {
-        join(broadcastAsync("an array", buffer, count, type, root));
+        CallQueue.join(broadcastAsync("an array", buffer, count, type, root));
     }
 
     /**
@@ -175,7 +174,7 @@ public final class ProcessGroup implements AutoCloseable {
 
     /** Gives every process the reduction of all buffers, in place. */
     public void allReduce(MemorySegment buffer, long count, DataType type, ReduceOp op) {
-        join(allReduceAsync("an array", buffer, count, type, op));
+        CallQueue.join(allReduceAsync("an array", buffer, count, type, op));
     }
 
     /**
@@ -204,7 +203,7 @@ public final class ProcessGroup implements AutoCloseable {
         String what = words("starts to reduce", "an array", count, type) + " by "
                 + op.name().toLowerCase(Locale.ROOT);
         StartedReduction started = new StartedReduction(world, "what " + what);
-        join(submit(
+        CallQueue.join(submit(
                 what,
                 () -> mpi.call(
                         MpiCall.START_ALL_REDUCE,
@@ -281,7 +280,7 @@ public final class ProcessGroup implements AutoCloseable {
         int elements = checkBlocks("reduce_scatter", input, output, count, type);
         MemorySegment source = address(input);
         MemorySegment target = address(output);
-        join(submit(
+        CallQueue.join(submit(
                 words("reduces and scatters", "an array", count, type) + " by " + op.name().toLowerCase(Locale.ROOT),
                 () -> mpi.call(
                         MpiCall.REDUCE_SCATTER,
@@ -304,7 +303,7 @@ public final class ProcessGroup implements AutoCloseable {
         int elements = checkBlocks("all_gather", output, input, count, type);
         MemorySegment source = address(input);
         MemorySegment target = address(output);
-        join(submit(
+        CallQueue.join(submit(
                 words("gathers", "an array", count, type),
                 () -> mpi.call(
                         MpiCall.ALL_GATHER,
@@ -320,7 +319,7 @@ public final class ProcessGroup implements AutoCloseable {
     /** Waits for the calls that were submitted, and frees the group together with the other processes. */
     @Override
     public void close() {
-        join(submit("closes the group", () -> {
+        CallQueue.join(submit("closes the group", () -> {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment handle = arena.allocate(ADDRESS);
                 handle.set(ADDRESS, 0, communicator);
@@ -403,18 +402,5 @@ public final class ProcessGroup implements AutoCloseable {
                 .exceptionally(failure -> {
                     throw world.failure("what " + what, failure);
                 });
-    }
-
-    /** Waits for a future, and throws what it failed with. */
-    static void join(CompletableFuture<Void> future) {
-        try {
-            future.join();
-        } catch (CompletionException e) {
-            switch (e.getCause()) {
-                case RuntimeException cause -> throw cause;
-                case Error cause -> throw cause;
-                case null, default -> throw e;
-            }
-        }
     }
 }

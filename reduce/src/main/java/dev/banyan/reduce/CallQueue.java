@@ -184,8 +184,13 @@ public final class CallQueue implements AutoCloseable {
         if (Thread.currentThread().equals(dispatcher)) {
             drain(pending);
         }
+        join(pending.future);
+    }
+
+    /** Waits for a call, as it was submitted, and throws what it failed with. */
+    public static void join(CompletableFuture<Void> call) {
         try {
-            pending.future.join();
+            call.join();
         } catch (CompletionException e) {
             switch (e.getCause()) {
                 case RuntimeException cause -> throw cause;

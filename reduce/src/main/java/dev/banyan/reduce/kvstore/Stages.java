@@ -46,7 +46,7 @@ final class Stages {
     /** @throws IllegalArgumentException if the key or an array does not fit */
     void checkPush(Entry entry, List<MemorySegment> arrays) {
         checkElements(entry);
-        communicator.check(reduce(entry, arrays, updater == null ? entry.value : pushed(entry)));
+        communicator.check(reduce(entry, arrays, target(entry)));
         makeCodec(entry);
     }
 
