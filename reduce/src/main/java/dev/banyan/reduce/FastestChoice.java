@@ -51,7 +51,7 @@ final class FastestChoice {
     /** Steps that the shorter of two calls should have. */
     private static final int STEPS = 8_000;
     /** Numbers of trees that are worth trying where more reach a higher rate: each costs launches. */
-    private static final int[] FEW = {8, 4, 1};
+    private static final int[] FEW = {8, 4, 2, 1};
     /** Above, it takes long to find few trees. */
     private static final int MOST_RANKS_OF_FEW = 16;
 
