@@ -30,8 +30,12 @@ final class BanyanEngine extends Engine {
         if (processes.size() > 1) {
             return new BanyanParameterServer(optimizer, processes, Config.load());
         }
-        LOG.info("one process: training goes DJL's own way");
-        return real.newParameterServer(optimizer);
+        ParameterServer own = real.newParameterServer(optimizer);
+        if (real.getGpuCount() > 1) {
+            return new GpuParameterServer(optimizer, own, devices -> GpuReplicas.start(devices, Config.load()));
+        }
+        LOG.info("one process and one device: training goes DJL's own way");
+        return own;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.banyan.djl;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
@@ -9,6 +10,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class BanyanParameterServer implements ParameterServer {
     private final Optimizer optimizer;
     private final Processes processes;
-    private final Config config;
+    private final Function<List<Device>, Replicas> start;
     private final Buckets buckets;
     /** By id, in the order of initialisation. */
     private final Map<String, NDArray> known = new LinkedHashMap<>();
@@ -36,7 +38,7 @@ public final class BanyanParameterServer implements ParameterServer {
     private final Map<String, Slot> collected = new LinkedHashMap<>();
 
     private int expected;
-    private @Nullable ReplicaGroup replicas;
+    private @Nullable Replicas replicas;
 
     /** A server for replicas in this process alone. */
     public BanyanParameterServer(Optimizer optimizer) {
@@ -44,10 +46,19 @@ public final class BanyanParameterServer implements ParameterServer {
     }
 
     BanyanParameterServer(Optimizer optimizer, Processes processes, Config config) {
+        this(optimizer, processes, config.fusionBytes(), devices -> Replicas.start(devices, config));
+    }
+
+    /**
+     * @param fusionBytes bytes of gradients that go over the processes together
+     * @param start opens the replicas on several devices
+     */
+    BanyanParameterServer(
+            Optimizer optimizer, Processes processes, long fusionBytes, Function<List<Device>, Replicas> start) {
         this.optimizer = optimizer;
         this.processes = processes;
-        this.config = config;
-        buckets = new Buckets(processes, config.fusionBytes());
+        this.start = start;
+        buckets = new Buckets(processes, fusionBytes);
     }
 
     /** Makes the parameter of all processes what that of the first is. */
@@ -100,7 +111,7 @@ public final class BanyanParameterServer implements ParameterServer {
     }
 
     private void step(List<Slot> row) {
-        ReplicaGroup group = group(row.getFirst().replicas());
+        Replicas group = group(row.getFirst());
         if (processes.size() == 1) {
             for (Slot slot : row) {
                 sum(group, slot);
@@ -119,29 +130,31 @@ public final class BanyanParameterServer implements ParameterServer {
         }
     }
 
-    private static void sum(@Nullable ReplicaGroup group, Slot slot) {
+    private static void sum(@Nullable Replicas group, Slot slot) {
         if (group != null) {
             group.sum(slot);
         }
     }
 
     /** Changes a parameter by its gradient, which the optimiser clears. */
-    private void work(@Nullable ReplicaGroup group, Slot slot) {
+    private void work(@Nullable Replicas group, Slot slot) {
         optimizer.update(slot.id(), slot.parameter(0), slot.gradient(0));
         if (group != null) {
             group.spread(slot);
+            Replicas.clearOthers(slot);
         }
     }
 
     /** Null for a replica that has no others. */
-    private @Nullable ReplicaGroup group(int size) {
-        ReplicaGroup group = replicas;
+    private @Nullable Replicas group(Slot slot) {
+        int size = slot.replicas();
+        Replicas group = replicas;
         if (group != null && group.size() != size) {
             throw new IllegalArgumentException("update of " + size + " replicas, but " + group.size()
                     + " before; use a server for each trainer");
         }
         if (group == null && size > 1) {
-            group = new ReplicaGroup(size, config);
+            group = start.apply(Arrays.stream(slot.parameters()).map(NDArray::getDevice).toList());
             replicas = group;
         }
         return group;

@@ -28,6 +28,8 @@ final class Buckets {
     final class Bucket {
         private final List<Slot> slots = new ArrayList<>();
         private long bytes;
+        /** The first replicas' gradients, from when it is sent. */
+        private List<HostArray> gradients = List.of();
         private MemorySegment memory = MemorySegment.NULL;
         private final ExchangeEvent event = new ExchangeEvent();
         private CompletableFuture<Void> averaged = CompletableFuture.completedFuture(null);
@@ -48,13 +50,14 @@ final class Buckets {
         /** Begins; all that it has must be there. */
         void send(int index) {
             DataType type = slots.getFirst().type();
-            memory = slots.size() == 1 ? own(slots.getFirst()) : buffer(index, bytes);
-            if (slots.size() > 1) {
+            gradients = slots.stream().map(slot -> HostArray.of(slot.gradient(0))).toList();
+            memory = gradients.size() == 1 ? gradients.getFirst().memory() : buffer(index, bytes);
+            if (gradients.size() > 1) {
                 long at = 0;
-                for (Slot slot : slots) {
-                    MemorySegment gradient = own(slot);
-                    MemorySegment.copy(gradient, 0, memory, at, gradient.byteSize());
-                    at += gradient.byteSize();
+                for (HostArray gradient : gradients) {
+                    MemorySegment own = gradient.memory();
+                    MemorySegment.copy(own, 0, memory, at, own.byteSize());
+                    at += own.byteSize();
                 }
             }
             event.begin();
@@ -71,13 +74,13 @@ final class Buckets {
                 event.commit();
             }
             long at = 0;
-            for (Slot slot : slots) {
-                if (slots.size() > 1) {
-                    MemorySegment gradient = own(slot);
-                    MemorySegment.copy(memory, at, gradient, 0, gradient.byteSize());
-                    at += gradient.byteSize();
+            for (HostArray gradient : gradients) {
+                if (gradients.size() > 1) {
+                    MemorySegment own = gradient.memory();
+                    MemorySegment.copy(memory, at, own, 0, own.byteSize());
+                    at += own.byteSize();
                 }
-                slot.memory().getFirst().writeBack();
+                gradient.writeBack();
             }
         }
     }
@@ -93,10 +96,6 @@ final class Buckets {
             buckets.getLast().add(slot, bytes);
         }
         return buckets;
-    }
-
-    private static MemorySegment own(Slot slot) {
-        return slot.memory().getFirst().memory();
     }
 
     private MemorySegment buffer(int index, long bytes) {

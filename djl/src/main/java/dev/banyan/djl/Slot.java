@@ -3,14 +3,12 @@ package dev.banyan.djl;
 import ai.djl.ndarray.NDArray;
 import dev.banyan.reduce.type.DataType;
 import java.util.Arrays;
-import java.util.List;
 
 /** One parameter in one step: its arrays on all replicas of this process, and their gradients. */
 final class Slot {
     private final String id;
     private final NDArray[] gradients;
     private final NDArray[] parameters;
-    private final List<HostArray> memory;
 
     /**
      * @param gradients one of each replica
@@ -20,7 +18,6 @@ final class Slot {
         this.id = id;
         this.gradients = gradients;
         this.parameters = parameters;
-        memory = Arrays.stream(gradients).map(HostArray::of).toList();
     }
 
     String id() {
@@ -47,9 +44,14 @@ final class Slot {
         return parameters[replica];
     }
 
-    /** The elements of all gradients. */
-    List<HostArray> memory() {
-        return memory;
+    /** One of each replica. */
+    NDArray[] gradients() {
+        return gradients.clone();
+    }
+
+    /** One of each replica. */
+    NDArray[] parameters() {
+        return parameters.clone();
     }
 
     void closeGradients() {

@@ -13,6 +13,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,17 +53,28 @@ final class TorchMemory {
      */
     @SuppressWarnings("restricted")
     static @Nullable MemorySegment of(NDArray array, long bytes) {
+        OptionalLong address = array.getDevice().isGpu() ? OptionalLong.empty() : address(array);
+        return address.isEmpty()
+                ? null
+                : MemorySegment.ofAddress(address.getAsLong()).reinterpret(bytes);
+    }
+
+    /**
+     * Where an array's elements are, in the memory of its device, row by row; valid until the array is closed.
+     *
+     * @return nothing where they can't be reached or don't lie one after another
+     */
+    static OptionalLong address(NDArray array) {
         TorchMemory torch = FOUND;
-        if (torch == null || !(array instanceof PtNDArray tensor) || array.getDevice().isGpu() || array.isSparse()) {
-            return null;
+        if (torch == null || !(array instanceof PtNDArray tensor) || array.isSparse()) {
+            return OptionalLong.empty();
         }
         long handle = tensor.getHandle();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment result = arena.allocate(ADDRESS);
-            if (!torch.isDense(handle, array.getShape(), result) || !call(torch.dataPointer, handle, result)) {
-                return null;
-            }
-            return result.get(ADDRESS, 0).reinterpret(bytes);
+            return torch.isDense(handle, array.getShape(), result) && call(torch.dataPointer, handle, result)
+                    ? OptionalLong.of(result.get(ADDRESS, 0).address())
+                    : OptionalLong.empty();
         }
     }
 

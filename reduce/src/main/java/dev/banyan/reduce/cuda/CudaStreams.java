@@ -2,6 +2,7 @@ package dev.banyan.reduce.cuda;
 
 import dev.banyan.reduce.backend.CallerStreams;
 import java.util.List;
+import java.util.stream.IntStream;
 import jcuda.driver.CUstream;
 
 /**
@@ -12,6 +13,11 @@ import jcuda.driver.CUstream;
 public record CudaStreams(List<CUstream> streams) implements CallerStreams {
     public CudaStreams {
         streams = List.copyOf(streams);
+    }
+
+    /** The default stream of each rank's device, which others use that name no stream. */
+    public static CudaStreams defaults(int ranks) {
+        return new CudaStreams(IntStream.range(0, ranks).mapToObj(_ -> new CUstream()).toList());
     }
 
     @Override

@@ -7,15 +7,12 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/**
- * The replicas in this process, whose arrays all lie in the host's memory. Of each parameter, gradients are summed up in
- * that of the first replica, which alone is worked in, and the result goes to the others: that moves fewer bytes than to
- * give all the sum, and each parameter stays in the processor's cache. Not safe for use from several threads.
- */
-final class ReplicaGroup implements AutoCloseable {
+/** Replicas whose arrays lie in the host's memory, or are copied there and back. */
+final class HostReplicas implements Replicas {
     /** In the host's memory all links are the same one. */
     private static final double GBS = 16;
 
@@ -24,7 +21,7 @@ final class ReplicaGroup implements AutoCloseable {
     private final Communicator communicator;
 
     /** @param replicas at least 2 */
-    ReplicaGroup(int replicas, Config config) {
+    HostReplicas(int replicas, Config config) {
         communicator = Communicator.create(machine(replicas), config);
     }
 
@@ -40,32 +37,28 @@ final class ReplicaGroup implements AutoCloseable {
         return new Machine("replicas", devices, List.of(), links, List.of(), List.of());
     }
 
-    int size() {
+    @Override
+    public int size() {
         return communicator.size();
     }
 
-    /** Makes the first replica's gradient the sum of all. */
-    void sum(Slot slot) {
+    @Override
+    public void sum(Slot slot) {
+        List<HostArray> gradients = Arrays.stream(slot.gradients()).map(HostArray::of).toList();
         communicator.reduce(
-                slot.memory().stream().map(HostArray::memory).toList(), slot.count(), slot.type(), ReduceOp.SUM, 0);
-        slot.memory().getFirst().writeBack();
+                gradients.stream().map(HostArray::memory).toList(), slot.count(), slot.type(), ReduceOp.SUM, 0);
+        gradients.getFirst().writeBack();
     }
 
-    /** Makes a parameter of all replicas what the first's is, and clears the others' gradients. */
-    void spread(Slot slot) {
-        List<HostArray> parameters = IntStream.range(0, slot.replicas())
-                .mapToObj(i -> HostArray.of(slot.parameter(i)))
-                .toList();
+    @Override
+    public void spread(Slot slot) {
+        List<HostArray> parameters = Arrays.stream(slot.parameters()).map(HostArray::of).toList();
         communicator.broadcast(
                 parameters.stream().map(HostArray::memory).toList(),
                 slot.count(),
                 HostArray.type(slot.parameter(0)),
                 0);
-        for (int i = 1; i < slot.replicas(); i++) {
-            parameters.get(i).writeBack();
-            slot.memory().get(i).memory().fill((byte) 0);
-            slot.memory().get(i).writeBack();
-        }
+        parameters.stream().skip(1).forEach(HostArray::writeBack);
     }
 
     @Override

@@ -1,0 +1,91 @@
+package dev.banyan.djl;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import ai.djl.training.ParameterServer;
+import ai.djl.training.optimizer.Optimizer;
+import dev.banyan.reduce.cuda.CudaException;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The parameter server of a trainer that is alone on a machine with several GPUs: Banyan's if it has replicas on several of
+ * them and these can be used, else DJL's own. Which, the first update tells. Not safe for use from several threads.
+ */
+final class GpuParameterServer implements ParameterServer {
+    private static final Logger LOG = LoggerFactory.getLogger(GpuParameterServer.class);
+
+    private final Optimizer optimizer;
+    private final ParameterServer own;
+    private final Function<List<Device>, Replicas> start;
+    private final Map<String, NDArray[]> initial = new LinkedHashMap<>();
+    private @Nullable ParameterServer chosen;
+
+    /**
+     * @param own DJL's
+     * @param start opens the replicas on several devices; throws a CudaException or IllegalStateException if it can't
+     */
+    GpuParameterServer(Optimizer optimizer, ParameterServer own, Function<List<Device>, Replicas> start) {
+        this.optimizer = optimizer;
+        this.own = own;
+        this.start = start;
+    }
+
+    @Override
+    public void init(String parameterId, NDArray[] value) {
+        if (chosen == null) {
+            initial.put(parameterId, value);
+        } else {
+            chosen.init(parameterId, value);
+        }
+    }
+
+    @Override
+    public void update(String parameterId, NDArray[] params) {
+        server(params).update(parameterId, params);
+    }
+
+    @Override
+    public void update(String parameterId, NDArray[] grads, NDArray[] params) {
+        server(params).update(parameterId, grads, params);
+    }
+
+    private ParameterServer server(NDArray[] params) {
+        ParameterServer server = chosen;
+        if (server == null) {
+            server = choose(Arrays.stream(params).map(NDArray::getDevice).toList());
+            initial.forEach(server::init);
+            initial.clear();
+            chosen = server;
+        }
+        return server;
+    }
+
+    private ParameterServer choose(List<Device> devices) {
+        if (devices.size() == 1) {
+            return own;
+        }
+        try {
+            Replicas replicas = start.apply(devices);
+            LOG.info("gradients of {} are summed up by Banyan", devices);
+            return new BanyanParameterServer(optimizer, Processes.ALONE, 0, _ -> replicas);
+        } catch (CudaException | IllegalStateException e) {
+            LOG.warn("training on {} goes DJL's own way: {}", devices, e.getMessage());
+            return own;
+        }
+    }
+
+    @Override
+    public void close() {
+        own.close();
+        if (chosen != null) {
+            chosen.close();
+        }
+    }
+}

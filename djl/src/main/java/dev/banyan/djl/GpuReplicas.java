@@ -1,0 +1,129 @@
+package dev.banyan.djl;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import dev.banyan.reduce.CallQueue;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.cuda.CudaBackend;
+import dev.banyan.reduce.cuda.CudaDevices;
+import dev.banyan.reduce.cuda.CudaStreams;
+import dev.banyan.reduce.type.Collective;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.MachineProbe;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+/**
+ * Replicas on GPUs, one on each. Collectives work where PyTorch keeps the arrays, and take their place in the streams that
+ * it works in by default, so that its work before and after them waits for them and this thread need not. A collective that
+ * failed is told by the next.
+ */
+final class GpuReplicas implements Replicas {
+    private final Communicator communicator;
+    private final CudaStreams streams;
+    private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
+
+    /** @param communicator on the GPUs of the replicas; is closed with this */
+    GpuReplicas(Communicator communicator) {
+        this.communicator = communicator;
+        streams = CudaStreams.defaults(communicator.size());
+    }
+
+    /** Whether there are several devices, all of them GPUs and none twice. */
+    static boolean areGpus(List<Device> devices) {
+        return devices.size() > 1
+                && devices.stream().allMatch(Device::isGpu)
+                && devices.stream().distinct().count() == devices.size();
+    }
+
+    /**
+     * Opens the GPUs.
+     *
+     * @param devices GPUs, as PyTorch and CUDA count them
+     * @throws dev.banyan.reduce.cuda.CudaException if CUDA can't use them
+     * @throws IllegalStateException if the machine can't be probed, or the devices aren't different GPUs of it
+     */
+    static GpuReplicas start(List<Device> devices, Config config) {
+        if (!areGpus(devices)) {
+            throw new IllegalStateException("the replicas are not on GPUs of their own");
+        }
+        int[] ordinals = devices.stream().mapToInt(Device::getDeviceId).toArray();
+        List<String> busIds = CudaDevices.busIds();
+        Machine machine = thisMachine();
+        int[] places = Arrays.stream(ordinals)
+                .map(ordinal -> place(machine, busIds.get(ordinal)))
+                .toArray();
+        return new GpuReplicas(Communicator.onGpus(machine.subset(places), config, ordinals));
+    }
+
+    private static Machine thisMachine() {
+        List<String> reasons = new ArrayList<>();
+        for (MachineProbe probe : ServiceLoader.load(MachineProbe.class, GpuReplicas.class.getClassLoader())) {
+            switch (probe.probe()) {
+                case MachineProbe.Found(Machine machine) -> {
+                    return machine;
+                }
+                case MachineProbe.Absent(String reason) -> reasons.add(reason);
+                case MachineProbe.Unusable(String reason) -> reasons.add(reason);
+            }
+        }
+        throw new IllegalStateException(
+                reasons.isEmpty()
+                        ? "nothing on the class path can probe this machine; put banyan-nvml-probe there"
+                        : String.join("; ", reasons));
+    }
+
+    private static int place(Machine machine, String busId) {
+        return IntStream.range(0, machine.size())
+                .filter(device -> busId.equals(machine.devices().get(device).busId()))
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("the GPU at " + busId
+                        + " is not among those that the probe found usable; run banyan probe to see why"));
+    }
+
+    @Override
+    public int size() {
+        return communicator.size();
+    }
+
+    @Override
+    public void sum(Slot slot) {
+        run(Collective.REDUCE, slot, slot.type(), slot.gradients());
+    }
+
+    @Override
+    public void spread(Slot slot) {
+        run(Collective.BROADCAST, slot, HostArray.type(slot.parameter(0)), slot.parameters());
+    }
+
+    private void run(Collective collective, Slot slot, DataType type, NDArray[] arrays) {
+        if (last.isCompletedExceptionally()) {
+            CallQueue.join(last);
+        }
+        List<MemorySegment> buffers = Arrays.stream(arrays)
+                .map(array -> CudaBackend.memory(address(array), slot.count() * type.bytes()))
+                .toList();
+        last = communicator.enqueue(
+                CollectiveCall.inPlace(collective, 0, slot.count(), type, ReduceOp.SUM, buffers), streams);
+    }
+
+    private static long address(NDArray array) {
+        return TorchMemory.address(array)
+                .orElseThrow(() -> new IllegalStateException("array " + array.getName() + " of shape " + array.getShape()
+                        + " does not lie row by row where it can be reached; train dense parameters"));
+    }
+
+    @Override
+    public void close() {
+        communicator.close();
+    }
+}

@@ -1,0 +1,157 @@
+package dev.banyan.djl.bench;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.LocalParameterServer;
+import ai.djl.training.ParameterServer;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+import dev.banyan.djl.BanyanParameterServer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What a parameter server does in one step: the gradients of all parameters of four replicas on the CPU are summed up and worked
+ * into the parameters of all. The baseline is DJL's own server; divide by it.
+ *
+ * <pre>
+ * mvn -q -DskipTests package
+ * java -cp djl/target/test-classes:djl/target/classes:$(cat djl/target/test-classpath.txt) org.openjdk.jmh.Main ParameterUpdate
+ * </pre>
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 2)
+@Fork(
+        value = 2,
+        jvmArgsAppend = {
+            "--add-modules",
+            "jdk.incubator.vector",
+            "--enable-native-access=ALL-UNNAMED",
+            "-Dai.djl.offline=true",
+            "-DOPT_OUT_TRACKING=true",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+        })
+public class ParameterUpdate {
+    private static final int REPLICAS = 4;
+
+    /** Which server. */
+    @Param({"djl", "banyan"})
+    public String server = "djl";
+
+    /** Whose parameters. */
+    @Param({"resnet-50", "mlp-20"})
+    public String model = "resnet-50";
+
+    /** The optimiser. */
+    @Param({"sgd", "momentum", "adam"})
+    public String optimizer = "sgd";
+
+    private final List<NDArray[]> parameters = new ArrayList<>();
+    private @Nullable NDManager manager;
+    private @Nullable ParameterServer opened;
+
+    /** Makes parameters, and gradients that are zero and stay so. */
+    @Setup
+    public void open() {
+        NDManager arrays = Engine.getEngine("PyTorch").newBaseManager();
+        Optimizer worker = worker();
+        ParameterServer made =
+                switch (server) {
+                    case "djl" -> new LocalParameterServer(worker);
+                    case "banyan" -> new BanyanParameterServer(worker);
+                    default -> throw new IllegalArgumentException("server=" + server + "; use djl or banyan");
+                };
+        for (long count : counts()) {
+            NDArray[] replicas = IntStream.range(0, REPLICAS)
+                    .mapToObj(i -> arrays.ones(new Shape(count)))
+                    .toArray(NDArray[]::new);
+            for (NDArray replica : replicas) {
+                replica.setRequiresGradient(true);
+            }
+            made.init(id(parameters.size()), new NDArray[] {replicas[0]});
+            parameters.add(replicas);
+        }
+        opened = made;
+        manager = arrays;
+    }
+
+    private Optimizer worker() {
+        return switch (optimizer) {
+            case "sgd" -> Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.01f)).build();
+            case "momentum" ->
+                Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.01f)).optMomentum(0.9f).build();
+            case "adam" -> Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.001f)).build();
+            default -> throw new IllegalArgumentException("optimizer=" + optimizer + "; use sgd, momentum or adam");
+        };
+    }
+
+    private List<Long> counts() {
+        return switch (model) {
+            case "resnet-50" -> resnet50();
+            case "mlp-20" ->
+                IntStream.range(0, 20).boxed().flatMap(layer -> List.of(512L * 512, 512L).stream()).toList();
+            default -> throw new IllegalArgumentException("model=" + model + "; use resnet-50 or mlp-20");
+        };
+    }
+
+    /** Its 161 parameters of 25,557,032 elements: convolutions, scales and shifts of the normalisations, one dense layer. */
+    private static List<Long> resnet50() {
+        List<Long> counts = new ArrayList<>(List.of(64L * 3 * 7 * 7, 64L, 64L));
+        int[] blocks = {3, 4, 6, 3};
+        long in = 64;
+        for (int stage = 0; stage < blocks.length; stage++) {
+            long width = 64L << stage;
+            long out = 4 * width;
+            for (int block = 0; block < blocks[stage]; block++) {
+                counts.addAll(List.of(in * width, width, width, 9 * width * width, width, width, width * out, out, out));
+                if (block == 0) {
+                    counts.addAll(List.of(in * out, out, out));
+                }
+                in = out;
+            }
+        }
+        counts.addAll(List.of(in * 1000, 1000L));
+        return counts;
+    }
+
+    private static String id(int parameter) {
+        return "parameter" + parameter;
+    }
+
+    /** Frees everything. */
+    @TearDown
+    public void close() {
+        Objects.requireNonNull(opened).close();
+        Objects.requireNonNull(manager).close();
+    }
+
+    /** One step. */
+    @Benchmark
+    public void update() {
+        ParameterServer one = Objects.requireNonNull(opened);
+        for (int i = 0; i < parameters.size(); i++) {
+            one.update(id(i), parameters.get(i));
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** Benchmarks of what the adapter does in each step. */
+@NullMarked
+package dev.banyan.djl.bench;
+
+import org.jspecify.annotations.NullMarked;
