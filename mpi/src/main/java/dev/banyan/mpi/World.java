@@ -39,7 +39,9 @@ public final class World {
     private static final long FAREWELL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final Object LOCK = new Object();
-    private static @Nullable World opened;
+    private static volatile @Nullable World opened;
+    /** Why MPI could not be started. */
+    private static @Nullable String refusal;
 
     private final MpiLibrary mpi;
     private final Config config;
@@ -54,9 +56,9 @@ public final class World {
     private volatile @Nullable String broken;
     private volatile boolean finished;
 
-    private World(Config config) {
+    private World(MpiLibrary mpi, Config config) {
         this.config = config;
-        mpi = MpiLibrary.load();
+        this.mpi = mpi;
         control = new CallQueue("banyan-mpi", config.timeout(), Duration.ZERO);
         control("the start of MPI", () -> start(mpi));
         version = mpi.version();
@@ -64,7 +66,6 @@ public final class World {
         reductions = new Reductions(mpi);
         all = control("the start of MPI", () -> ProcessGroup.of(this, mpi.handle("ompi_mpi_comm_world")));
         sameMachine = all.onSameMachine();
-        Runtime.getRuntime().addShutdownHook(new Thread(this::leave, "banyan-mpi-exit"));
     }
 
     /**
@@ -72,16 +73,32 @@ public final class World {
      *
      * @param config settings: of the timeout and the check of the order; those of the first call count
      * @throws MpiException if MPI is not there, can't be started, or was ended already
+     * @throws CollectiveTimeoutException if another process does not open it within BANYAN_TIMEOUT_MS
      */
     public static World open(Config config) {
         synchronized (LOCK) {
             World world = opened;
             if (world == null) {
-                world = new World(config);
+                if (refusal != null) {
+                    throw new MpiException("MPI could not be started in this process: " + refusal + "; end it");
+                }
+                world = start(MpiLibrary.load(), config);
                 opened = world;
             }
             world.checkUsable();
             return world;
+        }
+    }
+
+    private static World start(MpiLibrary mpi, Config config) {
+        try {
+            World world = new World(mpi, config);
+            Runtime.getRuntime().addShutdownHook(new Thread(world::leave, "banyan-mpi-exit"));
+            return world;
+        } catch (RuntimeException e) {
+            refusal = e.getMessage();
+            Runtime.getRuntime().addShutdownHook(new Thread(World::sayFarewell, "banyan-mpi-exit"));
+            throw e;
         }
     }
 
@@ -216,9 +233,12 @@ public final class World {
         return told;
     }
 
+    /** Before MPI has started, mpirun has told the rank. */
     private static String place(String what) {
         World world = opened;
-        return world == null ? what : "rank " + world.rank() + " of " + world.size() + ": " + what;
+        String rank = world == null ? System.getenv("OMPI_COMM_WORLD_RANK") : Integer.toString(world.rank());
+        String size = world == null ? System.getenv("OMPI_COMM_WORLD_SIZE") : Integer.toString(world.size());
+        return rank == null || size == null ? what : "rank " + rank + " of " + size + ": " + what;
     }
 
     private interface Call<T> {
@@ -248,10 +268,14 @@ public final class World {
                     rank(),
                     size());
         } else if (size() > 1) {
-            long end = System.nanoTime() + FAREWELL_NANOS;
-            for (long left = FAREWELL_NANOS; left > 0; left = end - System.nanoTime()) {
-                LockSupport.parkNanos(this, left);
-            }
+            sayFarewell();
+        }
+    }
+
+    private static void sayFarewell() {
+        long end = System.nanoTime() + FAREWELL_NANOS;
+        for (long left = FAREWELL_NANOS; left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
         }
     }
 }

@@ -114,6 +114,8 @@ final class MpiRun {
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
+                // Short runs, which the compiler of the last level makes no faster.
+                "-XX:TieredStopAtLevel=1",
                 "-Xmx512m",
                 "--enable-native-access=ALL-UNNAMED"));
         settings.forEach((name, value) -> command.add("-D" + name + "=" + value));
