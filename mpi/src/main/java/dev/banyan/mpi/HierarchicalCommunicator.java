@@ -49,13 +49,14 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final Leaders leaders;
     private final int devices;
     private final CallQueue queue;
+    private final CallQueue copies;
     private final Arena arena = Arena.ofShared();
     private final Between direct;
     /** What MPI can't take from where it is. */
     private final Between staged;
     private final boolean cudaAware;
 
-    private HierarchicalCommunicator(World world, Communicator local, Leaders leaders) {
+    private HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean cudaAware) {
         this.local = local;
         this.leaders = leaders;
         ProcessGroup first = world.all().duplicate();
@@ -68,9 +69,10 @@ public final class HierarchicalCommunicator implements AutoCloseable {
                 "banyan-hierarchy-" + COUNT.incrementAndGet(),
                 local.config().timeout(),
                 GRACE);
-        cudaAware = world.isCudaAware();
+        copies = new CallQueue("banyan-hierarchy-copies-" + COUNT.get(), local.config().timeout(), GRACE);
+        this.cudaAware = cudaAware;
         direct = new Between.Direct(groups, devices);
-        staged = local.inHostMemory() ? direct : new Between.Staged(groups, devices, local, arena);
+        staged = local.inHostMemory() ? direct : new Between.Staged(groups, devices, local, copies, arena);
     }
 
     /**
@@ -79,12 +81,16 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      * @param local over the devices of this process; is left open
      */
     public static HierarchicalCommunicator create(World world, Communicator local) {
-        return create(world, local, Leaders.AUTO);
+        return create(world, local, Leaders.AUTO, world.isCudaAware());
     }
 
-    /** The same with a given choice of leaders, the same in all processes. */
-    static HierarchicalCommunicator create(World world, Communicator local, Leaders leaders) {
-        return new HierarchicalCommunicator(world, Objects.requireNonNull(local, "local"), leaders);
+    /**
+     * The same with given choices, the same in all processes.
+     *
+     * @param cudaAware whether MPI takes the devices' memory
+     */
+    static HierarchicalCommunicator create(World world, Communicator local, Leaders leaders, boolean cudaAware) {
+        return new HierarchicalCommunicator(world, Objects.requireNonNull(local, "local"), leaders, cudaAware);
     }
 
     private static int total(ProcessGroup group, int mine) {
@@ -196,6 +202,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     public void close() {
         queue.close();
         groups.forEach(ProcessGroup::close);
+        copies.close();
         arena.close();
     }
 }

@@ -85,7 +85,7 @@ final class MatrixProgram {
                 Communicator local = Communicator.create(
                         Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, devices).toArray()),
                         config);
-                HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local, leaders)) {
+                HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local, leaders, false)) {
             require(communicator.devices() == devices * world.size(), "devices of all processes");
             List<MemorySegment> memory = IntStream.range(0, devices)
                     .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))

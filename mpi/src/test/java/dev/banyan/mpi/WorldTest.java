@@ -41,6 +41,16 @@ class WorldTest {
     }
 
     @Test
+    void memoryOfDevicesGoesThroughPinnedMemoryAndStraight() throws Exception {
+        MpiRun.requireMpi();
+        EmulatedDriver.build(folder);
+        Outcome outcome = new MpiRun(2, DevicesProgram.class).in("LD_LIBRARY_PATH", folder).run(folder);
+        assertThat(outcome.lines("passed 491 cases")).as(outcome.text()).isEqualTo(2);
+        assertThat(outcome.status()).as(outcome.text()).isZero();
+        assertThat(outcome.orphans()).isEmpty();
+    }
+
+    @Test
     void withoutMpiOneSentenceNamesTheRemedy() throws Exception {
         assertThatThrownBy(() -> MpiLibrary.load(folder.resolve("none").toString()))
                 .isInstanceOf(MpiException.class)

@@ -83,10 +83,7 @@ final class Concum implements StoreLink {
                     List.of(sum.variable(), order));
         }
         int group = Math.floorMod(sum.key().key().name().hashCode(), groups.size());
-        engine.pushDeferred(
-                sum.task(() -> sums.start(groups.get(group), sum), () -> {}),
-                List.of(),
-                List.of(sum.variable(), turns.get(group)));
+        sums.push(engine, sum, groups.get(group), turns.get(group));
     }
 
     @Override
