@@ -21,8 +21,9 @@ import java.util.stream.Stream;
  * Collectives over the devices of all processes: each process has a {@link Communicator} over its own devices, and MPI
  * goes between the processes. An allreduce is a reduction inside each process, an allreduce between the processes'
  * leaders and a broadcast inside, chunk by chunk, so that the three overlap. {@link Leaders} says when several devices
- * lead at once: then slices are reduce-scattered inside, all-reduced between and all-gathered inside. A process with one
- * device does nothing but the call of MPI, on the caller's buffer.
+ * lead at once: then slices are reduce-scattered inside, all-reduced between and all-gathered inside. Where all processes
+ * have one device they do nothing but the call of MPI, on the caller's buffer. Processes may differ in their number of
+ * devices and in their backend; then one device of each leads.
  *
  * <p><b>Buffers</b> are as {@link Communicator} wants them, one for each device of this process. Where devices have memory of
  * their own, MPI gets it as it is if it {@linkplain World#isCudaAware takes it}; else chunks go through the host's.
@@ -55,14 +56,19 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     /** What MPI can't take from where it is. */
     private final Between staged;
     private final boolean cudaAware;
+    /** Whether processes differ only in what their buffers hold; if not, all cut arrays as the one does that must. */
+    private final boolean alike;
 
     private HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean cudaAware) {
         this.local = local;
-        this.leaders = leaders;
         ProcessGroup first = world.all().duplicate();
+        alike = alike(first, local.size())
+                && alike(first, local.inHostMemory() ? 1 : 0)
+                && alike(first, cudaAware ? 1 : 0);
+        this.leaders = alike ? leaders : Leaders.ONE;
         groups = Stream.concat(
                         Stream.of(first),
-                        IntStream.range(1, leaders.groups(local)).mapToObj(_ -> first.duplicate()))
+                        IntStream.range(1, this.leaders.groups(local)).mapToObj(_ -> first.duplicate()))
                 .toList();
         devices = total(first, local.size());
         queue = new CallQueue(
@@ -91,6 +97,15 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      */
     static HierarchicalCommunicator create(World world, Communicator local, Leaders leaders, boolean cudaAware) {
         return new HierarchicalCommunicator(world, Objects.requireNonNull(local, "local"), leaders, cudaAware);
+    }
+
+    /** Whether all processes have the same number here. */
+    private static boolean alike(ProcessGroup group, int mine) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment least = arena.allocateFrom(ValueLayout.JAVA_INT, mine, -mine);
+            group.allReduce(least, 2, DataType.I32, ReduceOp.MIN);
+            return least.getAtIndex(ValueLayout.JAVA_INT, 0) == -least.getAtIndex(ValueLayout.JAVA_INT, 1);
+        }
     }
 
     private static int total(ProcessGroup group, int mine) {
@@ -139,7 +154,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         Between between = cudaAware && call.op() != ReduceOp.AVG ? direct : staged;
         if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
             mean(name, call);
-        } else if (local.size() == 1 && between.limit() == Long.MAX_VALUE) {
+        } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
             CallQueue.join(
                     between.start(0, 0, name, call.outputs().getFirst(), call.count(), call.type(), call.op()));
         } else {

@@ -10,7 +10,9 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -49,6 +51,8 @@ public final class World {
     private final CallQueue control;
     private final Reductions reductions;
     private final List<ProcessGroup> groups = new CopyOnWriteArrayList<>();
+    /** MPI may still write into their buffers. */
+    private final Set<StartedReduction> underWay = ConcurrentHashMap.newKeySet();
     private final ProcessGroup all;
     private final ProcessGroup sameMachine;
     private final String version;
@@ -187,6 +191,11 @@ public final class World {
         return reductions;
     }
 
+    /** What was started and has not ended, so that its memory stays even if everybody else has forgotten it. */
+    Set<StartedReduction> underWay() {
+        return underWay;
+    }
+
     void joined(ProcessGroup group) {
         groups.add(group);
     }
@@ -207,9 +216,11 @@ public final class World {
         }
     }
 
-    /** Nothing can be done with the other processes any more. */
-    void breakDown(String why) {
-        broken = why;
+    /** Nothing can be done with the other processes any more. The first reason stays. */
+    private synchronized void breakDown(String why) {
+        if (broken == null) {
+            broken = why;
+        }
     }
 
     /**
@@ -258,7 +269,7 @@ public final class World {
 
     /** When the process ends. */
     private void leave() {
-        if (finished) {
+        if (finished || size() == 1) {
             return;
         }
         if (broken == null) {
@@ -267,7 +278,7 @@ public final class World {
                             + " did; mpirun ends the others",
                     rank(),
                     size());
-        } else if (size() > 1) {
+        } else {
             sayFarewell();
         }
     }

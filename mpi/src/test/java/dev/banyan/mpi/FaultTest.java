@@ -1,6 +1,7 @@
 package dev.banyan.mpi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
 import dev.banyan.mpi.MpiRun.Outcome;
 import java.nio.file.Path;
@@ -11,11 +12,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Whatever goes wrong in one process, all that live are told within the deadline, and none is left over. */
+/**
+ * Whatever goes wrong in one process, all that live are told within the deadline, and none is left over. They wait for
+ * deadlines most of the time, so they do it side by side.
+ */
 @Timeout(200)
-@Execution(ExecutionMode.CONCURRENT) // they wait for deadlines most of the time
 class FaultTest {
     private static final int DEADLINE_MS = 5000;
 
@@ -29,12 +31,14 @@ class FaultTest {
 
     /** mpirun ends the others as soon as one has died. */
     @Test
+    @Execution(CONCURRENT)
     void processThatDiesEndsTheRun() throws Exception {
         Outcome outcome = run(FaultProgram.DIES, 3, false);
         assertThat(outcome.text()).contains("Exit code:    7");
     }
 
     @Test
+    @Execution(CONCURRENT)
     void processThatDiesIsMissedByTheOthersWhereMpirunLetsThemLive() throws Exception {
         Outcome outcome = run(FaultProgram.DIES, 3, true);
         assertThat(outcome.lines("did not end within " + DEADLINE_MS + " ms"))
@@ -43,6 +47,7 @@ class FaultTest {
     }
 
     @Test
+    @Execution(CONCURRENT)
     void processThatNeverArrivesIsMissed() throws Exception {
         Outcome outcome = run(FaultProgram.NEVER_ARRIVES, 3, false);
         for (int rank = 0; rank < 2; rank++) {
@@ -53,6 +58,7 @@ class FaultTest {
     }
 
     @Test
+    @Execution(CONCURRENT)
     void processThatNeverOpensTheWorldIsMissed() throws Exception {
         Outcome outcome = run(FaultProgram.NEVER_OPENS, 3, false);
         for (int rank = 0; rank < 2; rank++) {
@@ -64,6 +70,7 @@ class FaultTest {
     }
 
     @Test
+    @Execution(CONCURRENT)
     void otherLengthAndEndOfTheWorldWhileOthersWorkAreToldToAll() throws Exception {
         Outcome outcome = run(FaultProgram.REDUCES_LESS_AND_FINISHES_EARLY, 2, false);
         for (int rank = 0; rank < 2; rank++) {
@@ -76,6 +83,7 @@ class FaultTest {
     }
 
     @Test
+    @Execution(CONCURRENT)
     void workInFlightAtTheEndIsToldToAll() throws Exception {
         Outcome outcome = run(FaultProgram.FINISHES_WITH_WORK, 2, false);
         for (int rank = 0; rank < 2; rank++) {

@@ -49,7 +49,7 @@ final class KeySums {
 
     /** Gives all processes the first one's value; memory of the host. */
     void first(KeyInfo key, MemorySegment value) {
-        group.broadcastAsync(name(key), value, key.count(), key.type(), 0).join();
+        CallQueue.join(group.broadcastAsync(name(key), value, key.count(), key.type(), 0));
         if (!direct) {
             staging.put(key.key(), communicator.allocateHost(key.bytes(), arena));
         }
