@@ -1,5 +1,6 @@
 package dev.banyan.mpi;
 
+import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
@@ -44,14 +45,19 @@ interface Between {
         private final List<ProcessGroup> groups;
         private final int devices;
         private final Communicator local;
+        /** Copies back, while the next piece is between the processes. */
+        private final CallQueue copies;
+
         private final List<MemorySegment> pieces = new ArrayList<>();
 
-        Staged(List<ProcessGroup> groups, int devices, Communicator local, Arena arena) {
+        /** @param arena frees the pieces, when nothing is under way */
+        Staged(List<ProcessGroup> groups, int devices, Communicator local, CallQueue copies, Arena arena) {
             this.groups = groups;
             this.devices = devices;
             this.local = local;
+            this.copies = copies;
             for (int piece = 0; piece < 2 * groups.size(); piece++) {
-                pieces.add(arena.allocate(BYTES, Long.BYTES));
+                pieces.add(local.allocateHost(BYTES, arena));
             }
         }
 
@@ -67,7 +73,7 @@ interface Between {
             local.read(array, piece);
             return groups.get(leader)
                     .allReduceAsync(name, piece, count, type, op, devices)
-                    .thenRun(() -> local.write(array, piece));
+                    .thenCompose(_ -> copies.submit(() -> local.write(array, piece)));
         }
     }
 }

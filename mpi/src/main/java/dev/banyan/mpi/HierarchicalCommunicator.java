@@ -21,8 +21,9 @@ import java.util.stream.Stream;
  * Collectives over the devices of all processes: each process has a {@link Communicator} over its own devices, and MPI
  * goes between the processes. An allreduce is a reduction inside each process, an allreduce between the processes'
  * leaders and a broadcast inside, chunk by chunk, so that the three overlap. {@link Leaders} says when several devices
- * lead at once: then slices are reduce-scattered inside, all-reduced between and all-gathered inside. A process with one
- * device does nothing but the call of MPI, on the caller's buffer.
+ * lead at once: then slices are reduce-scattered inside, all-reduced between and all-gathered inside. Where all processes
+ * have one device they do nothing but the call of MPI, on the caller's buffer. Processes may differ in their number of
+ * devices and in their backend; then one device of each leads.
  *
  * <p><b>Buffers</b> are as {@link Communicator} wants them, one for each device of this process. Where devices have memory of
  * their own, MPI gets it as it is if it {@linkplain World#isCudaAware takes it}; else chunks go through the host's.
@@ -49,28 +50,35 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final Leaders leaders;
     private final int devices;
     private final CallQueue queue;
+    private final CallQueue copies;
     private final Arena arena = Arena.ofShared();
     private final Between direct;
     /** What MPI can't take from where it is. */
     private final Between staged;
     private final boolean cudaAware;
+    /** Whether processes differ only in what their buffers hold; if not, all cut arrays as the one does that must. */
+    private final boolean alike;
 
-    private HierarchicalCommunicator(World world, Communicator local, Leaders leaders) {
+    private HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean cudaAware) {
         this.local = local;
-        this.leaders = leaders;
         ProcessGroup first = world.all().duplicate();
+        alike = alike(first, local.size())
+                && alike(first, local.inHostMemory() ? 1 : 0)
+                && alike(first, cudaAware ? 1 : 0);
+        this.leaders = alike ? leaders : Leaders.ONE;
         groups = Stream.concat(
                         Stream.of(first),
-                        IntStream.range(1, leaders.groups(local)).mapToObj(_ -> first.duplicate()))
+                        IntStream.range(1, this.leaders.groups(local)).mapToObj(_ -> first.duplicate()))
                 .toList();
         devices = total(first, local.size());
         queue = new CallQueue(
                 "banyan-hierarchy-" + COUNT.incrementAndGet(),
                 local.config().timeout(),
                 GRACE);
-        cudaAware = world.isCudaAware();
+        copies = new CallQueue("banyan-hierarchy-copies-" + COUNT.get(), local.config().timeout(), GRACE);
+        this.cudaAware = cudaAware;
         direct = new Between.Direct(groups, devices);
-        staged = local.inHostMemory() ? direct : new Between.Staged(groups, devices, local, arena);
+        staged = local.inHostMemory() ? direct : new Between.Staged(groups, devices, local, copies, arena);
     }
 
     /**
@@ -79,12 +87,25 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      * @param local over the devices of this process; is left open
      */
     public static HierarchicalCommunicator create(World world, Communicator local) {
-        return create(world, local, Leaders.AUTO);
+        return create(world, local, Leaders.AUTO, world.isCudaAware());
     }
 
-    /** The same with a given choice of leaders, the same in all processes. */
-    static HierarchicalCommunicator create(World world, Communicator local, Leaders leaders) {
-        return new HierarchicalCommunicator(world, Objects.requireNonNull(local, "local"), leaders);
+    /**
+     * The same with given choices, the same in all processes.
+     *
+     * @param cudaAware whether MPI takes the devices' memory
+     */
+    static HierarchicalCommunicator create(World world, Communicator local, Leaders leaders, boolean cudaAware) {
+        return new HierarchicalCommunicator(world, Objects.requireNonNull(local, "local"), leaders, cudaAware);
+    }
+
+    /** Whether all processes have the same number here. */
+    private static boolean alike(ProcessGroup group, int mine) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment least = arena.allocateFrom(ValueLayout.JAVA_INT, mine, -mine);
+            group.allReduce(least, 2, DataType.I32, ReduceOp.MIN);
+            return least.getAtIndex(ValueLayout.JAVA_INT, 0) == -least.getAtIndex(ValueLayout.JAVA_INT, 1);
+        }
     }
 
     private static int total(ProcessGroup group, int mine) {
@@ -133,7 +154,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         Between between = cudaAware && call.op() != ReduceOp.AVG ? direct : staged;
         if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
             mean(name, call);
-        } else if (local.size() == 1 && between.limit() == Long.MAX_VALUE) {
+        } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
             CallQueue.join(
                     between.start(0, 0, name, call.outputs().getFirst(), call.count(), call.type(), call.op()));
         } else {
@@ -196,6 +217,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     public void close() {
         queue.close();
         groups.forEach(ProcessGroup::close);
+        copies.close();
         arena.close();
     }
 }

@@ -8,6 +8,7 @@ import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -169,7 +170,8 @@ public final class ProcessGroup implements AutoCloseable {
         return submit(
                 words("broadcasts", name, count, type) + " from rank " + root,
                 () -> pieces(count, type, (at, elements) -> mpi.call(
-                        MpiCall.BROADCAST, at(memory, at), elements, type(type), root, communicator)));
+                        MpiCall.BROADCAST, at(memory, at), elements, type(type), root, communicator)),
+                buffer);
     }
 
     /** Gives every process the reduction of all buffers, in place. */
@@ -202,18 +204,19 @@ public final class ProcessGroup implements AutoCloseable {
         MemorySegment memory = address(buffer);
         String what = words("starts to reduce", "an array", count, type) + " by "
                 + op.name().toLowerCase(Locale.ROOT);
-        StartedReduction started = new StartedReduction(world, "what " + what);
-        CallQueue.join(submit(
-                what,
-                () -> mpi.call(
-                        MpiCall.START_ALL_REDUCE,
-                        MpiLibrary.IN_PLACE,
-                        memory,
-                        (int) count,
-                        type(type),
-                        world.reductions().operation(type, op),
-                        communicator,
-                        started.request())));
+        StartedReduction started = new StartedReduction(world, "what " + what, buffer);
+        CallQueue.join(submit(what, () -> {
+            world.underWay().add(started);
+            mpi.call(
+                    MpiCall.START_ALL_REDUCE,
+                    MpiLibrary.IN_PLACE,
+                    memory,
+                    (int) count,
+                    type(type),
+                    world.reductions().operation(type, op),
+                    communicator,
+                    started.request());
+        }));
         return started;
     }
 
@@ -226,12 +229,15 @@ public final class ProcessGroup implements AutoCloseable {
         if (mean && !type.isFloating()) {
             return meanAsync(name, List.of(buffer), count, type, contributions);
         }
-        return submit(words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT), () -> {
-            sum(memory, count, type, op);
-            if (mean) {
-                new Combiner(type, ReduceOp.SUM).divide(host(memory, count, type), count, contributions);
-            }
-        });
+        return submit(
+                words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT),
+                () -> {
+                    sum(memory, count, type, op);
+                    if (mean) {
+                        new Combiner(type, ReduceOp.SUM).divide(host(memory, count, type), count, contributions);
+                    }
+                },
+                buffer);
     }
 
     /**
@@ -250,7 +256,8 @@ public final class ProcessGroup implements AutoCloseable {
                         .reduce(
                                 memory,
                                 count,
-                                wide -> sum(address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM)));
+                                wide -> sum(address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM)),
+                arrays.toArray(MemorySegment[]::new));
     }
 
     /** The same memory for the group's thread, whoever owns its arena. */
@@ -289,7 +296,9 @@ public final class ProcessGroup implements AutoCloseable {
                         elements,
                         type(type),
                         world.reductions().operation(type, op),
-                        communicator)));
+                        communicator),
+                input,
+                output));
     }
 
     /**
@@ -313,7 +322,9 @@ public final class ProcessGroup implements AutoCloseable {
                         target,
                         elements,
                         type(type),
-                        communicator)));
+                        communicator),
+                input,
+                output));
     }
 
     /** Waits for the calls that were submitted, and frees the group together with the other processes. */
@@ -389,15 +400,22 @@ public final class ProcessGroup implements AutoCloseable {
         return (int) count;
     }
 
-    /** @param what what is done, in words that follow the process's name */
-    private CompletableFuture<Void> submit(String what, Runnable call) {
+    /**
+     * @param what what is done, in words that follow the process's name
+     * @param used what MPI knows by its address alone, and so must be kept until the call has ended
+     */
+    private CompletableFuture<Void> submit(String what, Runnable call, MemorySegment... used) {
         world.checkUsable();
         return queue.submit(() -> {
                     world.checkUsable();
                     if (order != null) {
                         order.check(what);
                     }
-                    call.run();
+                    try {
+                        call.run();
+                    } finally {
+                        Reference.reachabilityFence(used);
+                    }
                 })
                 .exceptionally(failure -> {
                     throw world.failure("what " + what, failure);

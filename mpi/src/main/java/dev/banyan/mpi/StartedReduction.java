@@ -21,12 +21,19 @@ public final class StartedReduction {
     private final MemorySegment request = Arena.ofAuto().allocate(ADDRESS);
     private final MemorySegment flag = Arena.ofAuto().allocate(JAVA_INT);
     private final long deadline;
+    @SuppressWarnings("unused") // keeps it
+    private final MemorySegment buffer;
+
     private boolean done;
 
-    /** @param what what is done, for messages */
-    StartedReduction(World world, String what) {
+    /**
+     * @param what what is done, for messages
+     * @param buffer what MPI reads and writes
+     */
+    StartedReduction(World world, String what, MemorySegment buffer) {
         this.world = world;
         this.what = what;
+        this.buffer = buffer;
         deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(world.config().timeout());
     }
 
@@ -49,6 +56,9 @@ public final class StartedReduction {
                 throw world.failure(what, e);
             }
             done = flag.get(JAVA_INT, 0) != 0;
+            if (done) {
+                world.underWay().remove(this);
+            }
         }
         return done;
     }

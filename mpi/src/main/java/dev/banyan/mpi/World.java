@@ -10,7 +10,9 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -39,7 +41,9 @@ public final class World {
     private static final long FAREWELL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final Object LOCK = new Object();
-    private static @Nullable World opened;
+    private static volatile @Nullable World opened;
+    /** Why MPI could not be started. */
+    private static @Nullable String refusal;
 
     private final MpiLibrary mpi;
     private final Config config;
@@ -47,6 +51,8 @@ public final class World {
     private final CallQueue control;
     private final Reductions reductions;
     private final List<ProcessGroup> groups = new CopyOnWriteArrayList<>();
+    /** MPI may still write into their buffers. */
+    private final Set<StartedReduction> underWay = ConcurrentHashMap.newKeySet();
     private final ProcessGroup all;
     private final ProcessGroup sameMachine;
     private final String version;
@@ -54,9 +60,9 @@ public final class World {
     private volatile @Nullable String broken;
     private volatile boolean finished;
 
-    private World(Config config) {
+    private World(MpiLibrary mpi, Config config) {
         this.config = config;
-        mpi = MpiLibrary.load();
+        this.mpi = mpi;
         control = new CallQueue("banyan-mpi", config.timeout(), Duration.ZERO);
         control("the start of MPI", () -> start(mpi));
         version = mpi.version();
@@ -64,7 +70,6 @@ public final class World {
         reductions = new Reductions(mpi);
         all = control("the start of MPI", () -> ProcessGroup.of(this, mpi.handle("ompi_mpi_comm_world")));
         sameMachine = all.onSameMachine();
-        Runtime.getRuntime().addShutdownHook(new Thread(this::leave, "banyan-mpi-exit"));
     }
 
     /**
@@ -72,16 +77,32 @@ public final class World {
      *
      * @param config settings: of the timeout and the check of the order; those of the first call count
      * @throws MpiException if MPI is not there, can't be started, or was ended already
+     * @throws CollectiveTimeoutException if another process does not open it within BANYAN_TIMEOUT_MS
      */
     public static World open(Config config) {
         synchronized (LOCK) {
             World world = opened;
             if (world == null) {
-                world = new World(config);
+                if (refusal != null) {
+                    throw new MpiException("MPI could not be started in this process: " + refusal + "; end it");
+                }
+                world = start(MpiLibrary.load(), config);
                 opened = world;
             }
             world.checkUsable();
             return world;
+        }
+    }
+
+    private static World start(MpiLibrary mpi, Config config) {
+        try {
+            World world = new World(mpi, config);
+            Runtime.getRuntime().addShutdownHook(new Thread(world::leave, "banyan-mpi-exit"));
+            return world;
+        } catch (RuntimeException e) {
+            refusal = e.getMessage();
+            Runtime.getRuntime().addShutdownHook(new Thread(World::sayFarewell, "banyan-mpi-exit"));
+            throw e;
         }
     }
 
@@ -170,6 +191,11 @@ public final class World {
         return reductions;
     }
 
+    /** What was started and has not ended, so that its memory stays even if everybody else has forgotten it. */
+    Set<StartedReduction> underWay() {
+        return underWay;
+    }
+
     void joined(ProcessGroup group) {
         groups.add(group);
     }
@@ -190,9 +216,11 @@ public final class World {
         }
     }
 
-    /** Nothing can be done with the other processes any more. */
-    void breakDown(String why) {
-        broken = why;
+    /** Nothing can be done with the other processes any more. The first reason stays. */
+    private synchronized void breakDown(String why) {
+        if (broken == null) {
+            broken = why;
+        }
     }
 
     /**
@@ -216,9 +244,12 @@ public final class World {
         return told;
     }
 
+    /** Before MPI has started, mpirun has told the rank. */
     private static String place(String what) {
         World world = opened;
-        return world == null ? what : "rank " + world.rank() + " of " + world.size() + ": " + what;
+        String rank = world == null ? System.getenv("OMPI_COMM_WORLD_RANK") : Integer.toString(world.rank());
+        String size = world == null ? System.getenv("OMPI_COMM_WORLD_SIZE") : Integer.toString(world.size());
+        return rank == null || size == null ? what : "rank " + rank + " of " + size + ": " + what;
     }
 
     private interface Call<T> {
@@ -238,7 +269,7 @@ public final class World {
 
     /** When the process ends. */
     private void leave() {
-        if (finished) {
+        if (finished || size() == 1) {
             return;
         }
         if (broken == null) {
@@ -247,11 +278,15 @@ public final class World {
                             + " did; mpirun ends the others",
                     rank(),
                     size());
-        } else if (size() > 1) {
-            long end = System.nanoTime() + FAREWELL_NANOS;
-            for (long left = FAREWELL_NANOS; left > 0; left = end - System.nanoTime()) {
-                LockSupport.parkNanos(this, left);
-            }
+        } else {
+            sayFarewell();
+        }
+    }
+
+    private static void sayFarewell() {
+        long end = System.nanoTime() + FAREWELL_NANOS;
+        for (long left = FAREWELL_NANOS; left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
         }
     }
 }

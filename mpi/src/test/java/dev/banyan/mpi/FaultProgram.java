@@ -21,6 +21,20 @@ enum FaultProgram {
             world.all().allReduce(array, 4, DataType.F32, ReduceOp.SUM);
         }
     },
+    /** It lives, but never opens the world. */
+    NEVER_OPENS {
+        @Override
+        void begin(boolean odd) throws InterruptedException {
+            if (odd) {
+                new CountDownLatch(1).await();
+            }
+        }
+
+        @Override
+        void run(World world, boolean odd, MemorySegment array) {
+            throw new IllegalStateException("the world has opened");
+        }
+    },
     /** It lives, but never does its part. */
     NEVER_ARRIVES {
         @Override
@@ -31,10 +45,15 @@ enum FaultProgram {
             world.all().allReduce(array, 4, DataType.F32, ReduceOp.SUM);
         }
     },
-    /** It ends the world while the others wait for it. */
-    FINISHES_EARLY {
+    /** It reduces fewer elements, and then ends the world while the others wait for it. */
+    REDUCES_LESS_AND_FINISHES_EARLY {
         @Override
         void run(World world, boolean odd, MemorySegment array) {
+            try {
+                world.all().allReduce(array, odd ? 2 : 4, DataType.F32, ReduceOp.SUM);
+            } catch (OrderException e) {
+                System.out.println("rank " + world.rank() + " goes on: " + e.getMessage());
+            }
             if (!odd) {
                 world.all().allReduce(array, 4, DataType.F32, ReduceOp.SUM);
             }
@@ -51,13 +70,6 @@ enum FaultProgram {
             }
             world.finish();
         }
-    },
-    /** It reduces fewer elements. */
-    REDUCES_LESS {
-        @Override
-        void run(World world, boolean odd, MemorySegment array) {
-            world.all().allReduce(array, odd ? 2 : 4, DataType.F32, ReduceOp.SUM);
-        }
     };
 
     static final class Main {
@@ -67,16 +79,20 @@ enum FaultProgram {
             MpiRun.tellPid();
             Integer rank = null;
             try (Arena arena = Arena.ofShared()) {
-                World world = World.open(Config.load());
-                rank = world.rank();
-                FaultProgram.valueOf(arguments[0])
-                        .run(world, world.rank() == world.size() - 1, arena.allocate(ValueLayout.JAVA_FLOAT, 4));
+                FaultProgram fault = FaultProgram.valueOf(arguments[0]);
+                rank = Integer.valueOf(System.getenv("OMPI_COMM_WORLD_RANK"));
+                boolean odd = rank == Integer.parseInt(System.getenv("OMPI_COMM_WORLD_SIZE")) - 1;
+                fault.begin(odd);
+                fault.run(World.open(Config.load()), odd, arena.allocate(ValueLayout.JAVA_FLOAT, 4));
             } catch (Throwable e) {
                 System.out.println("rank " + rank + " failed: " + e.getMessage());
                 System.exit(1);
             }
         }
     }
+
+    /** Before the world is opened. */
+    void begin(boolean odd) throws InterruptedException {}
 
     abstract void run(World world, boolean odd, MemorySegment array) throws InterruptedException;
 }

@@ -37,6 +37,7 @@ final class MatrixProgram {
                     program.hierarchy(devices, leaders);
                 }
             }
+            program.uneven();
             world.finish();
             System.out.println("passed " + program.cases + " cases");
         } catch (Throwable e) {
@@ -85,7 +86,7 @@ final class MatrixProgram {
                 Communicator local = Communicator.create(
                         Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, devices).toArray()),
                         config);
-                HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local, leaders)) {
+                HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local, leaders, false)) {
             require(communicator.devices() == devices * world.size(), "devices of all processes");
             List<MemorySegment> memory = IntStream.range(0, devices)
                     .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
@@ -102,8 +103,37 @@ final class MatrixProgram {
         }
     }
 
+    /** A device more in every other process. */
+    private void uneven() {
+        int devices = 1 + world.rank() % 2;
+        int before = IntStream.range(0, world.rank()).map(rank -> 1 + rank % 2).sum();
+        try (Arena arena = Arena.ofShared();
+                Communicator local = Communicator.create(
+                        Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, devices).toArray()),
+                        Config.builder().threads(2).load());
+                HierarchicalCommunicator communicator =
+                        HierarchicalCommunicator.create(world, local, Leaders.EACH, false)) {
+            List<MemorySegment> memory = IntStream.range(0, devices)
+                    .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
+                    .toList();
+            exact(communicator, memory, before, LONG, DataType.F32, ReduceOp.SUM);
+            exact(communicator, memory, before, 17, DataType.I64, ReduceOp.AVG);
+        }
+    }
+
     private void exact(
             HierarchicalCommunicator communicator, List<MemorySegment> memory, long count, DataType type, ReduceOp op) {
+        exact(communicator, memory, world.rank() * memory.size(), count, type, op);
+    }
+
+    /** @param before devices of the processes before this one */
+    private void exact(
+            HierarchicalCommunicator communicator,
+            List<MemorySegment> memory,
+            int before,
+            long count,
+            DataType type,
+            ReduceOp op) {
         Sample sample = new Sample(type, op, communicator.devices());
         int devices = memory.size();
         // One element behind where vectors begin.
@@ -111,7 +141,7 @@ final class MatrixProgram {
                 .map(buffer -> buffer.asSlice(type.bytes(), count * type.bytes()))
                 .toList();
         for (int device = 0; device < devices; device++) {
-            sample.fill(buffers.get(device), world.rank() * devices + device, count);
+            sample.fill(buffers.get(device), before + device, count);
         }
         communicator.allReduce(buffers, count, type, op);
         long wrong = sample.wrong(buffers.getFirst(), count);

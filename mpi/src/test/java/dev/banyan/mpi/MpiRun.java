@@ -25,6 +25,7 @@ final class MpiRun {
     private final Class<?> program;
     private final List<String> mpiOptions = new ArrayList<>();
     private final Map<String, String> settings = new TreeMap<>();
+    private final Map<String, String> environment = new TreeMap<>();
     private List<String> arguments = List.of();
     private long limitSeconds = 120;
 
@@ -79,6 +80,12 @@ final class MpiRun {
         return this;
     }
 
+    /** Sets a variable of the environment. */
+    MpiRun in(String variable, Object value) {
+        environment.put(variable, value.toString());
+        return this;
+    }
+
     MpiRun with(String... programArguments) {
         arguments = List.of(programArguments);
         return this;
@@ -114,16 +121,18 @@ final class MpiRun {
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
+                // Short runs, which the compiler of the last level makes no faster.
+                "-XX:TieredStopAtLevel=1",
                 "-Xmx512m",
                 "--enable-native-access=ALL-UNNAMED"));
         settings.forEach((name, value) -> command.add("-D" + name + "=" + value));
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));
         command.addAll(arguments);
         Path text = Files.createTempFile(folder, "mpirun", ".txt");
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(text.toFile())
-                .start();
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(text.toFile());
+        builder.environment().putAll(environment);
+        Process process = builder.start();
         process.getOutputStream().close();
         if (!process.waitFor(limitSeconds, TimeUnit.SECONDS)) {
             process.descendants().forEach(ProcessHandle::destroyForcibly);

@@ -5,10 +5,7 @@ import dev.banyan.reduce.Config;
 import dev.banyan.reduce.kvstore.KVStore;
 import dev.banyan.reduce.kvstore.KVStoreException;
 import dev.banyan.reduce.kvstore.Key;
-import dev.banyan.reduce.kvstore.KeyInfo;
 import dev.banyan.reduce.kvstore.Sgd;
-import dev.banyan.reduce.kvstore.StoreListener;
-import dev.banyan.reduce.kvstore.StoreOperation;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
@@ -17,18 +14,13 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
-/** Stores over all processes: what they compute, with random delays in all stages, and what they refuse. */
+/** Stores over all processes: what they compute, also with random delays in all stages, and what they refuse. */
 final class StoresProgram {
     private static final List<String> TYPES = List.of("funnel", "concum", "depcha");
-    /** As many as resnet-50 has, with lengths in its proportions. */
-    private static final int MANY = 161;
 
     private final World world;
     private final Arena arena = Arena.ofShared();
@@ -46,7 +38,7 @@ final class StoresProgram {
     /**
      * Runs all.
      *
-     * @param arguments number of seeds
+     * @param arguments number of seeds of delays
      */
     public static void main(String[] arguments) {
         MpiRun.tellPid();
@@ -60,18 +52,26 @@ final class StoresProgram {
                 }
                 program.local.close();
             }
-            for (int seed = 0; seed < Integer.parseInt(arguments[0]); seed++) {
-                StoresProgram program = new StoresProgram(world, 2);
-                int chosen = seed;
-                List<Long> hashes = TYPES.stream().map(type -> program.delayed(type, chosen)).toList();
-                require(hashes.stream().distinct().count() == 1, "the same bits from all types: " + hashes);
-                program.local.close();
-            }
+            delayed(world, Integer.parseInt(arguments[0]));
             world.finish();
             System.out.println("passed");
         } catch (Throwable e) {
             MpiRun.fail(null, e);
         }
+    }
+
+    private static void delayed(World world, int seeds) {
+        DelayedSteps steps = new DelayedSteps(world);
+        for (int seed = 0; seed < seeds; seed++) {
+            int chosen = seed;
+            List<Long> hashes =
+                    TYPES.stream().map(type -> steps.run(type, chosen)).toList();
+            require(hashes.stream().distinct().count() == 1, "the same bits from all types: " + hashes);
+        }
+        if (seeds > 0) {
+            System.out.println("found " + steps.found() + " swaps");
+        }
+        steps.close();
     }
 
     private List<MemorySegment> arrays(int count) {
@@ -184,7 +184,8 @@ final class StoresProgram {
         }
     }
 
-    private static String failure(CompletableFuture<Void> future) {
+    /** What a call that must fail says. */
+    static String failure(CompletableFuture<Void> future) {
         return failure(future::join);
     }
 
@@ -197,80 +198,7 @@ final class StoresProgram {
         throw new AssertionError("not so: it fails");
     }
 
-    /** Rounds of many keys, each stage delayed at random; returns a hash of all results. */
-    private long delayed(String type, int seed) {
-        Random sizes = new Random(5);
-        Random data = new Random(1000L * seed + world.rank());
-        try (KVStore store = KVStore.create(type, local)) {
-            store.setListener(new Delays(new Random(31L * seed + world.rank())));
-            List<Key> keys = IntStream.range(0, MANY).mapToObj(Key::of).toList();
-            List<List<MemorySegment>> arrays = keys.stream()
-                    .map(key -> arrays(1 << (6 + sizes.nextInt(8))))
-                    .toList();
-            for (int k = 0; k < MANY; k++) {
-                for (MemorySegment array : arrays.get(k)) {
-                    for (long i = 0; i < array.byteSize() / Float.BYTES; i++) {
-                        array.setAtIndex(ValueLayout.JAVA_FLOAT, i, data.nextFloat(-1, 1));
-                    }
-                }
-                MemorySegment first = arrays.get(k).getFirst();
-                store.init(keys.get(k), first, first.byteSize() / Float.BYTES, DataType.F32);
-            }
-            for (int round = 0; round < 2; round++) {
-                List<CompletableFuture<Void>> futures = new ArrayList<>();
-                for (int k = MANY - 1; k >= 0; k--) {
-                    futures.add(store.pushPull(keys.get(k), arrays.get(k), arrays.get(k), -k));
-                }
-                CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new)).join();
-            }
-            long hash = 0;
-            for (List<MemorySegment> key : arrays) {
-                for (MemorySegment array : key) {
-                    for (long i = 0; i < array.byteSize() / Integer.BYTES; i++) {
-                        hash = 31 * hash + array.getAtIndex(ValueLayout.JAVA_INT, i);
-                    }
-                }
-            }
-            return hash;
-        }
-    }
-
-    /** Lets stages take longer, up to a quarter of a millisecond each. */
-    private record Delays(Random random) implements StoreListener {
-        private void delay() {
-            long nanos;
-            synchronized (random) {
-                nanos = random.nextInt(4) == 0 ? random.nextLong(TimeUnit.MICROSECONDS.toNanos(250)) : 0;
-            }
-            long end = System.nanoTime() + nanos;
-            for (long left = nanos; left > 0; left = end - System.nanoTime()) {
-                LockSupport.parkNanos(this, left);
-            }
-        }
-
-        @Override
-        public void initialized(KeyInfo key, long nanos) {}
-
-        @Override
-        public void submitted(StoreOperation operation, long nanos) {
-            delay();
-        }
-
-        @Override
-        public void began(StoreOperation operation, Stage stage, long nanos) {
-            delay();
-        }
-
-        @Override
-        public void ended(StoreOperation operation, Stage stage, long nanos) {
-            delay();
-        }
-
-        @Override
-        public void failed(StoreOperation operation, Throwable cause, long nanos) {}
-    }
-
-    private static void require(boolean holds, String what) {
+    static void require(boolean holds, String what) {
         if (!holds) {
             throw new AssertionError("not so: " + what);
         }

@@ -34,8 +34,19 @@ class WorldTest {
     private void check(int processes) throws Exception {
         MpiRun.requireMpi();
         Outcome outcome = new MpiRun(processes, MatrixProgram.class).run(folder);
-        assertThat(outcome.text()).contains("passed 810 cases");
-        assertThat(outcome.lines("passed 810 cases")).as(outcome.text()).isEqualTo(processes);
+        assertThat(outcome.text()).contains("passed 812 cases");
+        assertThat(outcome.lines("passed 812 cases")).as(outcome.text()).isEqualTo(processes);
+        assertThat(outcome.status()).as(outcome.text()).isZero();
+        assertThat(outcome.orphans()).isEmpty();
+    }
+
+    @Test
+    void memoryOfDevicesGoesThroughPinnedMemoryAndStraight() throws Exception {
+        MpiRun.requireMpi();
+        Outcome outcome = new MpiRun(2, DevicesProgram.class)
+                .in("LD_LIBRARY_PATH", EmulatedDriver.folder())
+                .run(folder);
+        assertThat(outcome.lines("passed 491 cases")).as(outcome.text()).isEqualTo(2);
         assertThat(outcome.status()).as(outcome.text()).isZero();
         assertThat(outcome.orphans()).isEmpty();
     }

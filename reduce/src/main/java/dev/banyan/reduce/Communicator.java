@@ -13,6 +13,7 @@ import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
@@ -174,6 +175,17 @@ public final class Communicator implements AutoCloseable {
      */
     public MemorySegment allocate(int rank, long bytes) {
         return backend.allocate(rank, bytes);
+    }
+
+    /**
+     * Memory of the host that is copied to and from devices as fast as can be: pinned, where devices have memory of their
+     * own. It is aligned to 64 bytes; what it holds at first is not defined. Take it once, and use it again and again.
+     *
+     * @param bytes size in bytes, at least 0
+     * @param arena frees it; close it before the communicator and its backend, and not while something is copied
+     */
+    public MemorySegment allocateHost(long bytes, Arena arena) {
+        return backend.allocateHost(bytes, arena);
     }
 
     /**

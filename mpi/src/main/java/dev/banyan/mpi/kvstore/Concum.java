@@ -6,25 +6,32 @@ import dev.banyan.reduce.engine.Variable;
 import dev.banyan.reduce.kvstore.KeyInfo;
 import dev.banyan.reduce.kvstore.LinkedSum;
 import dev.banyan.reduce.kvstore.StoreLink;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Several groups of processes, each with a thread that calls MPI; a key's hash says which is its group. After every so
  * many sums all wait for a barrier, so that no more are under way. Within a group sums go in the order in which they were
- * pushed, between groups in any.
+ * pushed, between groups in any, but for one thing: no more groups are in MPI at once than a process has processors.
+ * Threads that wait in MPI spin and take turns at moving the data of all, so on fewer processors they are in each other's
+ * way: two processes on two processors took more than twice as long with 4 threads as with one.
  */
 final class Concum implements StoreLink {
-    /** Each has a thread that spins in MPI. Assumed, not tuned. */
+    /** Assumed, not tuned. */
     private static final int MOST_GROUPS = 4;
 
     private final KeySums sums;
     private final DependencyEngine engine;
     private final int outstanding;
     private final List<ProcessGroup> groups;
-    /** One for each group, which its sums mutate. */
+    /** Those of a group mutate one; groups share one where there are too few processors. */
     private final List<Variable> turns;
     /** For the barriers. */
     private final ProcessGroup gate;
@@ -41,10 +48,23 @@ final class Concum implements StoreLink {
         groups = IntStream.range(0, Math.min(outstanding, MOST_GROUPS))
                 .mapToObj(_ -> sums.group().duplicate())
                 .toList();
-        turns = groups.stream().map(_ -> engine.variable()).toList();
+        turns = Stream.generate(engine::variable)
+                .limit(Math.min(groups.size(), processors(sums)))
+                .toList();
         gate = sums.group().duplicate();
         witness = sums.world().config().checkOrder() ? sums.group().duplicate() : null;
         order = engine.variable();
+    }
+
+    /** Least share of a process in its machine's, at least 1; the same in all, so that all take the same turns. */
+    private static int processors(KeySums sums) {
+        int mine = Runtime.getRuntime().availableProcessors()
+                / sums.world().sameMachine().size();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment least = arena.allocateFrom(ValueLayout.JAVA_INT, Math.max(1, mine));
+            sums.group().allReduce(least, 1, DataType.I32, ReduceOp.MIN);
+            return least.get(ValueLayout.JAVA_INT, 0);
+        }
     }
 
     @Override
@@ -83,10 +103,7 @@ final class Concum implements StoreLink {
                     List.of(sum.variable(), order));
         }
         int group = Math.floorMod(sum.key().key().name().hashCode(), groups.size());
-        engine.pushDeferred(
-                sum.task(() -> sums.start(groups.get(group), sum), () -> {}),
-                List.of(),
-                List.of(sum.variable(), turns.get(group)));
+        sums.push(engine, sum, groups.get(group), turns.get(group % turns.size()));
     }
 
     @Override

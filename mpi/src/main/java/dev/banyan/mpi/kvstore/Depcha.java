@@ -6,7 +6,6 @@ import dev.banyan.reduce.kvstore.KeyInfo;
 import dev.banyan.reduce.kvstore.LinkedSum;
 import dev.banyan.reduce.kvstore.StoreLink;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 
 /** The engine carries all sums out, in the order in which they were pushed: each mutates one variable that stands for nothing. */
 final class Depcha implements StoreLink {
@@ -32,8 +31,7 @@ final class Depcha implements StoreLink {
 
     @Override
     public void push(LinkedSum sum) {
-        engine.pushDeferred(
-                sum.task(() -> sums.start(sums.group(), sum), () -> {}), List.of(), List.of(sum.variable(), chain));
+        sums.push(engine, sum, sums.group(), chain);
     }
 
     @Override

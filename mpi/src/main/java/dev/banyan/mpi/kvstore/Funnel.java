@@ -50,9 +50,9 @@ final class Funnel implements StoreLink {
 
     private void carryOut(LinkedSum sum, CompletableFuture<Void> done) {
         try {
-            sums.start(sums.group(), sum).join();
+            sums.run(sum);
             done.complete(null);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             done.completeExceptionally(e);
         }
     }

@@ -3,6 +3,7 @@ package dev.banyan.reduce.backend;
 import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -26,10 +27,21 @@ public interface Backend extends AutoCloseable {
     MemorySegment allocate(int rank, long bytes);
 
     /**
+     * Memory of the host that is copied to and from devices as fast as can be, aligned to 64 bytes; what it holds at first
+     * is not defined. Where devices have memory of their own it is pinned: take it once, and use it again and again.
+     *
+     * @param bytes size in bytes, at least 0
+     * @param arena frees it; must be closed before the backend, and not while something is copied
+     */
+    default MemorySegment allocateHost(long bytes, Arena arena) {
+        return arena.allocate(bytes, 64);
+    }
+
+    /**
      * Copies from the host's memory to a buffer; returns when that is done.
      *
      * @param target device memory, at least as long as the source
-     * @param source memory that the calling thread may read
+     * @param source memory that the calling thread may read; its arena is not closed meanwhile
      */
     void write(MemorySegment target, MemorySegment source);
 
@@ -37,7 +49,7 @@ public interface Backend extends AutoCloseable {
      * Copies from a buffer to the host's memory; returns when that is done.
      *
      * @param source device memory, at least as long as the target
-     * @param target memory that the calling thread may write
+     * @param target memory that the calling thread may write; its arena is not closed meanwhile
      */
     void read(MemorySegment source, MemorySegment target);
 

@@ -7,6 +7,7 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.schedule.Schedule;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -156,6 +157,43 @@ public final class CudaBackend implements Backend {
         try {
             checkUsable();
             return buffers.allocate(rank, bytes);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public MemorySegment allocateHost(long bytes, Arena arena) {
+        if (bytes <= 0) {
+            return arena.allocate(bytes, 64);
+        }
+        lock.lock();
+        try {
+            checkUsable();
+            ranks.getFirst().enter();
+            HostBlock block = new HostBlock(bytes);
+            return block.segment(arena, () -> free(block));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void free(HostBlock block) {
+        lock.lock();
+        try {
+            if (closed) {
+                throw new IllegalStateException("memory of the host is freed after its backend, and went with it; close its"
+                        + " arena first");
+            }
+            if (isRunning()) {
+                // Freeing would wait for what does not end; the driver frees it with the process.
+                return;
+            }
+            boolean sound = ranks.getFirst().fault() == CUresult.CUDA_SUCCESS;
+            int result = block.free();
+            if (sound) {
+                Cuda.check(result, "cuMemFreeHost of " + block.bytes() + " bytes");
+            }
         } finally {
             lock.unlock();
         }

@@ -2,6 +2,7 @@ package dev.banyan.reduce.cuda;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 import jcuda.Pointer;
@@ -42,40 +43,80 @@ final class DeviceBuffers {
     }
 
     void write(MemorySegment target, MemorySegment source) {
-        inParts(target, source, (address, host, part) -> {
-            MemorySegment.copy(part, 0, host, 0, part.byteSize());
+        enter(target, source);
+        if (isAtHand(source)) {
+            write(target.address(), source);
+        } else {
+            inParts(target, source, (address, staging, part) -> {
+                MemorySegment.copy(part, 0, staging, 0, part.byteSize());
+                write(address, staging.asSlice(0, part.byteSize()));
+            });
+        }
+    }
+
+    private static void write(long target, MemorySegment source) {
+        try {
             Cuda.check(
-                    JCudaDriver.cuMemcpyHtoD(address, Pointer.to(host.asByteBuffer()), part.byteSize()),
-                    "cuMemcpyHtoD of " + part.byteSize() + " bytes");
-        });
+                    JCudaDriver.cuMemcpyHtoD(
+                            new DeviceAddress(target), new HostAddress(source.address()), source.byteSize()),
+                    "cuMemcpyHtoD of " + source.byteSize() + " bytes");
+        } finally {
+            Reference.reachabilityFence(source);
+        }
     }
 
     void read(MemorySegment source, MemorySegment target) {
-        inParts(source, target, (address, host, part) -> {
+        enter(source, target);
+        if (isAtHand(target) && !target.isReadOnly()) {
+            read(source.address(), target);
+        } else {
+            inParts(source, target, (address, staging, part) -> {
+                read(address, staging.asSlice(0, part.byteSize()));
+                MemorySegment.copy(staging, 0, part, 0, part.byteSize());
+            });
+        }
+    }
+
+    private static void read(long source, MemorySegment target) {
+        try {
             Cuda.check(
-                    JCudaDriver.cuMemcpyDtoH(Pointer.to(host.asByteBuffer()), address, part.byteSize()),
-                    "cuMemcpyDtoH of " + part.byteSize() + " bytes");
-            MemorySegment.copy(host, 0, part, 0, part.byteSize());
-        });
+                    JCudaDriver.cuMemcpyDtoH(
+                            new HostAddress(target.address()), new DeviceAddress(source), target.byteSize()),
+                    "cuMemcpyDtoH of " + target.byteSize() + " bytes");
+        } finally {
+            Reference.reachabilityFence(target);
+        }
     }
 
-    /** Copies a part by way of native memory: the bindings take only some kinds of segments. */
-    @FunctionalInterface
-    private interface PartCopy {
-        void run(DeviceAddress address, MemorySegment host, MemorySegment part);
-    }
-
-    private void inParts(MemorySegment device, MemorySegment host, PartCopy copy) {
+    private void enter(MemorySegment device, MemorySegment host) {
         if (device.byteSize() < host.byteSize()) {
             throw new IllegalArgumentException(
                     "the device's memory has " + device.byteSize() + " bytes, the host's " + host.byteSize());
         }
         ranks.getFirst().enter();
+    }
+
+    /** Whether the driver can get at it; pinned memory it copies without a detour. */
+    private static boolean isAtHand(MemorySegment host) {
+        return host.isNative()
+                && host.byteSize() > 0
+                && host.scope().isAlive()
+                && host.isAccessibleBy(Thread.currentThread());
+    }
+
+    /** Copies a part by way of native memory. */
+    @FunctionalInterface
+    private interface PartCopy {
+        void run(long address, MemorySegment staging, MemorySegment part);
+    }
+
+    /** What Java keeps on its heap, and what it refuses. */
+    private static void inParts(MemorySegment device, MemorySegment host, PartCopy copy) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(Math.min(PART_BYTES, host.byteSize()));
             for (long at = 0; at < host.byteSize(); at += PART_BYTES) {
                 MemorySegment part = host.asSlice(at, Math.min(PART_BYTES, host.byteSize() - at));
-                copy.run(new DeviceAddress(device.address() + at), staging, part);
+                copy.run(device.address() + at, staging, part);
             }
         }
     }

@@ -1,5 +1,7 @@
 package dev.banyan.reduce.cuda;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import jcuda.Pointer;
@@ -11,7 +13,7 @@ final class HostBlock {
     private static final int PORTABLE_AND_MAPPED =
             JCudaDriver.CU_MEMHOSTALLOC_PORTABLE | JCudaDriver.CU_MEMHOSTALLOC_DEVICEMAP;
 
-    private final Pointer memory = new Pointer();
+    private final HostAddress memory = new HostAddress();
     private final long address;
     private final long bytes;
 
@@ -47,6 +49,16 @@ final class HostBlock {
     /** A view for the host; at most 2^31-1 bytes. */
     ByteBuffer view() {
         return memory.getByteBuffer(0, bytes).order(ByteOrder.nativeOrder());
+    }
+
+    /**
+     * The same as a segment.
+     *
+     * @param freed frees the block when the arena is closed
+     */
+    @SuppressWarnings("restricted")
+    MemorySegment segment(Arena arena, Runnable freed) {
+        return MemorySegment.ofAddress(memory.value()).reinterpret(bytes, arena, _ -> freed.run());
     }
 
     /** What the driver's function gave. */

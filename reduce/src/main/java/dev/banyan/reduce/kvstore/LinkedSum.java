@@ -15,6 +15,7 @@ public final class LinkedSum {
     private final Entry entry;
     private final MemorySegment array;
     private final boolean last;
+    private volatile boolean begun;
 
     /** @param last whether the operation has ended with this stage */
     LinkedSum(Progress progress, Entry entry, MemorySegment array, boolean last) {
@@ -46,12 +47,17 @@ public final class LinkedSum {
      * @param skipped is called instead if something before it failed
      */
     public DeferredTask task(Supplier<CompletableFuture<Void>> work, Runnable skipped) {
-        return new Linked(work, skipped, true);
+        return new Linked(work, skipped, Part.END);
+    }
+
+    /** A part of it, of several that follow each other: {@link #task} is the last one. */
+    public DeferredTask part(Supplier<CompletableFuture<Void>> work) {
+        return new Linked(work, () -> {}, Part.PART);
     }
 
     /** What comes before it, and keeps it from being done if it fails. */
     public DeferredTask before(Supplier<CompletableFuture<Void>> work) {
-        return new Linked(work, () -> {}, false);
+        return new Linked(work, () -> {}, Part.BEFORE);
     }
 
     /** Leaves something to the caller of the store, who does it before the call returns, without the store's lock. */
@@ -59,15 +65,22 @@ public final class LinkedSum {
         progress.leaveToCaller(part);
     }
 
+    /** Where in the stage a task is. */
+    private enum Part {
+        BEFORE,
+        PART,
+        END
+    }
+
     private final class Linked implements DeferredTask {
         private final Supplier<CompletableFuture<Void>> work;
         private final Runnable skipped;
-        private final boolean whole;
+        private final Part part;
 
-        Linked(Supplier<CompletableFuture<Void>> work, Runnable skipped, boolean whole) {
+        Linked(Supplier<CompletableFuture<Void>> work, Runnable skipped, Part part) {
             this.work = work;
             this.skipped = skipped;
-            this.whole = whole;
+            this.part = part;
         }
 
         @Override
@@ -77,7 +90,8 @@ public final class LinkedSum {
                 completion.done();
                 return;
             }
-            if (whole) {
+            if (part != Part.BEFORE && !begun) {
+                begun = true;
                 progress.begin(Stage.LINK);
             }
             CompletableFuture<Void> begun;
@@ -96,7 +110,7 @@ public final class LinkedSum {
                     progress.fail(told);
                     return;
                 }
-                if (whole) {
+                if (part == Part.END) {
                     progress.end(Stage.LINK);
                     if (last) {
                         progress.complete();

@@ -130,6 +130,37 @@ class CudaBackendTest {
         nothingIsLeft();
     }
 
+    /** Pinned, of an arena, and of the heap. */
+    @Test
+    void allKindsOfMemoryOfTheHostAreCopied() {
+        int bytes = 9 << 20;
+        byte[] values = new byte[bytes];
+        random.nextBytes(values);
+        try (CudaBackend backend = new CudaBackend(new int[] {0}, PATIENCE, PeerRule.ALL, MEBIBYTE)) {
+            MemorySegment device = backend.allocate(0, bytes + 4L);
+            long before = emulator.count("host allocations");
+            try (Arena arena = Arena.ofShared()) {
+                MemorySegment pinned = backend.allocateHost(bytes, arena);
+                assertThat(pinned.byteSize()).isEqualTo(bytes);
+                assertThat(emulator.count("host allocations")).isEqualTo(before + 1);
+                assertThat(backend.allocateHost(0, arena).byteSize()).isZero();
+                MemorySegment plain = arena.allocate(bytes);
+                MemorySegment heap = MemorySegment.ofArray(new byte[bytes]);
+                backend.write(device, MemorySegment.ofArray(values));
+                backend.read(device, pinned);
+                backend.write(device.asSlice(4), pinned);
+                backend.read(device.asSlice(4), plain);
+                backend.write(device, plain);
+                backend.read(device, heap);
+                assertThat(heap.mismatch(MemorySegment.ofArray(values))).isEqualTo(-1);
+                assertThatThrownBy(() -> backend.read(device, plain.asReadOnly()))
+                        .isInstanceOf(IllegalArgumentException.class);
+            }
+            assertThat(emulator.count("host allocations")).isEqualTo(before);
+        }
+        nothingIsLeft();
+    }
+
     @Test
     void aRepeatedCallIsOneLaunchAndAllocatesNothing() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();

@@ -1,0 +1,195 @@
+package dev.banyan.mpi;
+
+import static dev.banyan.mpi.StoresProgram.require;
+
+import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.kvstore.KVStore;
+import dev.banyan.reduce.kvstore.Sgd;
+import dev.banyan.reduce.type.DataType;
+import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+/** The CUDA backend inside each process, over the emulated driver: memory of devices that has to get to MPI and back. */
+final class DevicesProgram {
+    private static final int DEVICES = 2;
+    private static final long[] COUNTS = {0, 1, 4099};
+    /** Several pieces of the memory of the host that leaders have, the last one short. */
+    private static final long LONG = (9 << 20) / Float.BYTES + 7;
+
+    private final World world;
+    private final Communicator local;
+    private final List<MemorySegment> memory;
+    private long cases;
+
+    private DevicesProgram(World world, Communicator local) {
+        this.world = world;
+        this.local = local;
+        memory = IntStream.range(0, DEVICES)
+                .mapToObj(device -> local.allocate(device, LONG * Float.BYTES + Long.BYTES))
+                .toList();
+    }
+
+    public static void main(String[] arguments) {
+        MpiRun.tellPid();
+        try {
+            World world = World.open(Config.load());
+            Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+            Config config = Config.builder().algorithm(AlgorithmChoice.STAR).load();
+            try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
+                    Communicator local = Communicator.create(machine, config, backend)) {
+                DevicesProgram program = new DevicesProgram(world, local);
+                for (Leaders leaders : List.of(Leaders.ONE, Leaders.EACH)) {
+                    // The emulated devices' memory is the process's, so that any MPI takes it.
+                    for (boolean cudaAware : new boolean[] {false, true}) {
+                        program.hierarchy(leaders, cudaAware);
+                    }
+                }
+                for (String type : List.of("funnel", "concum", "depcha")) {
+                    program.store(type);
+                }
+                System.out.println("passed " + program.cases + " cases");
+            }
+            require(emulated("problems") == 0, "the emulated driver has no complaint");
+            require(emulated("host allocations") == 0, "pinned memory is given back");
+            world.finish();
+        } catch (Throwable e) {
+            MpiRun.fail(null, e);
+        }
+    }
+
+    @SuppressWarnings("restricted")
+    private static long emulated(String count) throws Throwable {
+        try (Arena arena = Arena.ofConfined()) {
+            return (long) Linker.nativeLinker()
+                    .downcallHandle(
+                            SymbolLookup.libraryLookup("libcuda.so.1", Arena.global())
+                                    .find("banyan_emu_count")
+                                    .orElseThrow(),
+                            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.ADDRESS))
+                    .invokeExact(arena.allocateFrom(count));
+        }
+    }
+
+    private void hierarchy(Leaders leaders, boolean cudaAware) throws Throwable {
+        long before = emulated("host allocations");
+        try (HierarchicalCommunicator communicator =
+                HierarchicalCommunicator.create(world, local, leaders, cudaAware)) {
+            int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
+            require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
+            for (DataType type : DataType.values()) {
+                for (ReduceOp op : ReduceOp.values()) {
+                    for (long count : COUNTS) {
+                        exact(communicator, count, type, op);
+                    }
+                }
+            }
+            exact(communicator, LONG, DataType.F32, ReduceOp.SUM);
+            broadcast(communicator);
+        }
+    }
+
+    private void exact(HierarchicalCommunicator communicator, long count, DataType type, ReduceOp op) {
+        Sample sample = new Sample(type, op, communicator.devices());
+        // One element behind where vectors begin.
+        List<MemorySegment> buffers = memory.stream()
+                .map(buffer -> buffer.asSlice(type.bytes(), count * type.bytes()))
+                .toList();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment host = arena.allocate(count * type.bytes(), Long.BYTES);
+            for (int device = 0; device < DEVICES; device++) {
+                sample.fill(host, world.rank() * DEVICES + device, count);
+                local.write(buffers.get(device), host);
+            }
+            communicator.allReduce(buffers, count, type, op);
+            for (MemorySegment buffer : buffers) {
+                local.read(buffer, host);
+                long wrong = sample.wrong(host, count);
+                require(wrong == 0, wrong + " wrong of " + count + " " + type + " by " + op);
+            }
+        }
+        cases++;
+    }
+
+    private void broadcast(HierarchicalCommunicator communicator) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment host = arena.allocateFrom(ValueLayout.JAVA_INT, world.rank() + 5);
+            memory.forEach(buffer -> local.write(buffer, host));
+            communicator.broadcast(memory, 1, DataType.I32);
+            for (MemorySegment buffer : memory) {
+                local.read(buffer, host);
+                require(host.get(ValueLayout.JAVA_INT, 0) == 5, "the first device's number");
+            }
+        }
+        cases++;
+    }
+
+    /** Push-pulls of keys that overlap, and pushes with an updater. */
+    private void store(String type) {
+        int all = DEVICES * world.size();
+        int keys = 12;
+        int count = 1001;
+        List<MemorySegment> sliced = IntStream.range(0, keys)
+                .boxed()
+                .flatMap(key -> memory.stream().map(buffer -> buffer.asSlice(4096L * key, 4L * count)))
+                .toList();
+        try (Arena arena = Arena.ofConfined();
+                KVStore plain = KVStore.create(type, local);
+                KVStore updated = KVStore.create(type, local)) {
+            updated.setUpdater(new Sgd(0.5));
+            MemorySegment host = arena.allocate(ValueLayout.JAVA_FLOAT, count);
+            for (int key = 0; key < keys; key++) {
+                for (int i = 0; i < count; i++) {
+                    host.setAtIndex(ValueLayout.JAVA_FLOAT, i, key + i % 3);
+                }
+                plain.init(key, host, count, DataType.F32);
+                updated.init(key, host, count, DataType.F32);
+                local.write(sliced.get(2 * key), host);
+                local.write(sliced.get(2 * key + 1), host);
+            }
+            for (int round = 1; round <= 2; round++) {
+                CompletableFuture.allOf(IntStream.range(0, keys)
+                                .mapToObj(key -> plain.pushPull(
+                                        key,
+                                        sliced.subList(2 * key, 2 * key + 2),
+                                        sliced.subList(2 * key, 2 * key + 2),
+                                        0))
+                                .toArray(CompletableFuture<?>[]::new))
+                        .join();
+                requireAll(sliced, host, Math.pow(all, round), type);
+            }
+            for (int key = 0; key < keys; key++) {
+                CompletableFuture<Void> _ = updated.push(key, sliced.subList(2 * key, 2 * key + 2), 0);
+            }
+            CompletableFuture.allOf(IntStream.range(0, keys)
+                            .mapToObj(key -> updated.pull(key, sliced.subList(2 * key, 2 * key + 2), 0))
+                            .toArray(CompletableFuture<?>[]::new))
+                    .join();
+            requireAll(sliced, host, 1 - Math.pow(all, 3) / 2, type + " with an updater");
+        }
+        cases++;
+    }
+
+    private void requireAll(List<MemorySegment> sliced, MemorySegment host, double factor, String what) {
+        for (int array = 0; array < sliced.size(); array++) {
+            local.read(sliced.get(array), host);
+            for (int i = 0; i < host.byteSize() / Float.BYTES; i++) {
+                float found = host.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+                double expected = factor * (array / DEVICES + i % 3);
+                require(found == expected, what + ": element " + i + " is " + found + ", not " + expected);
+            }
+        }
+    }
+}
