@@ -1,0 +1,103 @@
+package dev.banyan.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterServer;
+import ai.djl.training.optimizer.Optimizer;
+import dev.banyan.djl.Programs.Run;
+import dev.banyan.reduce.Config;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Several GPUs in one process. */
+class GpuReplicasTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    @Timeout(300)
+    void gradientsAreSummedUpWhereTheyLie() throws Exception {
+        Path driver = Path.of(System.getProperty("banyan.cuda.emulator"));
+        assumeTrue(
+                Files.exists(driver.resolve("libcuda.so.1")),
+                "the emulated CUDA driver is missing, which the tests of the module reduce build in " + driver);
+        List<String> command = new ArrayList<>(List.of("env", "LD_LIBRARY_PATH=" + driver, "BANYAN_EMU_DEVICES=4"));
+        command.addAll(Programs.java(List.of(), System.getProperty("java.class.path"), GpuProgram.class));
+        Run run = Programs.run(command, folder);
+        assertThat(run.output()).contains("passed");
+        assertThat(run.status()).isZero();
+    }
+
+    @Test
+    void djlsOwnServerTakesOverWhereGpusCantBeUsed() {
+        try (NDManager manager = Engine.getInstance().newBaseManager()) {
+            Recorder own = new Recorder();
+            NDArray[] replicas = {manager.ones(new Shape(2)), manager.ones(new Shape(2))};
+            List<List<Device>> started = new ArrayList<>();
+            try (ParameterServer server = new GpuParameterServer(Optimizer.adam().build(), own, devices -> {
+                started.add(devices);
+                throw new IllegalStateException("there is no driver");
+            })) {
+                server.init("weight", replicas);
+                server.update("weight", replicas, replicas);
+                server.update("weight", replicas, replicas);
+            }
+            assertThat(started).containsExactly(List.of(Device.cpu(), Device.cpu()));
+            assertThat(own.calls).containsExactly("init weight", "update weight", "update weight", "close");
+        }
+    }
+
+    @Test
+    void oneReplicaIsNoneOfOurBusiness() {
+        try (NDManager manager = Engine.getInstance().newBaseManager()) {
+            Recorder own = new Recorder();
+            NDArray[] alone = {manager.ones(new Shape(2))};
+            try (ParameterServer server = new GpuParameterServer(Optimizer.adam().build(), own, devices -> {
+                throw new AssertionError("started on " + devices);
+            })) {
+                server.init("weight", alone);
+                server.update("weight", alone, alone);
+            }
+            assertThat(own.calls).containsExactly("init weight", "update weight", "close");
+        }
+    }
+
+    @Test
+    void replicasOfOneDeviceAreNotStarted() {
+        assertThatThrownBy(() -> GpuReplicas.start(List.of(Device.gpu(0), Device.gpu(0)), Config.load()))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("the replicas are not on GPUs of their own");
+    }
+
+    /** Writes down what it is asked for. */
+    private static final class Recorder implements ParameterServer {
+        private final List<String> calls = new ArrayList<>();
+
+        @Override
+        public void init(String parameterId, NDArray[] value) {
+            calls.add("init " + parameterId);
+        }
+
+        @Override
+        public void update(String parameterId, NDArray[] grads, NDArray[] params) {
+            calls.add("update " + parameterId);
+        }
+
+        @Override
+        public void close() {
+            calls.add("close");
+        }
+    }
+}
