@@ -22,7 +22,10 @@ public final class Banyan {
         }
     }
 
-    /** Which of the processes this one is, 0..{@link #size}-1; the first is the one to save models and to print. */
+    /**
+     * Which of the processes this one is, 0..{@link #size}-1. Let the first one print; but let all train, evaluate and call
+     * {@link ai.djl.Model#save}, as they wait for each other there (the first one writes the files).
+     */
     public static int rank() {
         return processes().rank();
     }

@@ -8,7 +8,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.training.Trainer;
 import ai.djl.training.TrainingConfig;
 import ai.djl.translate.Translator;
@@ -40,10 +39,7 @@ final class ParallelModel implements Model {
             throw new IllegalStateException("You must set a block for the model before creating a new trainer");
         }
         if (loaded) {
-            block.freezeParameters(
-                    false,
-                    parameter -> parameter.getType() != Parameter.Type.RUNNING_MEAN
-                            && parameter.getType() != Parameter.Type.RUNNING_VAR);
+            block.freezeParameters(false, parameter -> !RunningStatistics.holds(parameter));
         }
         config.getInitializers().forEach(pair -> {
             if (pair.getKey() != null && pair.getValue() != null) {
@@ -72,9 +68,25 @@ final class ParallelModel implements Model {
         loaded = false;
     }
 
+    /**
+     * All processes call it and have the same to save, so the first one does, and the others return when the files are there.
+     *
+     * @throws IOException in all processes, if the first one failed
+     */
     @Override
     public void save(Path modelPath, String newModelName) throws IOException {
-        own.save(modelPath, newModelName);
+        boolean saved = false;
+        try {
+            if (processes.rank() == 0) {
+                own.save(modelPath, newModelName);
+                saved = true;
+            }
+        } finally {
+            saved = GlobalValue.first(saved, processes);
+        }
+        if (!saved) {
+            throw new IOException("the first process can't save the model to " + modelPath + "; see what it says");
+        }
     }
 
     @Override
