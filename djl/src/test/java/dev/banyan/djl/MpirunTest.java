@@ -52,6 +52,7 @@ class MpirunTest {
             List<String> first = Files.readAllLines(out.resolve(name + "-0.txt"));
             List<String> second = Files.readAllLines(out.resolve(name + "-1.txt"));
             assertThat(first).as(name).hasSameSizeAs(second).doesNotContainAnyElementsOf(second);
+            assertThat(out.resolve(name + "-1.progress")).hasContent("100%");
             List<String> all = new ArrayList<>(first);
             all.addAll(second);
             assertThat(all).as(name).containsExactlyInAnyOrderElementsOf(DatasetProgram.samples());
