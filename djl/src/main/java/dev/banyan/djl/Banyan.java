@@ -23,8 +23,8 @@ public final class Banyan {
     }
 
     /**
-     * Which of the processes this one is, 0..{@link #size}-1. Let the first one print; but let all train, evaluate and call
-     * {@link ai.djl.Model#save}, as they wait for each other there (the first one writes the files).
+     * Which of the processes this one is, 0..{@link #size}-1. Let the first one print; but let all train, evaluate and load
+     * models, as they wait for each other there. Of those that save a model only the first one writes.
      */
     public static int rank() {
         return processes().rank();

@@ -21,12 +21,10 @@ final class GlobalValue {
         }
     }
 
-    /** What the first process gives; all call it. */
-    static boolean first(boolean own, Processes processes) {
+    /** Returns when the first process has called it, too. */
+    static void waitForFirst(Processes processes) {
         try (Arena arena = Arena.ofShared()) {
-            MemorySegment flag = arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) (own ? 1 : 0));
-            processes.broadcast(flag, 1, DataType.I8);
-            return flag.get(ValueLayout.JAVA_BYTE, 0) != 0;
+            processes.broadcast(arena.allocate(ValueLayout.JAVA_BYTE), 1, DataType.I8);
         }
     }
 }

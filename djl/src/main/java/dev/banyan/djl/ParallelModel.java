@@ -25,6 +25,8 @@ final class ParallelModel implements Model {
     private final Model own;
     private final Processes processes;
     private boolean loaded;
+    /** Null where nothing was saved since it was loaded. */
+    private @Nullable Path saved;
 
     ParallelModel(Model own, Processes processes) {
         this.own = own;
@@ -49,11 +51,14 @@ final class ParallelModel implements Model {
         return new ParallelTrainer(this, config, processes);
     }
 
+    /** All processes call it, and read when the first one has saved what it saved before. */
     @Override
     public void load(Path modelPath, @Nullable String prefix, @Nullable Map<String, ?> options)
             throws IOException, MalformedModelException {
+        GlobalValue.waitForFirst(processes);
         own.load(modelPath, prefix, options);
         loaded = true;
+        saved = null;
     }
 
     @Override
@@ -69,29 +74,20 @@ final class ParallelModel implements Model {
     }
 
     /**
-     * All processes call it and have the same to save, so the first one does, and the others return when the files are there.
-     *
-     * @throws IOException in all processes, if the first one failed
+     * All processes have the same to save, so the first one does. The others don't wait for it, as one that fails may save
+     * what it has when nobody else does; whoever needs the files again waits in {@link #load(Path, String, Map)}.
      */
     @Override
     public void save(Path modelPath, String newModelName) throws IOException {
-        boolean saved = false;
-        try {
-            if (processes.rank() == 0) {
-                own.save(modelPath, newModelName);
-                saved = true;
-            }
-        } finally {
-            saved = GlobalValue.first(saved, processes);
+        if (processes.rank() == 0) {
+            own.save(modelPath, newModelName);
         }
-        if (!saved) {
-            throw new IOException("the first process can't save the model to " + modelPath + "; see what it says");
-        }
+        saved = modelPath.toAbsolutePath();
     }
 
     @Override
     public Path getModelPath() {
-        return own.getModelPath();
+        return saved == null ? own.getModelPath() : saved;
     }
 
     @Override

@@ -85,8 +85,9 @@ class MpirunTest {
 
     @Test
     void aFailureEndsAll() throws Exception {
-        Programs.Run run = Programs.mpirun(2, folder, List.of(), FailingProgram.class);
+        Programs.Run run = Programs.mpirun(2, folder, List.of(), FailingProgram.class, folder.resolve("failed").toString());
         assertThat(run.status()).as(run.output()).isNotZero();
+        assertThat(run.output()).contains("this process fails");
     }
 
     private static void compare(int processes) throws Exception {
