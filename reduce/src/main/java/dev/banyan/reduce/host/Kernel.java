@@ -13,7 +13,7 @@ abstract class Kernel {
     /**
      * {@code target = ((source 0 op source 1) op source 2) ...}, in this order.
      *
-     * @param segments the sources, then the target, which may be source 0
+     * @param segments the sources, then the target, which may be source 0; native memory that stays open meanwhile
      * @param offsets first byte in each of them
      * @param sources number of sources; 1 divides the target, which is source 0 then
      * @param elements length in elements, 1 to the block length that it was made for

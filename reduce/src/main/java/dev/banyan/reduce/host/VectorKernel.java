@@ -4,6 +4,7 @@ import dev.banyan.reduce.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.nio.ByteOrder;
+import java.util.Objects;
 import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
@@ -26,6 +27,14 @@ final class VectorKernel extends Kernel {
     private static final VectorOperators.Associative OP = operator(SPEC);
     private static final int VECTOR = LANES.vectorByteSize();
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+    /**
+     * All native memory, in a scope that never closes. Over the segments themselves, of several scopes and lengths, the
+     * compiler takes checks out of the loop on trust in its profile, then throws the loop away (profile_predicate) and
+     * compiles it anew, again and again: over ten times slower.
+     */
+    @SuppressWarnings("restricted")
+    private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private final Kernel rest;
     private long[] restOffsets = {};
@@ -65,7 +74,7 @@ final class VectorKernel extends Kernel {
         if (whole > 0) {
             combineVectors(segments, offsets, sources, whole);
             if (divisor != 1) {
-                divide(segments[sources], offsets[sources], divisor, whole);
+                divide(address(segments[sources], offsets[sources], whole), divisor, whole);
             }
         }
         if (whole < bytes) {
@@ -80,89 +89,67 @@ final class VectorKernel extends Kernel {
     }
 
     private static void combineVectors(MemorySegment[] segments, long[] offsets, int sources, int bytes) {
-        MemorySegment target = segments[sources];
-        long at = offsets[sources];
-        MemorySegment first = segments[0];
-        long firstAt = offsets[0];
+        long target = address(segments[sources], offsets[sources], bytes);
+        long first = address(segments[0], offsets[0], bytes);
         for (int s = 1; s < sources; s += 3) {
-            MemorySegment second = segments[s];
-            long secondAt = offsets[s];
+            long second = address(segments[s], offsets[s], bytes);
             switch (sources - s) {
-                case 1 -> two(target, at, first, firstAt, second, secondAt, bytes);
-                case 2 -> three(
-                        target, at, first, firstAt, second, secondAt, segments[s + 1], offsets[s + 1], bytes);
-                default -> four(
-                        target,
-                        at,
-                        first,
-                        firstAt,
-                        second,
-                        secondAt,
-                        segments[s + 1],
-                        offsets[s + 1],
-                        segments[s + 2],
-                        offsets[s + 2],
-                        bytes);
+                case 1 -> two(target, first, second, bytes);
+                case 2 -> three(target, first, second, address(segments[s + 1], offsets[s + 1], bytes), bytes);
+                default ->
+                    four(
+                            target,
+                            first,
+                            second,
+                            address(segments[s + 1], offsets[s + 1], bytes),
+                            address(segments[s + 2], offsets[s + 2], bytes),
+                            bytes);
             }
             first = target;
-            firstAt = at;
         }
     }
 
-    private static void two(
-            MemorySegment target, long at, MemorySegment a, long aAt, MemorySegment b, long bAt, int bytes) {
+    private static void two(long target, long a, long b, int bytes) {
         for (int i = 0; i < bytes; i += VECTOR) {
-            load(a, aAt + i).lanewise(OP, load(b, bAt + i)).intoMemorySegment(target, at + i, ORDER);
+            store(load(a + i).lanewise(OP, load(b + i)), target + i);
         }
     }
 
-    private static void three(
-            MemorySegment target,
-            long at,
-            MemorySegment a,
-            long aAt,
-            MemorySegment b,
-            long bAt,
-            MemorySegment c,
-            long cAt,
-            int bytes) {
+    private static void three(long target, long a, long b, long c, int bytes) {
         for (int i = 0; i < bytes; i += VECTOR) {
-            load(a, aAt + i)
-                    .lanewise(OP, load(b, bAt + i))
-                    .lanewise(OP, load(c, cAt + i))
-                    .intoMemorySegment(target, at + i, ORDER);
+            store(load(a + i).lanewise(OP, load(b + i)).lanewise(OP, load(c + i)), target + i);
         }
     }
 
-    private static void four(
-            MemorySegment target,
-            long at,
-            MemorySegment a,
-            long aAt,
-            MemorySegment b,
-            long bAt,
-            MemorySegment c,
-            long cAt,
-            MemorySegment d,
-            long dAt,
-            int bytes) {
+    private static void four(long target, long a, long b, long c, long d, int bytes) {
         for (int i = 0; i < bytes; i += VECTOR) {
-            load(a, aAt + i)
-                    .lanewise(OP, load(b, bAt + i))
-                    .lanewise(OP, load(c, cAt + i))
-                    .lanewise(OP, load(d, dAt + i))
-                    .intoMemorySegment(target, at + i, ORDER);
+            store(
+                    load(a + i)
+                            .lanewise(OP, load(b + i))
+                            .lanewise(OP, load(c + i))
+                            .lanewise(OP, load(d + i)),
+                    target + i);
         }
     }
 
-    private static void divide(MemorySegment target, long at, int divisor, int bytes) {
+    private static void divide(long target, int divisor, int bytes) {
         Vector<Object> divisors = LANES.broadcast(divisor);
         for (int i = 0; i < bytes; i += VECTOR) {
-            load(target, at + i).div(divisors).intoMemorySegment(target, at + i, ORDER);
+            store(load(target + i).div(divisors), target + i);
         }
     }
 
-    private static Vector<Object> load(MemorySegment segment, long at) {
-        return LANES.fromMemorySegment(segment, at, ORDER);
+    /** Where bytes of a segment are, which are all in it; its owner keeps it open. */
+    private static long address(MemorySegment segment, long offset, int bytes) {
+        Objects.checkFromIndexSize(offset, bytes, segment.byteSize());
+        return segment.address() + offset;
+    }
+
+    private static Vector<Object> load(long address) {
+        return LANES.fromMemorySegment(MEMORY, address, ORDER);
+    }
+
+    private static void store(Vector<Object> vector, long address) {
+        vector.intoMemorySegment(MEMORY, address, ORDER);
     }
 }
