@@ -87,7 +87,7 @@ class TraceCommandTest {
 
     @Test
     void errorsNameThePlace() throws IOException {
-        assertThat(CommandRun.of("trace").err()).startsWith("banyan: which of them? replay or run or stats");
+        assertThat(CommandRun.of("trace").err()).startsWith("banyan: which of them? replay or run or stats or timeline");
         assertThat(CommandRun.of("trace").status()).isEqualTo(2);
         assertThat(CommandRun.of("trace stats no-such-file").err()).contains("no file is called 'no-such-file'");
         assertThat(CommandRun.of("trace stats " + file + " " + file).err()).contains("are both of worker 0");

@@ -22,7 +22,10 @@ public final class Banyan {
         }
     }
 
-    /** Which of the processes this one is, 0..{@link #size}-1; the first is the one to save models and to print. */
+    /**
+     * Which of the processes this one is, 0..{@link #size}-1. Let the first one print; but let all train, evaluate and load
+     * models, as they wait for each other there. Of those that save a model only the first one writes.
+     */
     public static int rank() {
         return processes().rank();
     }

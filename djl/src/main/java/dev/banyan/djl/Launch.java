@@ -9,6 +9,8 @@ import org.slf4j.LoggerFactory;
 
 /** How this process was started. */
 final class Launch {
+    private static final Logger LOG = LoggerFactory.getLogger(Launch.class);
+
     /** Those that mpirun started together, or this one alone. */
     static final Processes PROCESSES = start();
 
@@ -22,10 +24,15 @@ final class Launch {
         try {
             World world = World.open(Config.load());
             ProgramEnd.finish(world);
-            return world.size() == 1 ? Processes.ALONE : new MpiProcesses(world.all());
+            if (world.size() == 1) {
+                return Processes.ALONE;
+            }
+            if (world.rank() == 0) {
+                LOG.info("{} processes train together, by {}", world.size(), world.version());
+            }
+            return new MpiProcesses(world.all());
         } catch (MpiException e) {
-            Logger log = LoggerFactory.getLogger(Launch.class);
-            log.warn("training goes DJL's own way, each process for itself: {}", e.getMessage());
+            LOG.warn("training goes DJL's own way, each process for itself: {}", e.getMessage());
             return Processes.ALONE;
         }
     }

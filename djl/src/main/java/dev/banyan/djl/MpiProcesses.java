@@ -20,7 +20,9 @@ record MpiProcesses(ProcessGroup group) implements Processes {
 
     @Override
     public void broadcast(MemorySegment buffer, long count, DataType type) {
+        PhaseEvent event = PhaseEvent.begin("broadcast");
         group.broadcast(buffer, count, type, 0);
+        event.done();
     }
 
     @Override

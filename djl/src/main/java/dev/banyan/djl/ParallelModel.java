@@ -8,7 +8,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.training.Trainer;
 import ai.djl.training.TrainingConfig;
 import ai.djl.translate.Translator;
@@ -26,6 +25,8 @@ final class ParallelModel implements Model {
     private final Model own;
     private final Processes processes;
     private boolean loaded;
+    /** Null where nothing was saved since it was loaded. */
+    private @Nullable Path saved;
 
     ParallelModel(Model own, Processes processes) {
         this.own = own;
@@ -40,10 +41,7 @@ final class ParallelModel implements Model {
             throw new IllegalStateException("You must set a block for the model before creating a new trainer");
         }
         if (loaded) {
-            block.freezeParameters(
-                    false,
-                    parameter -> parameter.getType() != Parameter.Type.RUNNING_MEAN
-                            && parameter.getType() != Parameter.Type.RUNNING_VAR);
+            block.freezeParameters(false, parameter -> !RunningStatistics.holds(parameter));
         }
         config.getInitializers().forEach(pair -> {
             if (pair.getKey() != null && pair.getValue() != null) {
@@ -53,11 +51,14 @@ final class ParallelModel implements Model {
         return new ParallelTrainer(this, config, processes);
     }
 
+    /** All processes call it, and read when the first one has saved what it saved before. */
     @Override
     public void load(Path modelPath, @Nullable String prefix, @Nullable Map<String, ?> options)
             throws IOException, MalformedModelException {
+        GlobalValue.waitForFirst(processes);
         own.load(modelPath, prefix, options);
         loaded = true;
+        saved = null;
     }
 
     @Override
@@ -72,14 +73,21 @@ final class ParallelModel implements Model {
         loaded = false;
     }
 
+    /**
+     * All processes have the same to save, so the first one does. The others don't wait for it, as one that fails may save
+     * what it has when nobody else does; whoever needs the files again waits in {@link #load(Path, String, Map)}.
+     */
     @Override
     public void save(Path modelPath, String newModelName) throws IOException {
-        own.save(modelPath, newModelName);
+        if (processes.rank() == 0) {
+            own.save(modelPath, newModelName);
+        }
+        saved = modelPath.toAbsolutePath();
     }
 
     @Override
     public Path getModelPath() {
-        return own.getModelPath();
+        return saved == null ? own.getModelPath() : saved;
     }
 
     @Override

@@ -8,17 +8,34 @@ import ai.djl.training.dataset.Dataset;
 import ai.djl.translate.TranslateException;
 import java.io.IOException;
 
-/** A trainer that reads its process's part of the data, and whose evaluators tell the means over all processes. */
+/**
+ * A trainer that reads its process's part of the data, and whose evaluators tell the means over all processes. A step ends
+ * with the running statistics of all processes' samples, so that models are the same everywhere at any time.
+ */
 final class ParallelTrainer extends Trainer {
     private final Processes processes;
+    private final RunningStatistics statistics;
+    /** From the end of a step to the next one. */
+    private PhaseEvent compute = PhaseEvent.begin("compute");
 
     ParallelTrainer(Model model, TrainingConfig config, Processes processes) {
         super(model, new GlobalConfig(config, processes));
         this.processes = processes;
+        statistics = new RunningStatistics(model.getBlock(), processes);
     }
 
     @Override
     public Iterable<Batch> iterateDataset(Dataset dataset) throws IOException, TranslateException {
         return super.iterateDataset(ShardedDataset.of(dataset, processes));
+    }
+
+    @Override
+    public void step() {
+        compute.done();
+        PhaseEvent update = PhaseEvent.begin("update");
+        super.step();
+        statistics.average();
+        update.done();
+        compute = PhaseEvent.begin("compute");
     }
 }

@@ -47,16 +47,17 @@ final class ShardSampler implements Sampler {
     }
 
     /** How many samples of a batch each process has. */
-    static int part(int samples, int processes) {
-        if (samples % processes != 0 && UNEVEN.compareAndSet(false, true)) {
+    static int part(int samples, Processes processes) {
+        int rest = samples % processes.size();
+        if (rest != 0 && processes.rank() == 0 && UNEVEN.compareAndSet(false, true)) {
             LOG.warn(
                     "a batch of {} samples can't be divided by {} processes: the last {} are left out, as will be those of"
                             + " other such batches; take a batch size that can be divided",
                     samples,
-                    processes,
-                    samples % processes);
+                    processes.size(),
+                    rest);
         }
-        return samples / processes;
+        return samples / processes.size();
     }
 
     private final class Parts implements Iterator<List<Long>> {
@@ -106,7 +107,7 @@ final class ShardSampler implements Sampler {
                     ended = true;
                     return;
                 }
-                int part = part((int) length, processes.size());
+                int part = part((int) length, processes);
                 if (part > 0) {
                     int first = from + part * processes.rank();
                     ready.add(List.copyOf(allSamples.subList(first, first + part)));

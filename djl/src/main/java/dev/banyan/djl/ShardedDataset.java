@@ -42,8 +42,9 @@ final class ShardedDataset implements Dataset {
             return whole.getData(manager, executorService);
         }
         if (whole instanceof RandomAccessDataset random) {
-            return random.getData(
+            Iterable<Batch> parts = random.getData(
                     manager, new ShardSampler(DjlInternals.sampler(random), processes), executorService);
+            return () -> new Parts(parts.iterator());
         }
         Iterable<Batch> batches = whole.getData(manager, executorService);
         return () -> new Cuts(batches.iterator());
@@ -59,6 +60,25 @@ final class ShardedDataset implements Dataset {
         return whole.matchingTranslatorOptions();
     }
 
+    /** This process's parts, as they are read. */
+    private final class Parts implements Iterator<Batch> {
+        private final Iterator<Batch> parts;
+
+        Parts(Iterator<Batch> parts) {
+            this.parts = parts;
+        }
+
+        @Override
+        public boolean hasNext() {
+            return parts.hasNext();
+        }
+
+        @Override
+        public Batch next() {
+            return new PartialBatch(parts.next(), processes.size());
+        }
+    }
+
     /** This process's part of each batch of at least as many samples as there are processes. */
     private final class Cuts implements Iterator<Batch> {
         private final Iterator<Batch> batches;
@@ -72,7 +92,7 @@ final class ShardedDataset implements Dataset {
         public boolean hasNext() {
             while (ready == null && batches.hasNext()) {
                 Batch batch = batches.next();
-                int part = ShardSampler.part(batch.getSize(), processes.size());
+                int part = ShardSampler.part(batch.getSize(), processes);
                 if (part > 0) {
                     ready = cut(batch, part);
                 } else {

@@ -26,7 +26,7 @@ import java.util.stream.IntStream;
 import org.apache.commons.csv.CSVFormat;
 import org.jspecify.annotations.Nullable;
 
-/** Reads datasets of every kind through a trainer, in random order, and writes which samples it saw. */
+/** Reads datasets of every kind through a trainer, in random order, and writes which samples it saw, and how far it got. */
 final class DatasetProgram {
     static final List<String> NAMES = List.of("array", "csv", "mnist", "cifar10", "stream");
     private static final int BATCH = 8;
@@ -48,15 +48,18 @@ final class DatasetProgram {
             try (Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss()))) {
                 for (String name : NAMES) {
                     List<String> seen = new ArrayList<>();
+                    long progress = 0;
                     for (Batch batch : trainer.iterateDataset(dataset(name, files, trainer.getManager()))) {
                         NDArray data = batch.getData().head();
                         float scale = name.equals("mnist") || name.equals("cifar10") ? 255 : 1;
                         for (int i = 0; i < batch.getSize(); i++) {
                             seen.add(String.valueOf(Math.round(data.get(i).flatten().getFloat(0) * scale)));
                         }
+                        progress = 100 * batch.getProgress() / batch.getProgressTotal();
                         batch.close();
                     }
                     Files.write(folder.resolve(name + "-" + rank + ".txt"), seen);
+                    Files.writeString(folder.resolve(name + "-" + rank + ".progress"), progress + "%");
                 }
             }
         }

@@ -9,8 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -20,15 +19,14 @@ import org.junit.jupiter.api.io.TempDir;
 class MpirunTest {
     private static final List<String> OPTIMIZERS = List.of("sgd", "momentum", "adam");
     private static final int STEPS = 200;
-    private static final int MINUTES = 4;
-
+    
     @TempDir
     static Path folder;
 
     @BeforeAll
     static void trainAlone() throws Exception {
         assumeTrue(
-                onPath("mpirun"), "needs Open MPI's mpirun on the path (apt-get install openmpi-bin libopenmpi-dev)");
+                Programs.haveMpirun(), "needs Open MPI's mpirun on the path (apt-get install openmpi-bin libopenmpi-dev)");
         for (String optimizer : OPTIMIZERS) {
             Files.write(folder.resolve(optimizer + "-alone.txt"), TrainingProgram.train(optimizer, STEPS / 20));
         }
@@ -48,12 +46,13 @@ class MpirunTest {
     @Test
     void datasetsOfFilesAreShared() throws Exception {
         Path out = Files.createDirectories(folder.resolve("datasets"));
-        Run run = mpirun(2, DatasetProgram.class, out.toString());
+        Programs.Run run = Programs.mpirun(2, folder, List.of(), DatasetProgram.class, out.toString());
         assertThat(run.status()).as(run.output()).isZero();
         for (String name : DatasetProgram.NAMES) {
             List<String> first = Files.readAllLines(out.resolve(name + "-0.txt"));
             List<String> second = Files.readAllLines(out.resolve(name + "-1.txt"));
             assertThat(first).as(name).hasSameSizeAs(second).doesNotContainAnyElementsOf(second);
+            assertThat(out.resolve(name + "-1.progress")).hasContent("100%");
             List<String> all = new ArrayList<>(first);
             all.addAll(second);
             assertThat(all).as(name).containsExactlyInAnyOrderElementsOf(DatasetProgram.samples());
@@ -61,16 +60,41 @@ class MpirunTest {
     }
 
     @Test
+    void modelsAreTheSameWhateverTheyRemember() throws Exception {
+        Path out = Files.createDirectories(folder.resolve("norm"));
+        Programs.Run run = Programs.mpirun(2, folder, List.of(), NormProgram.class, out.toString());
+        assertThat(run.status()).as(run.output()).isZero();
+        List<String> trained = Files.readAllLines(out.resolve("trained-0.txt"));
+        assertThat(trained).anyMatch(line -> line.contains("runningMean")).noneMatch(line -> line.contains("NaN"));
+        assertThat(Files.readAllLines(out.resolve("trained-1.txt"))).isEqualTo(trained);
+        assertThat(Files.readAllLines(out.resolve("loaded-0.txt"))).isEqualTo(trained);
+        assertThat(Files.readAllLines(out.resolve("loaded-1.txt"))).isEqualTo(trained);
+        assertThat(Files.readAllLines(out.resolve("results-1.txt")))
+                .isEqualTo(Files.readAllLines(out.resolve("results-0.txt")))
+                .hasSizeGreaterThan(3);
+        assertThat(names(out.resolve("checkpoints")))
+                .containsExactly("norm-0001.params", "norm-0002.params", "norm-0003.params");
+        assertThat(names(out.resolve("model"))).containsExactly("norm-0007.params");
+    }
+
+    private static List<String> names(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @Test
     void aFailureEndsAll() throws Exception {
-        Run run = mpirun(2, FailingProgram.class);
+        Programs.Run run = Programs.mpirun(2, folder, List.of(), FailingProgram.class, folder.resolve("failed").toString());
         assertThat(run.status()).as(run.output()).isNotZero();
+        assertThat(run.output()).contains("this process fails");
     }
 
     private static void compare(int processes) throws Exception {
         Path out = Files.createDirectories(folder.resolve(processes + "-processes"));
         List<String> arguments = new ArrayList<>(List.of(out.toString(), String.valueOf(STEPS / 20)));
         arguments.addAll(OPTIMIZERS);
-        Run run = mpirun(processes, TrainingProgram.class, arguments.toArray(String[]::new));
+        Programs.Run run = Programs.mpirun(processes, folder, List.of(), TrainingProgram.class, arguments.toArray(String[]::new));
         assertThat(run.status()).as(run.output()).isZero();
         for (String optimizer : OPTIMIZERS) {
             List<String> alone = Files.readAllLines(folder.resolve(optimizer + "-alone.txt"));
@@ -89,43 +113,5 @@ class MpirunTest {
                 assertThat(Files.readAllLines(out.resolve(optimizer + "-" + rank + ".txt"))).isEqualTo(first);
             }
         }
-    }
-
-    /** What mpirun ended with and what it printed. */
-    private record Run(int status, String output) {}
-
-    private static Run mpirun(int processes, Class<?> program, String... arguments)
-            throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(
-                "mpirun", "--allow-run-as-root", "--oversubscribe", "-np", String.valueOf(processes),
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "--add-modules", "jdk.incubator.vector", "-Xmx512m"));
-        for (String name : List.of(
-                "ai.djl.offline",
-                "OPT_OUT_TRACKING",
-                "DJL_CACHE_DIR",
-                "ai.djl.pytorch.num_threads",
-                "ai.djl.pytorch.num_interop_threads",
-                "org.slf4j.simpleLogger.defaultLogLevel")) {
-            command.add("-D" + name + "=" + System.getProperty(name));
-        }
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));
-        command.addAll(List.of(arguments));
-        Path log = folder.resolve(program.getSimpleName() + "-" + processes + ".log");
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(log.toFile())
-                .start();
-        if (!process.waitFor(MINUTES, TimeUnit.MINUTES)) {
-            process.destroyForcibly();
-            throw new AssertionError("mpirun of " + program.getSimpleName() + " did not end in " + MINUTES + " minutes");
-        }
-        return new Run(process.exitValue(), Files.readString(log));
-    }
-
-    private static boolean onPath(String program) {
-        return Pattern.compile(":")
-                .splitAsStream(System.getenv("PATH"))
-                .anyMatch(directory -> Files.isExecutable(Path.of(directory, program)));
     }
 }

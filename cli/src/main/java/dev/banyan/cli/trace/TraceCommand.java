@@ -8,8 +8,13 @@ import picocli.CommandLine.Spec;
 /** {@code banyan trace}: what can be done with traces. */
 @Command(
         name = "trace",
-        description = "Traces of a trainer's pushes and pulls, in the DLC format of SketchDLC.",
-        subcommands = {TraceRunCommand.class, TraceStatsCommand.class, TraceReplayCommand.class})
+        description = "Traces of a trainer's pushes and pulls, in the DLC format of SketchDLC, and timelines of recordings.",
+        subcommands = {
+            TraceRunCommand.class,
+            TraceStatsCommand.class,
+            TraceReplayCommand.class,
+            TraceTimelineCommand.class
+        })
 public final class TraceCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli

@@ -1,0 +1,63 @@
+package dev.banyan.cli.trace;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code banyan trace timeline}: one picture of what several processes recorded. */
+@Command(
+        name = "timeline",
+        description = "Put what processes recorded by JDK Flight Recorder into one timeline for ui.perfetto.dev.",
+        footer = {
+            "",
+            "Each process is a group of rows: one for each kind of Banyan's events, more where",
+            "events of a kind overlap. Times are those of the machines' clocks.",
+            "",
+            "Example:",
+            "  mpirun -np 4 java -XX:StartFlightRecording=filename=step-%p.jfr -jar train.jar",
+            "  banyan trace timeline step-*.jfr --output steps.json"
+        })
+final class TraceTimelineCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+
+    @Parameters(arity = "1..*", paramLabel = "FILE.jfr", description = "Recordings of one run, one file for each process.")
+    private List<Path> files = List.of();
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "FILE.json",
+            required = true,
+            description = "Where the timeline goes.")
+    private Path output = Path.of("");
+
+    @Override
+    public void run() {
+        for (Path file : files) {
+            if (!Files.isRegularFile(file)) {
+                throw new ParameterException(spec.commandLine(), "no file is called '" + file + "'");
+            }
+        }
+        List<Recording> recordings = files.stream().map(Recording::read).toList();
+        RecordedTimeline timeline = new RecordedTimeline(recordings);
+        try {
+            timeline.write(output);
+        } catch (IOException e) {
+            throw new UncheckedIOException(
+                    "can't write the timeline to " + output + " (" + e + "); name another file with --output", e);
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        out.println("# " + recordings.stream().mapToInt(recording -> recording.slices().size()).sum() + " events of "
+                + recordings.size() + " processes: " + output + " (open it in ui.perfetto.dev)");
+        out.flush();
+    }
+}

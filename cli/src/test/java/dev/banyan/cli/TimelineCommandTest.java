@@ -1,0 +1,112 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.StreamSupport;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.Recording;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TimelineCommandTest {
+    @TempDir
+    private Path folder;
+
+    @Name("dev.banyan.test.Phase")
+    @Label("Test Phase")
+    static final class Phase extends Event {
+        String phase = "";
+        long bytes;
+    }
+
+    @Test
+    void partsStandBelowTheWholeAndOthersInAnotherRow() throws IOException {
+        Path file = folder.resolve("steps.jfr");
+        try (Recording recording = new Recording()) {
+            recording.enable(Phase.class);
+            recording.enable("jdk.JVMInformation");
+            recording.start();
+            Phase whole = begun("whole");
+            Phase part = begun("part");
+            part.bytes = 12;
+            end(part);
+            Phase across = begun("across");
+            end(whole);
+            end(across);
+            recording.stop();
+            recording.dump(file);
+        }
+        Path json = folder.resolve("steps.json");
+        CommandRun run = CommandRun.of("trace timeline " + file + " --output " + json);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out()).startsWith("# 3 events of 1 processes: " + json);
+        JsonNode events = new ObjectMapper().readTree(json.toFile()).get("traceEvents");
+        JsonNode wholeSlice = slice(events, "whole");
+        JsonNode partSlice = slice(events, "part");
+        assertThat(wholeSlice.get("ts").doubleValue()).isZero();
+        assertThat(partSlice.get("tid")).isEqualTo(wholeSlice.get("tid"));
+        assertThat(partSlice.at("/args/bytes").intValue()).isEqualTo(12);
+        assertThat(partSlice.get("ts").doubleValue() + partSlice.get("dur").doubleValue())
+                .isLessThanOrEqualTo(wholeSlice.get("dur").doubleValue());
+        assertThat(slice(events, "across").get("tid").intValue())
+                .isEqualTo(wholeSlice.get("tid").intValue() + 1);
+        List<String> rows = StreamSupport.stream(events.spliterator(), false)
+                .filter(event -> event.get("ph").textValue().equals("M"))
+                .map(event -> event.at("/args/name").textValue())
+                .toList();
+        assertThat(rows)
+                .containsExactly("process " + ProcessHandle.current().pid(), "Test Phase", "Test Phase (2)");
+    }
+
+    @Test
+    void whatIsNoRecordingIsRefused() throws IOException {
+        Path file = Files.writeString(folder.resolve("no.jfr"), "nothing of that kind");
+        CommandRun run = CommandRun.of("trace timeline " + file + " -o " + folder.resolve("x.json"));
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.err())
+                .startsWith("banyan: can't read " + file + " as a recording of JDK Flight Recorder")
+                .hasLineCount(1);
+        assertThat(CommandRun.of("trace timeline missing.jfr -o x.json").status()).isEqualTo(2);
+    }
+
+    @Test
+    void aRecordingWithoutBanyanIsRefused() throws IOException {
+        Path file = folder.resolve("other.jfr");
+        try (Recording recording = new Recording()) {
+            recording.enable("jdk.JVMInformation");
+            recording.start();
+            recording.stop();
+            recording.dump(file);
+        }
+        CommandRun run = CommandRun.of("trace timeline " + file + " -o " + folder.resolve("x.json"));
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.err()).contains("has no event of Banyan").hasLineCount(1);
+    }
+
+    private static Phase begun(String name) {
+        Phase phase = new Phase();
+        phase.phase = name;
+        phase.begin();
+        return phase;
+    }
+
+    private static void end(Phase phase) {
+        phase.end();
+        phase.commit();
+    }
+
+    private static JsonNode slice(JsonNode events, String name) {
+        return StreamSupport.stream(events.spliterator(), false)
+                .filter(event -> event.get("name").textValue().equals(name))
+                .findFirst()
+                .orElseThrow();
+    }
+}

@@ -1,0 +1,29 @@
+package dev.banyan.djl;
+
+import ai.djl.Device;
+import ai.djl.training.dataset.Batch;
+
+/** This process's part of a global batch, which tells how far all processes are. Takes the place of the batch it is made of. */
+final class PartialBatch extends Batch {
+    private final Batch part;
+
+    /** @param processes as many parts of this size are read together */
+    PartialBatch(Batch part, int processes) {
+        super(
+                part.getManager(),
+                part.getData(),
+                part.getLabels(),
+                part.getSize(),
+                null,
+                null,
+                Math.min(part.getProgress() * processes, part.getProgressTotal()),
+                part.getProgressTotal(),
+                part.getIndices());
+        this.part = part;
+    }
+
+    @Override
+    public Batch[] split(Device[] devices, boolean evenSplit) {
+        return part.split(devices, evenSplit);
+    }
+}

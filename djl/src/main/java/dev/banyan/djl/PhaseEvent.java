@@ -1,0 +1,35 @@
+package dev.banyan.djl;
+
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+
+/** What a trainer's thread does in a training step over several processes. */
+@Name("dev.banyan.TrainingPhase")
+@Label("Training Phase")
+@Description("A part of a training step in one process")
+@Category("Banyan")
+@StackTrace(false)
+final class PhaseEvent extends Event {
+    @Label("Phase")
+    String phase = "";
+
+    /** A phase from now on. */
+    static PhaseEvent begin(String phase) {
+        PhaseEvent event = new PhaseEvent();
+        event.phase = phase;
+        event.begin();
+        return event;
+    }
+
+    /** Ends it. */
+    void done() {
+        end();
+        if (shouldCommit()) {
+            commit();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package dev.banyan.djl;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import dev.banyan.reduce.CallQueue;
+import dev.banyan.reduce.type.DataType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * What normalising blocks of a model remember of the batches that they saw. No gradients change it but the forward pass,
+ * in each process by its own samples. Not safe for use from several threads.
+ */
+final class RunningStatistics {
+    private final Block block;
+    private final Processes processes;
+
+    RunningStatistics(Block block, Processes processes) {
+        this.block = block;
+        this.processes = processes;
+    }
+
+    static boolean holds(Parameter parameter) {
+        return parameter.getType() == Parameter.Type.RUNNING_MEAN || parameter.getType() == Parameter.Type.RUNNING_VAR;
+    }
+
+    /** Makes them the means over all processes, which all call it after the same step. */
+    void average() {
+        Map<DataType, List<NDArray>> byType = block.getParameters().values().stream()
+                .filter(parameter -> holds(parameter) && parameter.isInitialized())
+                .map(Parameter::getArray)
+                .collect(Collectors.groupingBy(
+                        HostArray::type, () -> new EnumMap<>(DataType.class), Collectors.toList()));
+        if (!byType.isEmpty()) {
+            PhaseEvent event = PhaseEvent.begin("running statistics");
+            byType.forEach((type, arrays) ->
+                    average(type, arrays.stream().map(HostArray::of).toList()));
+            event.done();
+        }
+    }
+
+    /** By one call for all, since they are short. */
+    private void average(DataType type, List<HostArray> arrays) {
+        long bytes = arrays.stream().mapToLong(array -> array.memory().byteSize()).sum();
+        try (Arena arena = Arena.ofShared()) {
+            MemorySegment packed = arena.allocate(bytes, Long.BYTES);
+            long at = 0;
+            for (HostArray array : arrays) {
+                MemorySegment memory = array.memory();
+                MemorySegment.copy(memory, 0, packed, at, memory.byteSize());
+                at += memory.byteSize();
+            }
+            CallQueue.join(processes.average(packed, bytes / type.bytes(), type));
+            at = 0;
+            for (HostArray array : arrays) {
+                MemorySegment memory = array.memory();
+                MemorySegment.copy(packed, at, memory, 0, memory.byteSize());
+                array.writeBack();
+                at += memory.byteSize();
+            }
+        }
+    }
+}
