@@ -138,7 +138,9 @@ public final class BanyanParameterServer implements ParameterServer {
 
     /** Changes a parameter by its gradient, which the optimiser clears. */
     private void work(@Nullable Replicas group, Slot slot) {
+        PhaseEvent event = PhaseEvent.begin("optimizer");
         optimizer.update(slot.id(), slot.parameter(0), slot.gradient(0));
+        event.done();
         if (group != null) {
             group.spread(slot);
             Replicas.clearOthers(slot);

@@ -83,9 +83,6 @@ final class GpuParameterServer implements ParameterServer {
 
     @Override
     public void close() {
-        own.close();
-        if (chosen != null) {
-            chosen.close();
-        }
+        (chosen == null ? own : chosen).close();
     }
 }

@@ -27,7 +27,7 @@ class AloneTest {
         List<String> plain = train(without, "plain");
         assertThat(train(with, "hooked")).isEqualTo(plain);
         assertThat(lines("plain")).isEmpty();
-        assertThat(lines("hooked")).singleElement().asString().contains("one process: training goes DJL's own way");
+        assertThat(lines("hooked")).singleElement().asString().contains("one process and one device: training goes DJL's own way");
     }
 
     private List<String> train(String classPath, String name) throws IOException, InterruptedException {

@@ -33,7 +33,7 @@ class GpuReplicasTest {
         assumeTrue(
                 Files.exists(driver.resolve("libcuda.so.1")),
                 "the emulated CUDA driver is missing, which the tests of the module reduce build in " + driver);
-        List<String> command = new ArrayList<>(List.of("env", "LD_LIBRARY_PATH=" + driver, "BANYAN_EMU_DEVICES=4"));
+        List<String> command = new ArrayList<>(List.of("env", "LD_LIBRARY_PATH=" + driver));
         command.addAll(Programs.java(List.of(), System.getProperty("java.class.path"), GpuProgram.class));
         Run run = Programs.run(command, folder);
         assertThat(run.output()).contains("passed");
