@@ -1,6 +1,7 @@
 package dev.banyan.mpi.kvstore;
 
 import dev.banyan.mpi.ProcessGroup;
+import dev.banyan.reduce.engine.Completion;
 import dev.banyan.reduce.engine.DependencyEngine;
 import dev.banyan.reduce.engine.Variable;
 import dev.banyan.reduce.kvstore.KeyInfo;
@@ -13,15 +14,14 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Several groups of processes, each with a thread that calls MPI; a key's hash says which is its group. After every so
  * many sums all wait for a barrier, so that no more are under way. Within a group sums go in the order in which they were
- * pushed, between groups in any, but for one thing: no more groups are in MPI at once than a process has processors.
- * Threads that wait in MPI spin and take turns at moving the data of all, so on fewer processors they are in each other's
- * way: two processes on two processors took more than twice as long with 4 threads as with one.
+ * pushed, between groups in any. There are no more groups than a process has processors: threads that wait in MPI spin and
+ * take turns at moving the data of all, so on fewer processors they are in each other's way. Two processes on two
+ * processors took more than twice as long with 4 threads as with one.
  */
 final class Concum implements StoreLink {
     /** Assumed, not tuned. */
@@ -31,7 +31,7 @@ final class Concum implements StoreLink {
     private final DependencyEngine engine;
     private final int outstanding;
     private final List<ProcessGroup> groups;
-    /** Those of a group mutate one; groups share one where there are too few processors. */
+    /** One for each group, which its sums mutate. */
     private final List<Variable> turns;
     /** For the barriers. */
     private final ProcessGroup gate;
@@ -45,18 +45,16 @@ final class Concum implements StoreLink {
         this.sums = sums;
         this.engine = engine;
         this.outstanding = outstanding;
-        groups = IntStream.range(0, Math.min(outstanding, MOST_GROUPS))
+        groups = IntStream.range(0, Math.min(Math.min(outstanding, MOST_GROUPS), processors(sums)))
                 .mapToObj(_ -> sums.group().duplicate())
                 .toList();
-        turns = Stream.generate(engine::variable)
-                .limit(Math.min(groups.size(), processors(sums)))
-                .toList();
+        turns = groups.stream().map(_ -> engine.variable()).toList();
         gate = sums.group().duplicate();
         witness = sums.world().config().checkOrder() ? sums.group().duplicate() : null;
         order = engine.variable();
     }
 
-    /** Least share of a process in its machine's, at least 1; the same in all, so that all take the same turns. */
+    /** Least share of a process in its machine's, at least 1; the same in all, so that all have the same groups. */
     private static int processors(KeySums sums) {
         int mine = Runtime.getRuntime().availableProcessors()
                 / sums.world().sameMachine().size();
@@ -79,21 +77,6 @@ final class Concum implements StoreLink {
 
     @Override
     public void push(LinkedSum sum) {
-        if (pushed > 0 && pushed % outstanding == 0) {
-            engine.pushDeferred(
-                    completion -> {
-                        var _ = gate.barrierAsync().whenComplete((passed, failure) -> {
-                            if (failure == null) {
-                                completion.done();
-                            } else {
-                                completion.failed(failure);
-                            }
-                        });
-                    },
-                    List.of(),
-                    turns);
-        }
-        pushed++;
         String name = KeySums.name(sum.key());
         if (witness != null) {
             engine.pushDeferred(
@@ -103,7 +86,22 @@ final class Concum implements StoreLink {
                     List.of(sum.variable(), order));
         }
         int group = Math.floorMod(sum.key().key().name().hashCode(), groups.size());
-        sums.push(engine, sum, groups.get(group), turns.get(group % turns.size()));
+        sums.push(engine, sum, groups.get(group), turns.get(group));
+        pushed++;
+        if (pushed % outstanding == 0) {
+            engine.pushDeferred(this::pass, List.of(), turns);
+        }
+    }
+
+    /** The barrier comes right after its sums, so that it is over when the next gradient is there. */
+    private void pass(Completion completion) {
+        var _ = gate.barrierAsync().whenComplete((passed, failure) -> {
+            if (failure == null) {
+                completion.done();
+            } else {
+                completion.failed(failure);
+            }
+        });
     }
 
     @Override
