@@ -137,7 +137,7 @@ public final class World {
                         + config.outstanding())
                 .ifPresent(both -> {
                     throw new MpiException("the processes have different settings: " + both
-                            + "; give all the same, where they are variables those on other machines by mpirun -x NAME");
+                            + "; give all the same, variables also on other machines by mpirun -x NAME");
                 });
     }
 
