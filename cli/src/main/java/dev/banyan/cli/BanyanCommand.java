@@ -15,6 +15,7 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -106,7 +107,9 @@ final class BanyanCommand implements Runnable {
 
     private int failed(Exception error, CommandLine command, @Nullable ParseResult parsed) {
         PrintWriter err = command.getErr();
-        err.println("banyan: " + sentence(error));
+        // Who waits for a future is told of its failure in a wrapping.
+        Exception told = error instanceof CompletionException && error.getCause() instanceof Exception cause ? cause : error;
+        err.println("banyan: " + sentence(told));
         if (debug) {
             error.printStackTrace(err);
         }

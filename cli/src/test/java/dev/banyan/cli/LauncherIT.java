@@ -3,6 +3,7 @@ package dev.banyan.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -92,6 +93,39 @@ class LauncherIT {
             assertThat(new ObjectMapper().readTree(read.out()).get("gbs"))
                     .isEqualTo(new ObjectMapper().readTree(preset.out()).get("gbs"));
         }
+    }
+
+    @Test
+    void benchSpansTheProcessesOfMpirun() throws Exception {
+        try {
+            run("mpirun", "--version");
+        } catch (IOException e) {
+            assumeTrue(false, "there is no mpirun to start processes with (" + e.getMessage()
+                    + "); apt-get install openmpi-bin libopenmpi-dev");
+        }
+        CommandRun run = run("mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca",
+                "mpi_yield_when_idle", "1", "-np", "2", launcher.toString(), "bench", "--kvstore", "concum", "--workload",
+                "lenet-5", "--compute-ms", "2", "--local-devices", "2", "-n", "1", "--format", "json");
+        assertThat(run.status()).as(run.err()).isZero();
+        JsonNode rows = new ObjectMapper().readTree(run.out());
+        assertThat(rows.findValuesAsText("kvstore")).containsExactly("concum", "funnel", "depcha");
+        for (JsonNode row : rows) {
+            assertThat(row.get("processes").asInt()).isEqualTo(2);
+            assertThat(row.get("localDevices").asInt()).isEqualTo(2);
+            assertThat(row.get("wrong").asLong()).isZero();
+            assertThat(row.get("stepMs").asDouble()).isGreaterThanOrEqualTo(2);
+        }
+    }
+
+    @Test
+    void benchWithoutMpiNamesTheRemedy() throws Exception {
+        ProcessBuilder builder = builder(
+                launcher.toString(), "bench", "--kvstore", "depcha", "--workload", "lenet-5", "--compute-ms", "2");
+        builder.environment().put("BANYAN_MPI_LIBRARY", "nowhere.so");
+        CommandRun run = run(builder);
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.err())
+                .contains("banyan: BANYAN_MPI_LIBRARY=nowhere.so is no file; name Open MPI's libmpi.so.40 or unset it");
     }
 
     private CommandRun run(String... command) throws IOException, InterruptedException {

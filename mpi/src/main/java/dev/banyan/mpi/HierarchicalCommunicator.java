@@ -71,11 +71,9 @@ public final class HierarchicalCommunicator implements AutoCloseable {
                         IntStream.range(1, this.leaders.groups(local)).mapToObj(_ -> first.duplicate()))
                 .toList();
         devices = total(first, local.size());
-        queue = new CallQueue(
-                "banyan-hierarchy-" + COUNT.incrementAndGet(),
-                local.config().timeout(),
-                GRACE);
-        copies = new CallQueue("banyan-hierarchy-copies-" + COUNT.get(), local.config().timeout(), GRACE);
+        String name = "banyan-hierarchy-" + COUNT.incrementAndGet();
+        queue = new CallQueue(name, local.config().timeout(), GRACE);
+        copies = new CallQueue(name + "-copies", local.config().timeout(), GRACE);
         this.cudaAware = cudaAware;
         direct = new Between.Direct(groups, devices);
         staged = local.inHostMemory() ? direct : new Between.Staged(groups, devices, local, copies, arena);

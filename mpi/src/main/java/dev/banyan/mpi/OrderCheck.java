@@ -7,10 +7,11 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
- * Compares what the processes of a group are about to do: each gathers the words of all. Costs one gather of 256 bytes
- * per process. One call at a time, in the group's order.
+ * Compares what the processes of a group say, such as what they are about to do: each gathers the words of all. Costs one
+ * gather of 256 bytes per process. One call at a time, in the group's order.
  */
 final class OrderCheck {
     private static final int RECORD = 256;
@@ -37,6 +38,18 @@ final class OrderCheck {
      * @throws OrderException if another one is about to do something else
      */
     void check(String what) {
+        difference(what).ifPresent(both -> {
+            throw new OrderException(
+                    "the processes run different collectives: " + both + "; run them in one order on all");
+        });
+    }
+
+    /**
+     * Two processes with other words than each other, and their words; the same in all processes.
+     *
+     * @param what what this process says
+     */
+    Optional<String> difference(String what) {
         byte[] text = what.getBytes(StandardCharsets.UTF_8);
         mine.fill((byte) 0);
         mine.set(JAVA_INT, 0, Arrays.hashCode(text));
@@ -44,10 +57,10 @@ final class OrderCheck {
         mpi.call(MpiCall.ALL_GATHER, mine, RECORD, type, all, RECORD, type, communicator);
         for (int rank = 1; rank < size; rank++) {
             if (record(rank).mismatch(record(0)) >= 0) {
-                throw new OrderException("the processes run different collectives: rank 0 " + words(0) + ", but rank " + rank
-                        + " " + words(rank) + "; run them in one order on all");
+                return Optional.of("rank 0 " + words(0) + ", but rank " + rank + " " + words(rank));
             }
         }
+        return Optional.empty();
     }
 
     private MemorySegment record(int rank) {

@@ -1,7 +1,7 @@
 package dev.banyan.mpi;
 
-import dev.banyan.reduce.CallQueue;
 import dev.banyan.mpi.Phases.Piece;
+import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.CollectiveCall;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -28,35 +28,47 @@ final class Pipeline {
     }
 
     /**
-     * Carries it out for some of the elements.
+     * Carries it out for some of the elements. Where a piece fails it returns when nothing touches the array any more.
      *
      * @param end one behind the last
      */
     void run(long begin, long end) {
-        List<Piece> pieces = cut(begin, end);
-        List<CompletableFuture<Void>> spreads = new ArrayList<>(pieces.size());
-        CompletableFuture<Void> gathered = pieces.isEmpty()
-                ? CompletableFuture.completedFuture(null)
-                : phases.gather(pieces.getFirst());
-        CompletableFuture<Void> exchanged = CompletableFuture.completedFuture(null);
+        List<CompletableFuture<Void>> begun = new ArrayList<>();
+        try {
+            run(cut(begin, end), begun);
+        } finally {
+            begun.forEach(phase -> phase.handle((done, failure) -> failure == null).join());
+        }
+        begun.forEach(CallQueue::join);
+    }
+
+    private void run(List<Piece> pieces, List<CompletableFuture<Void>> begun) {
+        CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
+        CompletableFuture<Void> gathered =
+                pieces.isEmpty() ? none : begun(phases.gather(pieces.getFirst()), begun);
+        CompletableFuture<Void> exchanged = none;
         for (int i = 0; i < pieces.size(); i++) {
             CompletableFuture<Void> ready = gathered;
             if (i + 1 < pieces.size()) {
-                gathered = phases.gather(pieces.get(i + 1));
+                gathered = begun(phases.gather(pieces.get(i + 1)), begun);
             }
             CallQueue.join(ready);
             CompletableFuture<Void> before = exchanged;
-            exchanged = phases.exchange(pieces.get(i));
+            exchanged = begun(phases.exchange(pieces.get(i)), begun);
             CallQueue.join(before);
             if (i > 0) {
-                spreads.add(phases.spread(pieces.get(i - 1)));
+                begun.add(phases.spread(pieces.get(i - 1)));
             }
         }
         CallQueue.join(exchanged);
         if (!pieces.isEmpty()) {
-            spreads.add(phases.spread(pieces.getLast()));
+            begun.add(phases.spread(pieces.getLast()));
         }
-        spreads.forEach(CallQueue::join);
+    }
+
+    private static CompletableFuture<Void> begun(CompletableFuture<Void> phase, List<CompletableFuture<Void>> begun) {
+        begun.add(phase);
+        return phase;
     }
 
     private List<Piece> cut(long begin, long end) {

@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  * the call fails on all of them with an {@link OrderException}; without, such a call hangs until its deadline or
  * makes garbage.
  *
- * <p><b>Buffers</b> are native memory of the host, of any alignment and arena; where {@link World#isCudaAware} they may be
- * memory of a CUDA device, except for AVG. They must not be touched, nor their arenas closed, until the call has ended.
- * Wrong ones are refused by an IllegalArgumentException.
+ * <p><b>Buffers</b> are native memory of the host, of any alignment and arena; where {@link World#isCudaAware} they may
+ * be memory of a CUDA device, except for AVG. They must not be touched, nor their arenas closed, until the call has
+ * ended; after a timeout MPI may still write there. Wrong ones are refused by an IllegalArgumentException.
  *
  * <p><b>Results</b> are the same bits on all processes, and from run to run of the same world.
  *
@@ -42,8 +42,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use from any thread.
  */
 public final class ProcessGroup implements AutoCloseable {
-    /** Elements of one call of MPI, which counts in 32 bits. */
-    private static final long PIECE = 1 << 30;
+    /** Longest part of an array in one call of MPI, which counts elements in 32 bits; some that carries it, bytes. */
+    private static final long PIECE_BYTES = 1 << 30;
 
     private static final AtomicInteger COUNT = new AtomicInteger();
 
@@ -277,7 +277,7 @@ public final class ProcessGroup implements AutoCloseable {
      *
      * @param input as many blocks as there are processes
      * @param output one block, apart from the input
-     * @param count elements of a block, less than 2^31
+     * @param count elements of a block; all blocks together have less than 2^31
      * @param op not AVG
      */
     public void reduceScatter(MemorySegment input, MemorySegment output, long count, DataType type, ReduceOp op) {
@@ -306,7 +306,7 @@ public final class ProcessGroup implements AutoCloseable {
      *
      * @param input one block, apart from the output
      * @param output as many blocks as there are processes
-     * @param count elements of a block, less than 2^31
+     * @param count elements of a block; all blocks together have less than 2^31
      */
     public void allGather(MemorySegment input, MemorySegment output, long count, DataType type) {
         int elements = checkBlocks("all_gather", output, input, count, type);
@@ -355,8 +355,9 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     private static void pieces(long count, DataType type, Piece piece) {
-        for (long at = 0; at < count; at += PIECE) {
-            piece.run(at * type.bytes(), (int) Math.min(PIECE, count - at));
+        long most = PIECE_BYTES / type.bytes();
+        for (long at = 0; at < count; at += most) {
+            piece.run(at * type.bytes(), (int) Math.min(most, count - at));
         }
     }
 
@@ -391,9 +392,9 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     private int checkBlocks(String what, MemorySegment whole, MemorySegment block, long count, DataType type) {
-        if (count > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException(
-                    what + " of blocks of " + count + " elements, more than MPI counts; take several calls");
+        if (count > Integer.MAX_VALUE / size) {
+            throw new IllegalArgumentException(what + " of " + size + " blocks of " + count
+                    + " elements, together more than MPI counts; take several calls");
         }
         check(what, block, count, type);
         check(what, whole, count * size, type);

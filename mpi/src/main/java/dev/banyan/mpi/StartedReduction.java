@@ -11,7 +11,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * An allreduce that was started and takes no thread: it goes on while somebody asks for it, and while other calls of MPI
- * are made. For one thread at a time.
+ * are made. Safe for use from any thread.
  */
 public final class StartedReduction {
     private static final long LONGEST_PARK_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
@@ -20,7 +20,6 @@ public final class StartedReduction {
     private final String what;
     private final MemorySegment request = Arena.ofAuto().allocate(ADDRESS);
     private final MemorySegment flag = Arena.ofAuto().allocate(JAVA_INT);
-    private final long deadline;
     @SuppressWarnings("unused") // keeps it
     private final MemorySegment buffer;
 
@@ -34,7 +33,6 @@ public final class StartedReduction {
         this.world = world;
         this.what = what;
         this.buffer = buffer;
-        deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(world.config().timeout());
     }
 
     /** Where MPI leaves what it is known by. */
@@ -47,7 +45,7 @@ public final class StartedReduction {
      *
      * @throws MpiException if it failed; the world is broken then
      */
-    public boolean test() {
+    public synchronized boolean test() {
         if (!done) {
             world.checkUsable();
             try {
@@ -66,12 +64,14 @@ public final class StartedReduction {
     /**
      * Returns when it has ended.
      *
-     * @throws CollectiveTimeoutException if that is not within BANYAN_TIMEOUT_MS of its start; the world is broken then
+     * @throws CollectiveTimeoutException if that is not within BANYAN_TIMEOUT_MS of this call; the world is broken then
      * @throws MpiException if it failed; the world is broken then
      */
     public void await() {
+        long begin = System.nanoTime();
+        long patience = TimeUnit.NANOSECONDS.convert(world.config().timeout());
         for (long park = 1000; !test(); park = Math.min(2 * park, LONGEST_PARK_NANOS)) {
-            if (System.nanoTime() - deadline >= 0) {
+            if (System.nanoTime() - begin >= patience) {
                 throw world.failure(what, new CollectiveTimeoutException("too late"));
             }
             LockSupport.parkNanos(this, park);

@@ -68,7 +68,12 @@ public final class World {
         version = mpi.version();
         cudaAware = mpi.isCudaAware();
         reductions = new Reductions(mpi);
-        all = control("the start of MPI", () -> ProcessGroup.of(this, mpi.handle("ompi_mpi_comm_world")));
+        all = control("the start of MPI", () -> {
+            MemorySegment communicator = mpi.handle("ompi_mpi_comm_world");
+            ProcessGroup group = ProcessGroup.of(this, communicator);
+            compareSettings(new OrderCheck(mpi, communicator, group.size()));
+            return group;
+        });
         sameMachine = all.onSameMachine();
     }
 
@@ -76,7 +81,8 @@ public final class World {
      * The world of this process; the first call starts MPI, and returns when all processes have done so.
      *
      * @param config settings: of the timeout and the check of the order; those of the first call count
-     * @throws MpiException if MPI is not there, can't be started, or was ended already
+     * @throws MpiException if MPI is not there, can't be started, or was ended already, or another process has another
+     *     setting that all must share
      * @throws CollectiveTimeoutException if another process does not open it within BANYAN_TIMEOUT_MS
      */
     public static World open(Config config) {
@@ -125,6 +131,16 @@ public final class World {
         }
     }
 
+    /** Those with which processes would wait for each other, or take one call for another, if they were not the same. */
+    private void compareSettings(OrderCheck check) {
+        check.difference("has BANYAN_CHECK_ORDER=" + (config.checkOrder() ? 1 : 0) + " and BANYAN_OUTSTANDING="
+                        + config.outstanding())
+                .ifPresent(both -> {
+                    throw new MpiException("the processes have different settings: " + both
+                            + "; give all the same, variables also on other machines by mpirun -x NAME");
+                });
+    }
+
     /** All processes. */
     public ProcessGroup all() {
         return all;
@@ -161,8 +177,8 @@ public final class World {
     }
 
     /**
-     * Waits for what was submitted, and ends MPI together with all other processes. Nothing can be done with the world
-     * any more.
+     * Waits for what was submitted or started, and ends MPI together with all other processes. Nothing can be done with
+     * the world any more.
      *
      * @throws CollectiveTimeoutException if work is in flight that does not end, or another process does not finish
      * @throws OrderException if BANYAN_CHECK_ORDER is on and another process runs a collective instead
@@ -172,6 +188,7 @@ public final class World {
         synchronized (LOCK) {
             checkUsable();
             groups.stream().filter(group -> !group.equals(all)).forEach(ProcessGroup::drain);
+            underWay.forEach(StartedReduction::await);
             all.agree("ends the world");
             all.drain();
             control("the end of MPI", () -> {

@@ -66,7 +66,7 @@ final class DevicesProgram {
             require(emulated("host allocations") == 0, "pinned memory is given back");
             world.finish();
         } catch (Throwable e) {
-            MpiRun.fail(null, e);
+            MpiRun.fail(e);
         }
     }
 

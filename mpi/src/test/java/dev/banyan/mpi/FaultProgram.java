@@ -45,6 +45,18 @@ enum FaultProgram {
             world.all().allReduce(array, 4, DataType.F32, ReduceOp.SUM);
         }
     },
+    /** It has another setting. */
+    IS_SET_OTHERWISE {
+        @Override
+        Config config(boolean odd) {
+            return Config.builder().outstanding(odd ? 2 : 3).load();
+        }
+
+        @Override
+        void run(World world, boolean odd, MemorySegment array) {
+            throw new IllegalStateException("the world has opened");
+        }
+    },
     /** It reduces fewer elements, and then ends the world while the others wait for it. */
     REDUCES_LESS_AND_FINISHES_EARLY {
         @Override
@@ -83,12 +95,16 @@ enum FaultProgram {
                 rank = Integer.valueOf(System.getenv("OMPI_COMM_WORLD_RANK"));
                 boolean odd = rank == Integer.parseInt(System.getenv("OMPI_COMM_WORLD_SIZE")) - 1;
                 fault.begin(odd);
-                fault.run(World.open(Config.load()), odd, arena.allocate(ValueLayout.JAVA_FLOAT, 4));
+                fault.run(World.open(fault.config(odd)), odd, arena.allocate(ValueLayout.JAVA_FLOAT, 4));
             } catch (Throwable e) {
                 System.out.println("rank " + rank + " failed: " + e.getMessage());
                 System.exit(1);
             }
         }
+    }
+
+    Config config(boolean odd) {
+        return Config.load();
     }
 
     /** Before the world is opened. */

@@ -71,6 +71,19 @@ class FaultTest {
 
     @Test
     @Execution(CONCURRENT)
+    void otherSettingsAreToldToAll() throws Exception {
+        Outcome outcome = run(FaultProgram.IS_SET_OTHERWISE, 2, false);
+        for (int rank = 0; rank < 2; rank++) {
+            assertThat(outcome.text())
+                    .contains("rank " + rank + " failed: rank " + rank + " of 2: the start of MPI: the processes have different"
+                            + " settings: rank 0 has BANYAN_CHECK_ORDER=1 and BANYAN_OUTSTANDING=3, but rank 1 has"
+                            + " BANYAN_CHECK_ORDER=1 and BANYAN_OUTSTANDING=2; give all the same, variables also on other"
+                            + " machines by mpirun -x NAME");
+        }
+    }
+
+    @Test
+    @Execution(CONCURRENT)
     void otherLengthAndEndOfTheWorldWhileOthersWorkAreToldToAll() throws Exception {
         Outcome outcome = run(FaultProgram.REDUCES_LESS_AND_FINISHES_EARLY, 2, false);
         for (int rank = 0; rank < 2; rank++) {

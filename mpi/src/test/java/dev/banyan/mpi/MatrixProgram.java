@@ -38,11 +38,19 @@ final class MatrixProgram {
                 }
             }
             program.uneven();
-            world.finish();
+            program.finish();
             System.out.println("passed " + program.cases + " cases");
         } catch (Throwable e) {
-            MpiRun.fail(null, e);
+            MpiRun.fail(e);
         }
+    }
+
+    /** What was started ends before the world does. */
+    private void finish() {
+        MemorySegment ones = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_INT, 1);
+        StartedReduction started = world.all().startAllReduce(ones, 1, DataType.I32, ReduceOp.SUM);
+        world.finish();
+        require(started.test() && ones.get(ValueLayout.JAVA_INT, 0) == world.size(), "a sum of ones");
     }
 
     /** The collectives of the groups. */

@@ -14,7 +14,6 @@ import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 
 /** Runs a program of the tests in several processes under mpirun, where there is one. */
 final class MpiRun {
@@ -68,7 +67,7 @@ final class MpiRun {
         }
     }
 
-    /** Sets a setting. */
+    /** Sets a setting, as a property. */
     MpiRun with(String name, Object value) {
         settings.put(name, value.toString());
         return this;
@@ -153,8 +152,7 @@ final class MpiRun {
     }
 
     /** Ends a program that failed, without a farewell to the other processes. */
-    static void fail(@Nullable Integer rank, Throwable failure) {
-        System.out.println("rank " + rank + " failed: " + failure.getMessage());
+    static void fail(Throwable failure) {
         failure.printStackTrace(System.out);
         System.exit(1);
     }

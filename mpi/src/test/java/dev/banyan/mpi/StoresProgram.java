@@ -56,7 +56,7 @@ final class StoresProgram {
             world.finish();
             System.out.println("passed");
         } catch (Throwable e) {
-            MpiRun.fail(null, e);
+            MpiRun.fail(e);
         }
     }
 
@@ -67,6 +67,7 @@ final class StoresProgram {
             List<Long> hashes =
                     TYPES.stream().map(type -> steps.run(type, chosen)).toList();
             require(hashes.stream().distinct().count() == 1, "the same bits from all types: " + hashes);
+            world.all().agree("has results with hash " + hashes.getFirst());
         }
         if (seeds > 0) {
             System.out.println("found " + steps.found() + " swaps");

@@ -313,7 +313,7 @@ public final class BenchCommand implements Runnable {
 
     private void refuseNonsenseOfStores() {
         require(
-                localDevices == null || WorldBench.TYPES.contains(store),
+                localDevices == null || (store != null && WorldBench.TYPES.contains(store)),
                 "--local-devices is for stores of several processes; add --kvstore " + String.join("|", WorldBench.TYPES));
         require(localDevices == null || localDevices > 0, "--local-devices is " + localDevices + "; it must be at least 1");
         require(store == null || computeMs != null, "--kvstore is for a backward pass; add --compute-ms");

@@ -127,7 +127,9 @@ final class WorldBench {
                     Gradients.allocate(arena, workload, site, world.rank() * devices, world.size() * devices);
             results = measure(world, local, workload, first, computeMs, rounds == null ? ROUNDS : rounds, gradients);
             lines = lines(world, devices, results);
-            lines.add(hierarchy(world, local, arena));
+            if (world.size() > 1) {
+                lines.add(hierarchy(world, local, arena));
+            }
         }
         world.finish();
         if (reports) {

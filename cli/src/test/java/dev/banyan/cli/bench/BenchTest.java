@@ -133,6 +133,8 @@ class BenchTest {
             --workload lenet-5 --compute-ms 5 --kvstore rign          | did you mean ring?
             --workload lenet-5 --compute-ms 5 --backend sim           | leave --backend out
             --workload lenet-5 --compute-ms 5 --algorithm ring        | leave --algorithm out
+            --workload lenet-5 --compute-ms 5 --local-devices 2       | add --kvstore funnel
+            --workload lenet-5 --compute-ms 5 --kvstore depcha --local-devices 0 | it must be at least 1
             """)
     void backwardPassesThatMakeNoSenseAreRefused(String options, String why) {
         CommandRun run = CommandRun.of("bench " + options);

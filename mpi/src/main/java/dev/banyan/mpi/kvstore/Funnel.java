@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** The caller waits for each gradient, and for its call of MPI. */
+/** The caller waits for each gradient, and then for the sum of all processes, before it goes on. */
 final class Funnel implements StoreLink {
     private final KeySums sums;
     private final DependencyEngine engine;

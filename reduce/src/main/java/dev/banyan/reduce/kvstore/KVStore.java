@@ -25,11 +25,11 @@ import org.jspecify.annotations.Nullable;
  * pull copies the value to one array of every device. A push-pull does both, and moves fewer bytes: it knows where
  * the result is wanted.
  *
- * <p><b>Order.</b> All calls return at once, with a future. Operations of one key take effect in the order of the
- * calls, those of different keys in any order: among those that can begin, the greatest priority goes first. Give
- * the layers that the next forward pass needs first the greatest. Arrays must not be touched, nor their arenas
- * closed, until the operation has ended. What depends on a future runs on a thread of the store: keep it short, and
- * do not wait there.
+ * <p><b>Order.</b> All calls return at once, with a future, but for those of the type {@code funnel}. Operations of one
+ * key take effect in the order of the calls, those of different keys in any order: among those that can begin, the
+ * greatest priority goes first. Give the layers that the next forward pass needs first the greatest. Arrays must not be
+ * touched, nor their arenas closed, until the operation has ended. What depends on a future runs on a thread of the
+ * store: keep it short, and do not wait there.
  *
  * <p><b>Values</b> live on one device each, the key's server; all devices hold about as many bytes. A push-pull
  * without an updater leaves the value alone. Updaters run in the host's memory; where devices have their own, sums and
@@ -42,7 +42,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Failures.</b> A wrong key or array is refused by an exception that says which and what was expected, before
  * anything is done. If an operation fails later, its future completes with a {@link KVStoreException}, and so do
  * those of the key's later operations, until somebody waits for the key or for all: that throws, and the key can
- * be used again. What its value then is is undefined after a failed push.
+ * be used again. What its value then is is undefined after a failed push. In a store over several processes, where keys
+ * wait for each other, only a wait for all does.
  *
  * <p><b>Cost.</b> A key's plan is made by its first operation of a kind and kept by the communicator, as are the
  * buffers that the store needs; the steady state allocates no device memory. All of the store's memory is the
@@ -155,7 +156,8 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Makes a key, and returns when it has its first value.
+     * Makes a key, and returns when it has its first value. In a store over several processes all make it, and it gets
+     * the first one's.
      *
      * @param key not yet in the store
      * @param initial the value, of exactly as many bytes as the elements have; any memory
@@ -163,6 +165,7 @@ public final class KVStore implements AutoCloseable {
      * @param elements their type
      * @throws IllegalArgumentException if the key is there already, is a string among integers or an integer among
      *     strings, or the initial value has another length
+     * @throws RuntimeException if the other processes make another key, or can't be reached; there is no such key then
      */
     public void init(Key key, MemorySegment initial, long count, DataType elements) {
         if (count < 0 || count > Long.MAX_VALUE / elements.bytes()) {

@@ -94,20 +94,20 @@ public final class LinkedSum {
                 begun = true;
                 progress.begin(Stage.LINK);
             }
-            CompletableFuture<Void> begun;
+            CompletableFuture<Void> underWay;
             try {
-                begun = work.get();
-            } catch (RuntimeException e) {
-                begun = CompletableFuture.failedFuture(e);
+                underWay = work.get();
+            } catch (RuntimeException | Error e) {
+                underWay = CompletableFuture.failedFuture(e);
             }
-            var _ = begun.whenComplete((done, failure) -> {
+            var _ = underWay.whenComplete((done, failure) -> {
                 if (failure != null) {
                     KVStoreException told = progress.failure(
                             failure instanceof CompletionException && failure.getCause() != null
                                     ? failure.getCause()
                                     : failure);
-                    completion.failed(told);
                     progress.fail(told);
+                    completion.failed(told);
                     return;
                 }
                 if (part == Part.END) {

@@ -7,7 +7,7 @@ import java.util.List;
 
 /**
  * Joins the stores of several processes: what the devices of one have summed up is summed up over all. All processes call a
- * store's operations in the same order. Called while the store holds its lock, so one call at a time.
+ * store's operations in the same order. First values and pushes come while the store holds its lock, so one at a time.
  */
 public interface StoreLink extends AutoCloseable {
     /** Whether a sum is left in its array until the key is pulled or pushed anew; else it follows the push at once. */
