@@ -9,6 +9,7 @@ import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.reduce.Config;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,6 +20,8 @@ final class BanyanEngine extends Engine {
 
     private final Engine real;
     private final Processes processes;
+    /** The first trainer tells. */
+    private final AtomicBoolean told = new AtomicBoolean();
 
     BanyanEngine(Engine real, Processes processes) {
         this.real = real;
@@ -34,7 +37,9 @@ final class BanyanEngine extends Engine {
         if (real.getGpuCount() > 1) {
             return new GpuParameterServer(optimizer, own, devices -> GpuReplicas.start(devices, Config.load()));
         }
-        LOG.info("one process and one device: training goes DJL's own way");
+        if (told.compareAndSet(false, true)) {
+            LOG.info("one process and one device: training goes DJL's own way");
+        }
         return own;
     }
 

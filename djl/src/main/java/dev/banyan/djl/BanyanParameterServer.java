@@ -2,6 +2,7 @@ package dev.banyan.djl;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.reduce.Config;
@@ -10,6 +11,8 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  * several threads.
  */
 public final class BanyanParameterServer implements ParameterServer {
+    /** Steps that failed: what had begun may still write into their gradients, so PyTorch must not free them any more. */
+    private static final Queue<Slot> FAILED = new ConcurrentLinkedQueue<>();
+
     private final Optimizer optimizer;
     private final Processes processes;
     private final Function<List<Device>, Replicas> start;
@@ -77,8 +83,7 @@ public final class BanyanParameterServer implements ParameterServer {
         if (collected.isEmpty()) {
             expected = (int) known.values().stream().filter(NDArray::hasGradient).count();
         }
-        Slot slot = new Slot(
-                parameterId, Arrays.stream(params).map(NDArray::getGradient).toArray(NDArray[]::new), params);
+        Slot slot = Slot.of(parameterId, params);
         if (!known.containsKey(parameterId) || collected.putIfAbsent(parameterId, slot) != null) {
             throw new IllegalStateException("parameter " + params[0].getName() + " is updated "
                     + (known.containsKey(parameterId)
@@ -89,7 +94,13 @@ public final class BanyanParameterServer implements ParameterServer {
         if (collected.size() >= expected) {
             List<Slot> row = inOrder();
             collected.clear();
-            step(row);
+            try {
+                step(row);
+            } catch (RuntimeException e) {
+                row.forEach(Slot::detachGradients);
+                FAILED.addAll(row);
+                throw e;
+            }
             row.forEach(Slot::closeGradients);
         }
     }
@@ -158,10 +169,22 @@ public final class BanyanParameterServer implements ParameterServer {
         if (group == null && size > 1) {
             group = start.apply(Arrays.stream(slot.parameters()).map(NDArray::getDevice).toList());
             replicas = group;
+            holder(slot).attachUncappedInternal(NDManager.nextUid(), this);
         }
         return group;
     }
 
+    /** What ends with the trainer, as DJL closes no parameter server: its manager, which has the copies on other devices. */
+    private NDManager holder(Slot slot) {
+        NDManager first = known.getOrDefault(slot.id(), slot.parameter(0)).getManager();
+        return Arrays.stream(slot.parameters())
+                .map(NDArray::getManager)
+                .filter(manager -> !manager.equals(first))
+                .findFirst()
+                .orElse(first);
+    }
+
+    /** Gives back what the replicas need; happens by itself when the trainer is closed. Closing twice is no error. */
     @Override
     public void close() {
         if (replicas != null) {

@@ -61,13 +61,12 @@ final class Buckets {
                 }
             }
             event.begin();
-            averaged = processes.average(memory, bytes / type.bytes(), type);
+            averaged = processes.average(memory, bytes / type.bytes(), type).whenComplete((_, _) -> event.end());
         }
 
         /** Returns when the first replicas' gradients are the means. */
         void receive() {
             CallQueue.join(averaged);
-            event.end();
             if (event.shouldCommit()) {
                 event.bytes = bytes;
                 event.parameters = slots.size();

@@ -35,18 +35,19 @@ final class DjlInternals {
     }
 
     private static Object value(Class<?> owner, String name, @Nullable Object object) {
+        @Nullable Object value;
         try {
             Field field = owner.getDeclaredField(name);
             field.setAccessible(true);
-            Object value = field.get(object);
-            if (value == null) {
-                throw new IllegalStateException(owner.getSimpleName() + "." + name + " is not set" + IN
-                        + Engine.getDjlVersion() + "; set it before the training");
-            }
-            return value;
+            value = field.get(object);
         } catch (ReflectiveOperationException | RuntimeException e) {
             throw new IllegalStateException("Banyan can't use " + owner.getSimpleName() + "." + name + IN
                     + Engine.getDjlVersion() + " (" + e + "); take DJL 0.35.1, on the class path", e);
         }
+        if (value == null) {
+            throw new IllegalStateException(
+                    owner.getSimpleName() + "." + name + " is not set; set it before the training");
+        }
+        return value;
     }
 }

@@ -16,11 +16,15 @@ import java.util.function.Predicate;
 /** A program's settings, with its loss and evaluators made to tell the means over all processes. */
 record GlobalConfig(TrainingConfig own, Loss loss, List<Evaluator> evaluators) implements TrainingConfig {
     GlobalConfig(TrainingConfig own, Processes processes) {
+        this(own, new GlobalEvaluators(processes));
+    }
+
+    private GlobalConfig(TrainingConfig own, GlobalEvaluators all) {
         this(
                 own,
-                new GlobalEvaluator(own.getLossFunction(), processes),
+                all.add(own.getLossFunction()),
                 own.getEvaluators().stream()
-                        .map(evaluator -> (Evaluator) new GlobalEvaluator(evaluator, processes))
+                        .map(evaluator -> (Evaluator) all.add(evaluator))
                         .toList());
     }
 

@@ -4,24 +4,53 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.loss.Loss;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 
 /**
- * An evaluator of this process's samples, whose accumulated values are the means over all processes. All processes ask for
- * the same values in the same order. It is a loss too, as a loss is an evaluator with nothing further.
+ * An evaluator of this process's samples, whose accumulated values are the means over all processes. All processes change
+ * and ask for the same accumulators in the same order. It is a loss too, as a loss is an evaluator with nothing further.
  */
 final class GlobalEvaluator extends Loss {
     private final Evaluator own;
-    private final Processes processes;
+    private final GlobalEvaluators all;
+    private final Set<String> accumulators = new HashSet<>();
+    /** Of accumulators that have not changed since they were exchanged. */
+    private final Map<String, Float> means = new HashMap<>();
 
-    GlobalEvaluator(Evaluator own, Processes processes) {
+    GlobalEvaluator(Evaluator own, GlobalEvaluators all) {
         super(own.getName());
         this.own = own;
-        this.processes = processes;
+        this.all = all;
+    }
+
+    /** Whether there is such an accumulator, and its mean isn't known. */
+    boolean lacks(String key) {
+        return accumulators.contains(key) && !means.containsKey(key);
+    }
+
+    float ownAccumulator(String key) {
+        return own.getAccumulator(key);
+    }
+
+    void learn(String key, float mean) {
+        means.put(key, mean);
     }
 
     @Override
     public float getAccumulator(String key) {
-        return GlobalValue.mean(own.getAccumulator(key), processes);
+        if (!accumulators.contains(key)) {
+            // The program may have added it to its own evaluator before; else that throws.
+            own.getAccumulator(key);
+            accumulators.add(key);
+        }
+        if (lacks(key)) {
+            all.exchange(key);
+        }
+        return Objects.requireNonNull(means.get(key));
     }
 
     @Override
@@ -32,20 +61,27 @@ final class GlobalEvaluator extends Loss {
     @Override
     public void addAccumulator(String key) {
         own.addAccumulator(key);
+        accumulators.add(key);
+        means.remove(key);
     }
 
     @Override
     public void updateAccumulators(String[] keys, NDList labels, NDList predictions) {
         own.updateAccumulators(keys, labels, predictions);
+        for (String key : keys) {
+            means.remove(key);
+        }
     }
 
     @Override
     public void updateAccumulator(String key, NDList labels, NDList predictions) {
         own.updateAccumulator(key, labels, predictions);
+        means.remove(key);
     }
 
     @Override
     public void resetAccumulator(String key) {
         own.resetAccumulator(key);
+        means.remove(key);
     }
 }

@@ -25,12 +25,13 @@ import java.util.stream.IntStream;
 /**
  * Replicas on GPUs, one on each. Collectives work where PyTorch keeps the arrays, and take their place in the streams that
  * it works in by default, so that its work before and after them waits for them and this thread need not. A collective that
- * failed is told by the next.
+ * failed is told by the next, or by {@link #close}.
  */
 final class GpuReplicas implements Replicas {
     private final Communicator communicator;
     private final CudaStreams streams;
-    private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
+    /** All so far; fails if one did. */
+    private CompletableFuture<Void> begun = CompletableFuture.completedFuture(null);
 
     /** @param communicator on the GPUs of the replicas; is closed with this */
     GpuReplicas(Communicator communicator) {
@@ -106,14 +107,15 @@ final class GpuReplicas implements Replicas {
     }
 
     private void run(Collective collective, Slot slot, DataType type, NDArray[] arrays) {
-        if (last.isCompletedExceptionally()) {
-            CallQueue.join(last);
+        if (begun.isCompletedExceptionally()) {
+            CallQueue.join(begun);
         }
         List<MemorySegment> buffers = Arrays.stream(arrays)
                 .map(array -> CudaBackend.memory(address(array), slot.count() * type.bytes()))
                 .toList();
-        last = communicator.enqueue(
+        CompletableFuture<Void> next = communicator.enqueue(
                 CollectiveCall.inPlace(collective, 0, slot.count(), type, ReduceOp.SUM, buffers), streams);
+        begun = CompletableFuture.allOf(begun, next);
     }
 
     private static long address(NDArray array) {
@@ -125,5 +127,6 @@ final class GpuReplicas implements Replicas {
     @Override
     public void close() {
         communicator.close();
+        CallQueue.join(begun);
     }
 }

@@ -1,6 +1,8 @@
 package dev.banyan.djl;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.Shape;
 import dev.banyan.reduce.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -72,8 +74,13 @@ final class HostArray {
     void writeBack() {
         if (copy) {
             ByteBuffer bytes = memory.asByteBuffer().order(ByteOrder.nativeOrder());
-            try (NDArray changed = array.getManager().create(bytes, array.getShape(), array.getDataType())) {
-                changed.copyTo(array);
+            Shape shape = array.getShape().isScalar() ? new Shape(1) : array.getShape();
+            // In place. NDArray.copyTo would let the array lie in the buffer, which a gradient outlives; and of what
+            // requires a gradient only a view may be changed while gradients are collected.
+            try (NDArray changed = array.getManager().create(bytes, shape, array.getDataType());
+                    NDArray view = array.stopGradient();
+                    NDArray rows = view.reshape(shape)) {
+                rows.set(new NDIndex("..."), changed);
             }
         }
     }

@@ -14,6 +14,8 @@ import ai.djl.translate.Translator;
 import ai.djl.util.PairList;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
 import java.net.URL;
 import java.nio.file.Path;
 import java.util.Map;
@@ -55,10 +57,15 @@ final class ParallelModel implements Model {
     @Override
     public void load(Path modelPath, @Nullable String prefix, @Nullable Map<String, ?> options)
             throws IOException, MalformedModelException {
-        GlobalValue.waitForFirst(processes);
+        waitForFirst();
         own.load(modelPath, prefix, options);
         loaded = true;
         saved = null;
+    }
+
+    /** Returns when the first process has called it, too. */
+    private void waitForFirst() {
+        processes.broadcast(Arena.ofAuto().allocate(ValueLayout.JAVA_BYTE), 1, dev.banyan.reduce.type.DataType.I8);
     }
 
     @Override

@@ -1,15 +1,19 @@
 package dev.banyan.djl;
 
 import dev.banyan.mpi.World;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Finishes the world for a program that knows nothing of it: when its last thread that isn't a daemon has ended and none
- * threw. A program that fails, or that ends by {@link System#exit}, leaves the world unfinished, so that mpirun ends
- * the other processes.
+ * Finishes the world for a program that knows nothing of it: when its last thread that isn't a daemon has ended, or it
+ * ends by {@link System#exit}, and no thread threw. A program that fails leaves the world unfinished, so that mpirun ends the
+ * other processes; one that fails by another status than 0 makes mpirun do so anyway.
  */
 final class ProgramEnd {
+    /** How long a process that exits waits for the others, the first of which may still save a model. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
     private ProgramEnd() {}
 
     static void finish(World world) {
@@ -24,6 +28,7 @@ final class ProgramEnd {
                 told.uncaughtException(thread, failure);
             }
         });
+        world.finishAtExit(() -> !failed.get(), PATIENCE);
         Thread.ofPlatform().daemon(false).name("banyan-djl-end").start(() -> {
             if (othersEnded() && !failed.get()) {
                 world.finish();

@@ -67,10 +67,11 @@ public final class ReplicatedTrainer implements AutoCloseable {
         for (Block replica : replicas) {
             replica.initialize(model.getNDManager(), DataType.FLOAT32, shapes);
         }
-        List<Parameter> first = replicas.getFirst().getParameters().values();
+        List<List<Parameter>> parameters = parameters();
+        List<Parameter> first = parameters.getFirst();
         for (int p = 0; p < first.size(); p++) {
             NDArray original = first.get(p).getArray();
-            for (NDArray copy : arrays(p)) {
+            for (NDArray copy : arrays(parameters, p)) {
                 if (!copy.getShape().equals(original.getShape())) {
                     throw new IllegalArgumentException("parameter " + first.get(p).getName() + " has shape "
                             + original.getShape() + " in one replica and " + copy.getShape()
@@ -105,19 +106,25 @@ public final class ReplicatedTrainer implements AutoCloseable {
                 collector.backward(value.div(replicas.size()));
             }
         }
-        List<Parameter> first = replicas.getFirst().getParameters().values();
+        List<List<Parameter>> parameters = parameters();
+        List<Parameter> first = parameters.getFirst();
         for (int p = 0; p < first.size(); p++) {
             if (first.get(p).requiresGradient()) {
-                server.update(first.get(p).getId(), arrays(p));
+                server.update(first.get(p).getId(), arrays(parameters, p));
             }
         }
         return sum / replicas.size();
     }
 
+    /** Of each replica; blocks put this list together anew whenever they are asked. */
+    private List<List<Parameter>> parameters() {
+        return replicas.stream().map(replica -> replica.getParameters().values()).toList();
+    }
+
     /** One parameter of all replicas. */
-    private NDArray[] arrays(int parameter) {
-        return replicas.stream()
-                .map(replica -> replica.getParameters().valueAt(parameter).getArray())
+    private static NDArray[] arrays(List<List<Parameter>> parameters, int parameter) {
+        return parameters.stream()
+                .map(replica -> replica.get(parameter).getArray())
                 .toArray(NDArray[]::new);
     }
 

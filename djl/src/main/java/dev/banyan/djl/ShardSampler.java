@@ -118,21 +118,21 @@ final class ShardSampler implements Sampler {
 
         /** What the first process has. */
         private List<Long> told(List<Long> own) {
-            try (Arena arena = Arena.ofShared()) {
-                MemorySegment size = arena.allocateFrom(ValueLayout.JAVA_LONG, own.size());
-                processes.broadcast(size, 1, DataType.I64);
-                long count = size.get(ValueLayout.JAVA_LONG, 0);
-                MemorySegment numbers = arena.allocate(ValueLayout.JAVA_LONG, count);
-                for (int i = 0; i < own.size(); i++) {
-                    numbers.setAtIndex(ValueLayout.JAVA_LONG, i, own.get(i));
-                }
-                processes.broadcast(numbers, count, DataType.I64);
-                List<Long> all = new ArrayList<>((int) count);
-                for (int i = 0; i < count; i++) {
-                    all.add(numbers.getAtIndex(ValueLayout.JAVA_LONG, i));
-                }
-                return all;
+            // Not freed by hand: a broadcast that failed may still write.
+            Arena arena = Arena.ofAuto();
+            MemorySegment size = arena.allocateFrom(ValueLayout.JAVA_LONG, own.size());
+            processes.broadcast(size, 1, DataType.I64);
+            long count = size.get(ValueLayout.JAVA_LONG, 0);
+            MemorySegment numbers = arena.allocate(ValueLayout.JAVA_LONG, count);
+            for (int i = 0; i < own.size(); i++) {
+                numbers.setAtIndex(ValueLayout.JAVA_LONG, i, own.get(i));
             }
+            processes.broadcast(numbers, count, DataType.I64);
+            List<Long> all = new ArrayList<>((int) count);
+            for (int i = 0; i < count; i++) {
+                all.add(numbers.getAtIndex(ValueLayout.JAVA_LONG, i));
+            }
+            return all;
         }
     }
 }

@@ -20,6 +20,31 @@ final class Slot {
         this.parameters = parameters;
     }
 
+    /**
+     * With the gradients that PyTorch has.
+     *
+     * @param parameters one of each replica
+     * @throws IllegalArgumentException if a gradient is sparse
+     */
+    static Slot of(String id, NDArray[] parameters) {
+        return new Slot(
+                id, Arrays.stream(parameters).map(Slot::gradient).toArray(NDArray[]::new), parameters);
+    }
+
+    private static NDArray gradient(NDArray parameter) {
+        NDArray gradient = parameter.getGradient();
+        if (gradient.isSparse()) {
+            throw new IllegalArgumentException("parameter " + parameter.getName() + " of shape " + parameter.getShape()
+                    + " has a sparse gradient, which can't be exchanged; build its Embedding with SparseFormat.DENSE");
+        }
+        if (gradient.getDataType() == parameter.getDataType() && gradient.getDevice().equals(parameter.getDevice())) {
+            return gradient;
+        }
+        // There is none: DJL makes up zeros, but as FLOAT32 and where the parameter's manager is.
+        gradient.close();
+        return parameter.zerosLike();
+    }
+
     String id() {
         return id;
     }
@@ -52,6 +77,11 @@ final class Slot {
     /** One of each replica. */
     NDArray[] parameters() {
         return parameters.clone();
+    }
+
+    /** Takes them from their managers, so that these don't free them. */
+    void detachGradients() {
+        Arrays.stream(gradients).forEach(NDArray::detach);
     }
 
     void closeGradients() {

@@ -35,7 +35,7 @@ class AloneTest {
         Programs.Run run = Programs.run(
                 Programs.java(
                         List.of("-Dorg.slf4j.simpleLogger.log.dev.banyan=info"),
-                        classPath, TrainingProgram.class, out.toString(), "2", "adam"),
+                        classPath, TrainingProgram.class, out.toString(), "2", "adam", "sgd"),
                 folder);
         assertThat(run.status()).as(run.output()).isZero();
         Files.writeString(folder.resolve(name + ".log"), run.output());

@@ -8,6 +8,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.pytorch.engine.PtEngine;
 import ai.djl.pytorch.engine.PtEngineProvider;
+import ai.djl.training.GradientCollector;
 import ai.djl.training.LocalParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import java.lang.foreign.ValueLayout;
@@ -69,6 +70,23 @@ class BanyanEngineTest {
             copy.memory().set(ValueLayout.JAVA_FLOAT, 4, 7f);
             copy.writeBack();
             assertThat(array.toFloatArray()).containsExactly(0, 7, 0, 0, 0, 0);
+        }
+    }
+
+    /** A gradient outlives the object that told of it, and its memory must, too. */
+    @Test
+    void copiesAreWrittenBackIntoTheArraysOwnMemory() {
+        try (NDManager manager = Engine.getInstance().newBaseManager()) {
+            NDArray whole = manager.zeros(new Shape(3, 2));
+            NDArray array = whole.transpose();
+            array.setRequiresGradient(true);
+            HostArray copy = HostArray.of(array);
+            copy.memory().set(ValueLayout.JAVA_FLOAT, 4, 7f);
+            try (GradientCollector collector = Engine.getInstance().newGradientCollector()) {
+                copy.writeBack();
+                collector.backward(array.sum());
+            }
+            assertThat(whole.toFloatArray()).containsExactly(0, 0, 7, 0, 0, 0);
         }
     }
 }

@@ -90,6 +90,21 @@ class MpirunTest {
         assertThat(run.output()).contains("this process fails");
     }
 
+    @Test
+    void anExitWithStatusZeroIsAGoodEnd() throws Exception {
+        Path out = Files.createDirectories(folder.resolve("exit-0"));
+        Programs.Run run = Programs.mpirun(2, folder, List.of(), ExitingProgram.class, out.toString(), "0");
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(names(out)).contains("exiting-0000.params");
+    }
+
+    @Test
+    void anExitWithAnotherStatusIsNone() throws Exception {
+        Path out = Files.createDirectories(folder.resolve("exit-3"));
+        Programs.Run run = Programs.mpirun(2, folder, List.of(), ExitingProgram.class, out.toString(), "3");
+        assertThat(run.status()).as(run.output()).isEqualTo(3);
+    }
+
     private static void compare(int processes) throws Exception {
         Path out = Files.createDirectories(folder.resolve(processes + "-processes"));
         List<String> arguments = new ArrayList<>(List.of(out.toString(), String.valueOf(STEPS / 20)));

@@ -11,49 +11,13 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.BatchNorm;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 class RunningStatisticsTest {
-    /** Two processes, of which the other one has 5 for everything. */
-    private static final class WithFives implements Processes {
-        private final List<Long> counts = new ArrayList<>();
-
-        @Override
-        public int rank() {
-            return 0;
-        }
-
-        @Override
-        public int size() {
-            return 2;
-        }
-
-        @Override
-        public void broadcast(MemorySegment buffer, long count, dev.banyan.reduce.type.DataType type) {
-            throw new AssertionError("nothing is to be broadcast");
-        }
-
-        @Override
-        public CompletableFuture<Void> average(
-                MemorySegment buffer, long count, dev.banyan.reduce.type.DataType type) {
-            counts.add(count);
-            for (long i = 0; i < count; i++) {
-                float own = buffer.getAtIndex(ValueLayout.JAVA_FLOAT, i);
-                buffer.setAtIndex(ValueLayout.JAVA_FLOAT, i, (own + 5) / 2);
-            }
-            return CompletableFuture.completedFuture(null);
-        }
-    }
-
     @Test
     void meansAndVariancesAreThoseOfAll() {
         try (NDManager manager = Engine.getInstance().newBaseManager()) {
-            WithFives processes = new WithFives();
+            OtherHasFives processes = new OtherHasFives();
             Block block = new SequentialBlock()
                     .add(BatchNorm.builder().build())
                     .add(Linear.builder().setUnits(4).build())
@@ -70,18 +34,18 @@ class RunningStatisticsTest {
                     default -> assertThat(values).doesNotContain(2.5f);
                 }
             }
-            assertThat(processes.counts).containsExactly(14L);
+            assertThat(processes.counts()).containsExactly(14L);
         }
     }
 
     @Test
     void aModelWithoutAnyHasNothingToSay() {
         try (NDManager manager = Engine.getInstance().newBaseManager()) {
-            WithFives processes = new WithFives();
+            OtherHasFives processes = new OtherHasFives();
             Block block = Linear.builder().setUnits(4).build();
             block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
             new RunningStatistics(block, processes).average();
-            assertThat(processes.counts).isEmpty();
+            assertThat(processes.counts()).isEmpty();
         }
     }
 }

@@ -17,6 +17,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,7 +29,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>End.</b> Every process calls {@link #finish} when all went well, and only then: a process that ends
  * without it makes mpirun end all others, with a status that is not 0. So leave it out where something failed: don't put
- * it into a {@code finally}.
+ * it into a {@code finally}. {@link #finishAtExit} is for programs that don't know of the world.
  *
  * <p><b>Failures.</b> Whatever waits for other processes has a deadline, BANYAN_TIMEOUT_MS. If it passes, or MPI reports an
  * error, the world is broken: that call throws, and so does every later one. End the process then.
@@ -59,6 +60,8 @@ public final class World {
     private final boolean cudaAware;
     private volatile @Nullable String broken;
     private volatile boolean finished;
+    /** What finishes it when the process ends; does nothing where the program does that itself. */
+    private volatile BooleanSupplier atExit = () -> false;
 
     private World(MpiLibrary mpi, Config config) {
         this.config = config;
@@ -200,6 +203,34 @@ public final class World {
         }
     }
 
+    /**
+     * Lets the end of this process finish the world if nothing has done so and the world isn't broken: for programs that
+     * don't know of it and may end by {@link System#exit}. No hook can see an exit's status, but mpirun does: it ends the
+     * others if that isn't 0, finished or not. A process that ends while others work on without it, and so can't finish,
+     * ends unfinished after the patience.
+     *
+     * @param well asked when the process ends: whether it may be finished, as nothing is known to have failed
+     * @param patience how long to wait for the others to finish
+     */
+    public void finishAtExit(BooleanSupplier well, Duration patience) {
+        atExit = () -> well.getAsBoolean() && finishWithin(patience);
+    }
+
+    private boolean finishWithin(Duration patience) {
+        Thread finishing = Thread.ofPlatform().daemon().name("banyan-mpi-finish").start(() -> {
+            try {
+                finish();
+            } catch (RuntimeException e) {
+                LOG.error("the world of MPI can't be finished: {}", e.getMessage());
+            }
+        });
+        try {
+            return finishing.join(patience) && finished;
+        } catch (InterruptedException e) {
+            return false;
+        }
+    }
+
     MpiLibrary mpi() {
         return mpi;
     }
@@ -286,7 +317,7 @@ public final class World {
 
     /** When the process ends. */
     private void leave() {
-        if (finished || size() == 1) {
+        if (finished || size() == 1 || (broken == null && atExit.getAsBoolean())) {
             return;
         }
         if (broken == null) {

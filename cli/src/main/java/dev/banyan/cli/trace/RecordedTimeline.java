@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -23,11 +24,24 @@ final class RecordedTimeline {
     private final List<Recording> recordings;
     private final Instant begin;
 
-    /** @param recordings at least one; each has an event */
+    /**
+     * @param recordings at least one; each has an event
+     * @throws IllegalArgumentException if two are of the same rank
+     */
     RecordedTimeline(List<Recording> recordings) {
         this.recordings = recordings.stream()
                 .sorted(Comparator.comparingInt(recording -> recording.rank().orElse(Integer.MAX_VALUE)))
                 .toList();
+        Map<Integer, Recording> ranks = new HashMap<>();
+        for (Recording recording : recordings) {
+            if (recording.rank().isPresent()) {
+                Recording other = ranks.put(recording.rank().getAsInt(), recording);
+                if (other != null) {
+                    throw new IllegalArgumentException("recordings of several runs: there is '" + other.process() + "' and '"
+                            + recording.process() + "'; give those of one run, and remove what older ones left");
+                }
+            }
+        }
         begin = recordings.stream()
                 .flatMap(recording -> recording.slices().stream())
                 .map(Recording.Slice::start)

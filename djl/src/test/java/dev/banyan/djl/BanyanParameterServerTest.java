@@ -1,0 +1,174 @@
+package dev.banyan.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.ndarray.types.SparseFormat;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+import dev.banyan.reduce.Config;
+import dev.banyan.reduce.type.DataType;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Two processes, of which the other one has 5 for everything, unless told otherwise. */
+class BanyanParameterServerTest {
+    private final NDManager manager = Engine.getInstance().newBaseManager();
+    private final OtherHasFives processes = new OtherHasFives();
+
+    @AfterEach
+    void free() {
+        manager.close();
+    }
+
+    @Test
+    void gradientsOfSeveralBackwardPassesAreExchangedOnce() {
+        NDArray weight = parameter(ai.djl.ndarray.types.DataType.FLOAT32);
+        try (BanyanParameterServer server = server(processes)) {
+            server.init("weight", new NDArray[] {weight});
+            for (int step = 0; step < 2; step++) {
+                backward(weight);
+                backward(weight);
+                server.update("weight", new NDArray[] {weight});
+            }
+        }
+        // Each pass adds 3, so a step subtracts the mean of 6 and 5.
+        assertThat(weight.toFloatArray()).containsExactly(-10, -10);
+        assertThat(processes.counts()).containsExactly(2L, 2L);
+    }
+
+    @Test
+    void aParameterWithoutGradientIsExchangedAsZeros() {
+        NDArray used = parameter(ai.djl.ndarray.types.DataType.FLOAT32);
+        NDArray unused = parameter(ai.djl.ndarray.types.DataType.FLOAT64);
+        try (BanyanParameterServer server = server(processes)) {
+            server.init("used", new NDArray[] {used});
+            server.init("unused", new NDArray[] {unused});
+            backward(used);
+            server.update("unused", new NDArray[] {unused});
+            server.update("used", new NDArray[] {used});
+        }
+        assertThat(used.toFloatArray()).containsExactly(-3, -3);
+        assertThat(unused.toDoubleArray()).containsExactly(-1.5, -1.5);
+        assertThat(processes.types()).containsExactly(DataType.F32, DataType.F64);
+    }
+
+    @Test
+    void aSparseGradientIsRefused() {
+        NDArray table = manager.ones(new Shape(4, 2));
+        table.setName("table");
+        table.setRequiresGradient(true);
+        try (GradientCollector collector = Engine.getInstance().newGradientCollector()) {
+            NDArray rows = table.getNDArrayInternal()
+                    .embedding(manager.create(new long[] {1, 3}), table, SparseFormat.COO)
+                    .singletonOrThrow();
+            collector.backward(rows.sum());
+        }
+        try (BanyanParameterServer server = server(processes)) {
+            server.init("table", new NDArray[] {table});
+            assertThatThrownBy(() -> server.update("table", new NDArray[] {table}))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("parameter table of shape (4, 2) has a sparse gradient, which can't be exchanged; build its"
+                            + " Embedding with SparseFormat.DENSE");
+        }
+    }
+
+    @Test
+    void whatAFailedExchangeMayWriteToIsNotFreed() {
+        NDArray weight = parameter(ai.djl.ndarray.types.DataType.FLOAT32);
+        Processes failing = new Processes() {
+            @Override
+            public int rank() {
+                return 0;
+            }
+
+            @Override
+            public int size() {
+                return 2;
+            }
+
+            @Override
+            public void broadcast(MemorySegment buffer, long count, DataType type) {}
+
+            @Override
+            public CompletableFuture<Void> average(MemorySegment buffer, long count, DataType type) {
+                return CompletableFuture.failedFuture(new IllegalStateException("the other one is gone"));
+            }
+        };
+        try (BanyanParameterServer server = server(failing)) {
+            server.init("weight", new NDArray[] {weight});
+            backward(weight);
+            int managed = manager.getManagedArrays().size();
+            assertThatThrownBy(() -> server.update("weight", new NDArray[] {weight}))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("the other one is gone");
+            assertThat(manager.getManagedArrays()).hasSize(managed);
+        }
+    }
+
+    @Test
+    void replicasEndWithTheManagerOfTheCopies() {
+        Ended replicas = new Ended();
+        NDManager trainers = manager.newSubManager();
+        NDArray[] weights = {parameter(ai.djl.ndarray.types.DataType.FLOAT32), trainers.ones(new Shape(2))};
+        weights[1].setRequiresGradient(true);
+        BanyanParameterServer server = new BanyanParameterServer(sgd(), Processes.ALONE, 0, _ -> replicas);
+        server.init("weight", new NDArray[] {weights[0]});
+        for (NDArray weight : weights) {
+            backward(weight);
+        }
+        server.update("weight", weights);
+        assertThat(replicas.ended).isFalse();
+        trainers.close();
+        assertThat(replicas.ended).isTrue();
+    }
+
+    private NDArray parameter(ai.djl.ndarray.types.DataType type) {
+        NDArray parameter = manager.ones(new Shape(2), type);
+        parameter.setRequiresGradient(true);
+        return parameter;
+    }
+
+    /** Adds 3 to the gradient's elements. */
+    private static void backward(NDArray weight) {
+        try (GradientCollector collector = Engine.getInstance().newGradientCollector()) {
+            collector.backward(weight.mul(3).sum());
+        }
+    }
+
+    private static BanyanParameterServer server(Processes processes) {
+        return new BanyanParameterServer(sgd(), processes, Config.load());
+    }
+
+    /** Subtracts the gradient. */
+    private static Optimizer sgd() {
+        return Optimizer.sgd().setLearningRateTracker(Tracker.fixed(1)).build();
+    }
+
+    private static final class Ended implements Replicas {
+        private boolean ended;
+
+        @Override
+        public int size() {
+            return 2;
+        }
+
+        @Override
+        public void sum(Slot slot) {}
+
+        @Override
+        public void spread(Slot slot) {}
+
+        @Override
+        public void close() {
+            ended = true;
+        }
+    }
+}
