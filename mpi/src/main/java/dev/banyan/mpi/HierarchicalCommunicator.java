@@ -8,7 +8,6 @@ import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -62,15 +61,13 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean cudaAware) {
         this.local = local;
         ProcessGroup first = world.all().duplicate();
-        alike = alike(first, local.size())
-                && alike(first, local.inHostMemory() ? 1 : 0)
-                && alike(first, cudaAware ? 1 : 0);
+        alike = alike(first, local, cudaAware);
         this.leaders = alike ? leaders : Leaders.ONE;
         groups = Stream.concat(
                         Stream.of(first),
                         IntStream.range(1, this.leaders.groups(local)).mapToObj(_ -> first.duplicate()))
                 .toList();
-        devices = total(first, local.size());
+        devices = (int) first.combine(local.size(), ReduceOp.SUM);
         String name = "banyan-hierarchy-" + COUNT.incrementAndGet();
         queue = new CallQueue(name, local.config().timeout(), GRACE);
         copies = new CallQueue(name + "-copies", local.config().timeout(), GRACE);
@@ -97,21 +94,10 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         return new HierarchicalCommunicator(world, Objects.requireNonNull(local, "local"), leaders, cudaAware);
     }
 
-    /** Whether all processes have the same number here. */
-    private static boolean alike(ProcessGroup group, int mine) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment least = arena.allocateFrom(ValueLayout.JAVA_INT, mine, -mine);
-            group.allReduce(least, 2, DataType.I32, ReduceOp.MIN);
-            return least.getAtIndex(ValueLayout.JAVA_INT, 0) == -least.getAtIndex(ValueLayout.JAVA_INT, 1);
-        }
-    }
-
-    private static int total(ProcessGroup group, int mine) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment sum = arena.allocateFrom(ValueLayout.JAVA_INT, mine);
-            group.allReduce(sum, 1, DataType.I32, ReduceOp.SUM);
-            return sum.get(ValueLayout.JAVA_INT, 0);
-        }
+    /** Whether all processes have as many devices, of the same kind of memory, and the same choice. */
+    private static boolean alike(ProcessGroup group, Communicator local, boolean cudaAware) {
+        long mine = 4L * local.size() + (local.inHostMemory() ? 2 : 0) + (cudaAware ? 1 : 0);
+        return group.combine(mine, ReduceOp.MIN) == group.combine(mine, ReduceOp.MAX);
     }
 
     /** Number of devices of all processes. */

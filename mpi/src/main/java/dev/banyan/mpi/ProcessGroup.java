@@ -8,6 +8,7 @@ import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.List;
@@ -177,6 +178,15 @@ public final class ProcessGroup implements AutoCloseable {
     /** Gives every process the reduction of all buffers, in place. */
     public void allReduce(MemorySegment buffer, long count, DataType type, ReduceOp op) {
         CallQueue.join(allReduceAsync("an array", buffer, count, type, op));
+    }
+
+    /** The reduction of one number of each process, and the same in all. */
+    public long combine(long number, ReduceOp op) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment buffer = arena.allocateFrom(ValueLayout.JAVA_LONG, number);
+            allReduce(buffer, 1, DataType.I64, op);
+            return buffer.get(ValueLayout.JAVA_LONG, 0);
+        }
     }
 
     /**

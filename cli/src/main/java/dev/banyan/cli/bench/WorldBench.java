@@ -17,7 +17,6 @@ import dev.banyan.reduce.type.ReduceOp;
 import java.io.PrintWriter;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -153,7 +152,7 @@ final class WorldBench {
             designs.add(new Design(type, local, gradients, rounds));
         }
         for (Design design : designs) {
-            design.wrong = combined(world, gradients.wrongAfter(() -> design.store
+            design.wrong = world.all().combine(gradients.wrongAfter(() -> design.store
                     .pushPullAll(design.keys, gradients.keys(), gradients.keys(), 0)
                     .join()), ReduceOp.SUM);
             step(world, design, compute);
@@ -193,16 +192,7 @@ final class WorldBench {
     /** Time of the slowest process in ns. */
     private static long step(World world, Design design, Duration compute) {
         world.all().barrier();
-        return combined(world, design.pass.step(compute), ReduceOp.MAX);
-    }
-
-    /** What the values of all processes come to. */
-    private static long combined(World world, long value, ReduceOp op) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment number = arena.allocateFrom(ValueLayout.JAVA_LONG, value);
-            world.all().allReduce(number, 1, DataType.I64, op);
-            return number.get(ValueLayout.JAVA_LONG, 0);
-        }
+        return world.all().combine(design.pass.step(compute), ReduceOp.MAX);
     }
 
     /** What the hierarchy costs beyond the call of MPI. */
@@ -239,7 +229,7 @@ final class WorldBench {
         world.all().barrier();
         long start = System.nanoTime();
         call.run();
-        return combined(world, System.nanoTime() - start, ReduceOp.MAX);
+        return world.all().combine(System.nanoTime() - start, ReduceOp.MAX);
     }
 
     private static List<String> lines(World world, int devices, List<Result> results) {

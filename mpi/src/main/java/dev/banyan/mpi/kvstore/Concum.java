@@ -7,11 +7,8 @@ import dev.banyan.reduce.engine.Variable;
 import dev.banyan.reduce.kvstore.KeyInfo;
 import dev.banyan.reduce.kvstore.LinkedSum;
 import dev.banyan.reduce.kvstore.StoreLink;
-import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -58,11 +55,7 @@ final class Concum implements StoreLink {
     private static int processors(KeySums sums) {
         int mine = Runtime.getRuntime().availableProcessors()
                 / sums.world().sameMachine().size();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment least = arena.allocateFrom(ValueLayout.JAVA_INT, Math.max(1, mine));
-            sums.group().allReduce(least, 1, DataType.I32, ReduceOp.MIN);
-            return least.get(ValueLayout.JAVA_INT, 0);
-        }
+        return (int) sums.group().combine(Math.max(1, mine), ReduceOp.MIN);
     }
 
     @Override
