@@ -1,7 +1,5 @@
 package dev.banyan.simulate;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.banyan.trees.network.Network;
 import java.io.IOException;
 import java.io.Writer;
@@ -9,14 +7,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
- * Collects the timeline of a simulation and writes it as trace-event JSON, which Perfetto (ui.perfetto.dev)
+ * Collects the timeline of a simulation and writes it as {@link TraceEvents}, which Perfetto (ui.perfetto.dev)
  * and chrome://tracing show: a row per directed link, with the transfers that occupy it, and one per device,
  * with its kernels. Where several transfers share a link, it gets as many rows as there are at once.
  *
- * <p>Format: "Trace Event Format", complete events ({@code ph X}) in us. Keeps all events in memory. Not safe
+ * <p>Keeps all events in memory. Not safe
  * for use from several threads at once.
  */
 public final class TraceWriter implements SimulationListener {
@@ -86,32 +86,25 @@ public final class TraceWriter implements SimulationListener {
      * @throws IOException if that fails
      */
     public void write(Writer writer) throws IOException {
-        try (JsonGenerator json = new JsonFactory()
-                .createGenerator(writer)
-                .disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
-            json.writeStartObject();
-            json.writeStringField("displayTimeUnit", "ns");
-            json.writeArrayFieldStart("traceEvents");
-            name(json, "process_name", DEVICES, 0, "devices of " + network.name());
-            name(json, "process_name", LINKS, 0, "links of " + network.name());
+        try (TraceEvents events = new TraceEvents(writer, "ns")) {
+            events.nameGroup(DEVICES, "devices of " + network.name());
+            events.nameGroup(LINKS, "links of " + network.name());
             int row = 1;
             for (int rank = 0; rank < network.ranks(); rank++) {
-                row = writeRows(json, DEVICES, row, network.node(rank).name(), byRank.get(rank));
+                row = writeRows(events, DEVICES, row, network.node(rank).name(), byRank.get(rank));
             }
             for (int arc = 0; arc < network.arcs(); arc++) {
                 String label = network.node(network.from(arc)).name() + " -> "
                         + network.node(network.to(arc)).name();
-                row = writeRows(json, LINKS, row, label, byArc.get(arc));
+                row = writeRows(events, LINKS, row, label, byArc.get(arc));
             }
-            json.writeEndArray();
-            json.writeEndObject();
         }
     }
 
-    private static int writeRows(JsonGenerator json, int process, int firstRow, String label, List<Slice> slices)
+    private static int writeRows(TraceEvents events, int group, int firstRow, String label, List<Slice> slices)
             throws IOException {
         List<Double> rowEnds = new ArrayList<>(List.of(0.0));
-        name(json, "thread_name", process, firstRow, label);
+        events.nameRow(group, firstRow, label);
         for (Slice slice : slices.stream()
                 .sorted(Comparator.comparingDouble(Slice::startUs))
                 .toList()) {
@@ -121,41 +114,20 @@ public final class TraceWriter implements SimulationListener {
             }
             if (row == rowEnds.size()) {
                 rowEnds.add(0.0);
-                name(json, "thread_name", process, firstRow + row, label + " (" + (row + 1) + ")");
+                events.nameRow(group, firstRow + row, label + " (" + (row + 1) + ")");
             }
             rowEnds.set(row, slice.endUs());
-            write(json, process, firstRow + row, slice);
+            write(events, group, firstRow + row, slice);
         }
         return firstRow + rowEnds.size();
     }
 
-    private static void name(JsonGenerator json, String what, int process, int row, String name)
-            throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", what);
-        json.writeStringField("ph", "M");
-        json.writeNumberField("pid", process);
-        json.writeNumberField("tid", row);
-        json.writeObjectFieldStart("args");
-        json.writeStringField("name", name);
-        json.writeEndObject();
-        json.writeEndObject();
-    }
-
-    private static void write(JsonGenerator json, int process, int row, Slice slice) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", slice.name());
-        json.writeStringField("ph", "X");
-        json.writeNumberField("pid", process);
-        json.writeNumberField("tid", row);
-        json.writeNumberField("ts", slice.startUs());
-        json.writeNumberField("dur", slice.endUs() - slice.startUs());
-        json.writeObjectFieldStart("args");
-        json.writeNumberField("job", slice.job());
-        json.writeNumberField("chunk", slice.chunk());
-        json.writeNumberField("step", slice.step());
-        json.writeNumberField("bytes", slice.bytes());
-        json.writeEndObject();
-        json.writeEndObject();
+    private static void write(TraceEvents events, int group, int row, Slice slice) throws IOException {
+        Map<String, Object> details = new LinkedHashMap<>();
+        details.put("job", slice.job());
+        details.put("chunk", slice.chunk());
+        details.put("step", slice.step());
+        details.put("bytes", slice.bytes());
+        events.slice(group, row, slice.name(), slice.startUs(), slice.endUs() - slice.startUs(), details);
     }
 }

@@ -1,7 +1,6 @@
 package dev.banyan.cli.trace;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
+import dev.banyan.simulate.TraceEvents;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
@@ -17,7 +16,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Recordings of several processes as trace-event JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing show:
+ * Recordings of several processes as {@link TraceEvents}, which Perfetto (ui.perfetto.dev) and chrome://tracing show:
  * a group of rows per process, in the order of their ranks. Begins with the first event of all; times in us.
  */
 final class RecordedTimeline {
@@ -52,20 +51,15 @@ final class RecordedTimeline {
     /** @throws IOException if the file can't be written */
     void write(Path file) throws IOException {
         try (Writer writer = Files.newBufferedWriter(file);
-                JsonGenerator json = new JsonFactory().createGenerator(writer)) {
-            json.writeStartObject();
-            json.writeStringField("displayTimeUnit", "ms");
-            json.writeArrayFieldStart("traceEvents");
+                TraceEvents events = new TraceEvents(writer, "ms")) {
             for (int i = 0; i < recordings.size(); i++) {
-                write(json, i, recordings.get(i));
+                write(events, i, recordings.get(i));
             }
-            json.writeEndArray();
-            json.writeEndObject();
         }
     }
 
-    private void write(JsonGenerator json, int process, Recording recording) throws IOException {
-        name(json, "process_name", process, 0, recording.process());
+    private void write(TraceEvents events, int process, Recording recording) throws IOException {
+        events.nameGroup(process, recording.process());
         Map<String, List<Recording.Slice>> kinds = recording.slices().stream()
                 .collect(Collectors.groupingBy(Recording.Slice::kind, TreeMap::new, Collectors.toList()));
         int row = 1;
@@ -82,10 +76,10 @@ final class RecordedTimeline {
                 }
                 if (at == rows.size()) {
                     rows.add(new Row());
-                    name(json, "thread_name", process, row + at, kind.getKey() + (at == 0 ? "" : " (" + (at + 1) + ")"));
+                    events.nameRow(process, row + at, kind.getKey() + (at == 0 ? "" : " (" + (at + 1) + ")"));
                 }
                 rows.get(at).add(slice);
-                write(json, process, row + at, slice);
+                write(events, process, row + at, slice);
             }
             row += rows.size();
         }
@@ -107,32 +101,13 @@ final class RecordedTimeline {
         }
     }
 
-    private static void name(JsonGenerator json, String what, int process, int row, String name) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", what);
-        json.writeStringField("ph", "M");
-        json.writeNumberField("pid", process);
-        json.writeNumberField("tid", row);
-        json.writeObjectFieldStart("args");
-        json.writeStringField("name", name);
-        json.writeEndObject();
-        json.writeEndObject();
-    }
-
-    private void write(JsonGenerator json, int process, int row, Recording.Slice slice) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", slice.name());
-        json.writeStringField("ph", "X");
-        json.writeNumberField("pid", process);
-        json.writeNumberField("tid", row);
-        json.writeNumberField("ts", Duration.between(begin, slice.start()).toNanos() / 1e3);
-        json.writeNumberField("dur", Duration.between(slice.start(), slice.end()).toNanos() / 1e3);
-        json.writeObjectFieldStart("args");
-        for (Map.Entry<String, Object> detail : slice.details().entrySet()) {
-            json.writeFieldName(detail.getKey());
-            json.writePOJO(detail.getValue());
-        }
-        json.writeEndObject();
-        json.writeEndObject();
+    private void write(TraceEvents events, int process, int row, Recording.Slice slice) throws IOException {
+        events.slice(
+                process,
+                row,
+                slice.name(),
+                Duration.between(begin, slice.start()).toNanos() / 1e3,
+                Duration.between(slice.start(), slice.end()).toNanos() / 1e3,
+                slice.details());
     }
 }
