@@ -29,8 +29,7 @@ final class Buckets {
         private final List<Slot> slots = new ArrayList<>();
         private long bytes;
         /** The first replicas' gradients, from when it is sent. */
-        private List<HostArray> gradients = List.of();
-        private MemorySegment memory = MemorySegment.NULL;
+        private Packed gradients = new Packed(List.of(), MemorySegment.NULL);
         private final ExchangeEvent event = new ExchangeEvent();
         private CompletableFuture<Void> averaged = CompletableFuture.completedFuture(null);
 
@@ -50,18 +49,12 @@ final class Buckets {
         /** Begins; all that it has must be there. */
         void send(int index) {
             DataType type = slots.getFirst().type();
-            gradients = slots.stream().map(slot -> HostArray.of(slot.gradient(0))).toList();
-            memory = gradients.size() == 1 ? gradients.getFirst().memory() : buffer(index, bytes);
-            if (gradients.size() > 1) {
-                long at = 0;
-                for (HostArray gradient : gradients) {
-                    MemorySegment own = gradient.memory();
-                    MemorySegment.copy(own, 0, memory, at, own.byteSize());
-                    at += own.byteSize();
-                }
-            }
+            List<HostArray> arrays =
+                    slots.stream().map(slot -> HostArray.of(slot.gradient(0))).toList();
+            gradients = new Packed(arrays, arrays.size() == 1 ? arrays.getFirst().memory() : buffer(index, bytes));
+            gradients.gather();
             event.begin();
-            averaged = processes.average(memory, bytes / type.bytes(), type).whenComplete((_, _) -> event.end());
+            averaged = processes.average(gradients.memory(), bytes / type.bytes(), type).whenComplete((_, _) -> event.end());
         }
 
         /** Returns when the first replicas' gradients are the means. */
@@ -72,15 +65,7 @@ final class Buckets {
                 event.parameters = slots.size();
                 event.commit();
             }
-            long at = 0;
-            for (HostArray gradient : gradients) {
-                if (gradients.size() > 1) {
-                    MemorySegment own = gradient.memory();
-                    MemorySegment.copy(memory, at, own, 0, own.byteSize());
-                    at += own.byteSize();
-                }
-                gradient.writeBack();
-            }
+            gradients.scatter();
         }
     }
 

@@ -20,7 +20,7 @@ final class RunningStatistics {
     private final Block block;
     private final Processes processes;
     /** Grown to the greatest need; an exchange that failed may still use it, so it isn't freed by hand. */
-    private MemorySegment packed = MemorySegment.NULL;
+    private MemorySegment memory = MemorySegment.NULL;
 
     RunningStatistics(Block block, Processes processes) {
         this.block = block;
@@ -48,23 +48,13 @@ final class RunningStatistics {
 
     /** By one call for all, since they are short. */
     private void average(DataType type, List<HostArray> arrays) {
-        long bytes = arrays.stream().mapToLong(array -> array.memory().byteSize()).sum();
-        if (packed.byteSize() < bytes) {
-            packed = Arena.ofAuto().allocate(bytes, Long.BYTES);
+        long bytes = Packed.bytes(arrays);
+        if (memory.byteSize() < bytes) {
+            memory = Arena.ofAuto().allocate(bytes, Long.BYTES);
         }
-        long at = 0;
-        for (HostArray array : arrays) {
-            MemorySegment memory = array.memory();
-            MemorySegment.copy(memory, 0, packed, at, memory.byteSize());
-            at += memory.byteSize();
-        }
-        CallQueue.join(processes.average(packed, bytes / type.bytes(), type));
-        at = 0;
-        for (HostArray array : arrays) {
-            MemorySegment memory = array.memory();
-            MemorySegment.copy(packed, at, memory, 0, memory.byteSize());
-            array.writeBack();
-            at += memory.byteSize();
-        }
+        Packed packed = new Packed(arrays, memory);
+        packed.gather();
+        CallQueue.join(processes.average(memory, bytes / type.bytes(), type));
+        packed.scatter();
     }
 }
