@@ -83,20 +83,7 @@ class BanyanParameterServerTest {
     @Test
     void whatAFailedExchangeMayWriteToIsNotFreed() {
         NDArray weight = parameter(ai.djl.ndarray.types.DataType.FLOAT32);
-        Processes failing = new Processes() {
-            @Override
-            public int rank() {
-                return 0;
-            }
-
-            @Override
-            public int size() {
-                return 2;
-            }
-
-            @Override
-            public void broadcast(MemorySegment buffer, long count, DataType type) {}
-
+        Processes failing = new FirstOfTwo() {
             @Override
             public CompletableFuture<Void> average(MemorySegment buffer, long count, DataType type) {
                 return CompletableFuture.failedFuture(new IllegalStateException("the other one is gone"));

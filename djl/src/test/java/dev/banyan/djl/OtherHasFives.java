@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** Two processes, of which the other one has 5 for everything. Writes down what is averaged. */
-final class OtherHasFives implements Processes {
+final class OtherHasFives extends FirstOfTwo {
     private final List<Long> counts = new ArrayList<>();
     private final List<DataType> types = new ArrayList<>();
 
@@ -19,19 +19,6 @@ final class OtherHasFives implements Processes {
     List<DataType> types() {
         return types;
     }
-
-    @Override
-    public int rank() {
-        return 0;
-    }
-
-    @Override
-    public int size() {
-        return 2;
-    }
-
-    @Override
-    public void broadcast(MemorySegment buffer, long count, DataType type) {}
 
     @Override
     public CompletableFuture<Void> average(MemorySegment buffer, long count, DataType type) {
