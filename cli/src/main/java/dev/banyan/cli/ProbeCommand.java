@@ -1,7 +1,6 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.input.ThisMachine;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
@@ -13,6 +12,7 @@ import dev.banyan.reduce.cuda.CudaDevices;
 import dev.banyan.reduce.cuda.PeerMeter;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.ThisMachine;
 import dev.banyan.topology.format.MachineWriter;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -13,14 +13,11 @@ import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.MachineProbe;
+import dev.banyan.topology.ThisMachine;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.IntStream;
 
 /**
  * Replicas on GPUs, one on each. Collectives work where PyTorch keeps the arrays, and take their place in the streams that
@@ -67,26 +64,14 @@ final class GpuReplicas implements Replicas {
     }
 
     private static Machine thisMachine() {
-        List<String> reasons = new ArrayList<>();
-        for (MachineProbe probe : ServiceLoader.load(MachineProbe.class, GpuReplicas.class.getClassLoader())) {
-            switch (probe.probe()) {
-                case MachineProbe.Found(Machine machine) -> {
-                    return machine;
-                }
-                case MachineProbe.Absent(String reason) -> reasons.add(reason);
-                case MachineProbe.Unusable(String reason) -> reasons.add(reason);
-            }
-        }
-        throw new IllegalStateException(
-                reasons.isEmpty()
-                        ? "nothing on the class path can probe this machine; put banyan-nvml-probe there"
-                        : String.join("; ", reasons));
+        return switch (ThisMachine.look()) {
+            case ThisMachine.Found found -> found.machine();
+            case ThisMachine.Missing missing -> throw new IllegalStateException(missing.reason());
+        };
     }
 
     private static int place(Machine machine, String busId) {
-        return IntStream.range(0, machine.size())
-                .filter(device -> busId.equals(machine.devices().get(device).busId()))
-                .findFirst()
+        return machine.deviceAt(busId)
                 .orElseThrow(() -> new IllegalStateException("the GPU at " + busId
                         + " is not among those that the probe found usable; run banyan probe to see why"));
     }

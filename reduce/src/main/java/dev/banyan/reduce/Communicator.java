@@ -21,7 +21,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -141,10 +140,7 @@ public final class Communicator implements AutoCloseable {
 
     private static PeerRule peerRule(Machine machine, List<String> busIds) {
         int[] index = busIds.stream()
-                .mapToInt(id -> IntStream.range(0, machine.size())
-                        .filter(device -> id.equals(machine.devices().get(device).busId()))
-                        .findFirst()
-                        .orElse(-1))
+                .mapToInt(id -> machine.deviceAt(id).orElse(-1))
                 .toArray();
         return (from, to) -> index[from] < 0 || index[to] < 0 || !NoPeerAccess.between(machine, index[from], index[to]);
     }

@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalInt;
+import java.util.stream.IntStream;
 
 /**
  * What is in one box: devices, hubs and the links between them. Immutable and safe for use from any
@@ -49,6 +51,13 @@ public record Machine(
     /** Number of devices. */
     public int size() {
         return devices.size();
+    }
+
+    /** Index of the device of a PCI bus id; none if no device has it. */
+    public OptionalInt deviceAt(String busId) {
+        return IntStream.range(0, size())
+                .filter(device -> busId.equals(devices.get(device).busId()))
+                .findFirst();
     }
 
     /** Number of nodes: devices and hubs. */

@@ -3,6 +3,7 @@ package dev.banyan.cli.input;
 import dev.banyan.reduce.cuda.CudaDevices;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import dev.banyan.topology.ThisMachine;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.format.MatrixUnit;
 import java.nio.file.Files;

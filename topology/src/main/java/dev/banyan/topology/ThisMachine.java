@@ -1,12 +1,10 @@
-package dev.banyan.cli.input;
+package dev.banyan.topology;
 
-import dev.banyan.topology.Machine;
-import dev.banyan.topology.MachineProbe;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
 
-/** Asks every probe, in turn, for the machine that the program runs on. */
+/** Asks every {@link MachineProbe}, in turn, for the machine that the program runs on. Safe for use from any thread. */
 public final class ThisMachine {
     private ThisMachine() {}
 
