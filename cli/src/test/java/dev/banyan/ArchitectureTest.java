@@ -16,19 +16,32 @@ class ArchitectureTest {
     @ArchTest
     static final ArchRule modulesDependInOneDirection = layeredArchitecture()
             .consideringOnlyDependenciesInLayers()
-            .layer("topology").definedBy("dev.banyan.topology..")
-            .layer("trees").definedBy("dev.banyan.trees..")
-            .layer("reduce").definedBy("dev.banyan.reduce..")
-            .layer("simulate").definedBy("dev.banyan.simulate..")
-            .layer("nvml").definedBy("dev.banyan.nvml..")
-            .layer("mpi").definedBy("dev.banyan.mpi..")
-            .layer("cli").definedBy("dev.banyan.cli..")
-            .whereLayer("cli").mayNotBeAccessedByAnyLayer()
-            .whereLayer("mpi").mayOnlyBeAccessedByLayers("cli")
-            .whereLayer("nvml").mayNotBeAccessedByAnyLayer()
-            .whereLayer("simulate").mayOnlyBeAccessedByLayers("cli")
-            .whereLayer("reduce").mayOnlyBeAccessedByLayers("simulate", "mpi", "cli")
-            .whereLayer("trees").mayOnlyBeAccessedByLayers("reduce", "simulate", "cli");
+            .layer("topology")
+            .definedBy("dev.banyan.topology..")
+            .layer("trees")
+            .definedBy("dev.banyan.trees..")
+            .layer("reduce")
+            .definedBy("dev.banyan.reduce..")
+            .layer("simulate")
+            .definedBy("dev.banyan.simulate..")
+            .layer("nvml")
+            .definedBy("dev.banyan.nvml..")
+            .layer("mpi")
+            .definedBy("dev.banyan.mpi..")
+            .layer("cli")
+            .definedBy("dev.banyan.cli..")
+            .whereLayer("cli")
+            .mayNotBeAccessedByAnyLayer()
+            .whereLayer("mpi")
+            .mayOnlyBeAccessedByLayers("cli")
+            .whereLayer("nvml")
+            .mayNotBeAccessedByAnyLayer()
+            .whereLayer("simulate")
+            .mayOnlyBeAccessedByLayers("cli")
+            .whereLayer("reduce")
+            .mayOnlyBeAccessedByLayers("simulate", "mpi", "cli")
+            .whereLayer("trees")
+            .mayOnlyBeAccessedByLayers("reduce", "simulate", "cli");
 
     @ArchTest
     static final ArchRule packagesHaveNoCycles =
@@ -36,52 +49,80 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule schedulesKnowNeitherTreesNorMachines = noClasses()
-            .that().resideInAPackage("dev.banyan.reduce.schedule..")
-            .should().dependOnClassesThat().resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..");
+            .that()
+            .resideInAPackage("dev.banyan.reduce.schedule..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..");
 
     @ArchTest
     static final ArchRule backendsKnowNoTrees = noClasses()
             .that()
             .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.reduce.cuda..")
-            .should().dependOnClassesThat()
+            .should()
+            .dependOnClassesThat()
             .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..", "dev.banyan.reduce.algorithm..");
 
     @ArchTest
     static final ArchRule topologyUsesOnlyItsLibraries = classes()
-            .that().resideInAPackage("dev.banyan.topology..")
-            .should().onlyDependOnClassesThat()
+            .that()
+            .resideInAPackage("dev.banyan.topology..")
+            .should()
+            .onlyDependOnClassesThat()
             .resideInAnyPackage(
-                    "dev.banyan.topology..", "java..", "javax.xml..", "org.xml.sax..", "org.jgrapht..",
-                    "com.fasterxml.jackson..", "org.jspecify..");
+                    "dev.banyan.topology..",
+                    "java..",
+                    "javax.xml..",
+                    "org.xml.sax..",
+                    "org.jgrapht..",
+                    "com.fasterxml.jackson..",
+                    "org.jspecify..");
 
     @ArchTest
     static final ArchRule treesUseOnlyTopologyAndMathematics = classes()
-            .that().resideInAPackage("dev.banyan.trees..")
-            .should().onlyDependOnClassesThat()
+            .that()
+            .resideInAPackage("dev.banyan.trees..")
+            .should()
+            .onlyDependOnClassesThat()
             .resideInAnyPackage(
-                    "dev.banyan.trees..", "dev.banyan.topology..", "java..", "javax.xml.stream..", "org.jgrapht..",
-                    "org.ojalgo..", "org.apache.commons.numbers..", "org.jspecify..");
+                    "dev.banyan.trees..",
+                    "dev.banyan.topology..",
+                    "java..",
+                    "javax.xml.stream..",
+                    "org.jgrapht..",
+                    "org.ojalgo..",
+                    "org.apache.commons.numbers..",
+                    "org.jspecify..");
 
     @ArchTest
     static final ArchRule simulatorRunsNothing = noClasses()
-            .that().resideInAPackage("dev.banyan.simulate..")
-            .should().dependOnClassesThat()
+            .that()
+            .resideInAPackage("dev.banyan.simulate..")
+            .should()
+            .dependOnClassesThat()
             .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.reduce.cuda..");
 
     @ArchTest
     static final ArchRule onlyTheCudaBackendKnowsCuda = noClasses()
-            .that().resideOutsideOfPackage("dev.banyan.reduce.cuda..")
-            .should().dependOnClassesThat().resideInAnyPackage("jcuda..");
+            .that()
+            .resideOutsideOfPackage("dev.banyan.reduce.cuda..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("jcuda..");
 
     @ArchTest
     static final ArchRule probesUseOnlyTopology = classes()
-            .that().resideInAPackage("dev.banyan.nvml..")
-            .should().onlyDependOnClassesThat()
+            .that()
+            .resideInAPackage("dev.banyan.nvml..")
+            .should()
+            .onlyDependOnClassesThat()
             .resideInAnyPackage("dev.banyan.nvml..", "dev.banyan.topology..", "java..", "org.jspecify..");
 
     @ArchTest
     static final ArchRule mpiIsReachedThroughTheForeignFunctionsAlone = classes()
-            .that().resideInAPackage("dev.banyan.mpi..")
-            .should().onlyDependOnClassesThat()
+            .that()
+            .resideInAPackage("dev.banyan.mpi..")
+            .should()
+            .onlyDependOnClassesThat()
             .resideInAnyPackage("dev.banyan.mpi..", "dev.banyan.reduce..", "java..", "org.slf4j..", "org.jspecify..");
 }

@@ -108,7 +108,8 @@ final class BanyanCommand implements Runnable {
     private int failed(Exception error, CommandLine command, @Nullable ParseResult parsed) {
         PrintWriter err = command.getErr();
         // Who waits for a future is told of its failure in a wrapping.
-        Exception told = error instanceof CompletionException && error.getCause() instanceof Exception cause ? cause : error;
+        Exception told =
+                error instanceof CompletionException && error.getCause() instanceof Exception cause ? cause : error;
         err.println("banyan: " + sentence(told));
         if (debug) {
             error.printStackTrace(err);

@@ -37,8 +37,7 @@ record MscclExport(String xml, List<String> warnings) {
      * @param chunks number of equal chunks, or null for the least that the shares need
      * @throws IllegalArgumentException if the format has no room for it: the message says what to change
      */
-    static MscclExport of(
-            ChosenMachine chosen, Plan plan, Collective collective, int root, @Nullable Integer chunks) {
+    static MscclExport of(ChosenMachine chosen, Plan plan, Collective collective, int root, @Nullable Integer chunks) {
         TreeAlgorithm algorithm = plan.packed()
                 ? new PackedAlgorithm(chosen.machine().size(), (carried, at) -> plan.packing())
                 : new ForestAlgorithm(plan.algorithm(), plan.forest());
@@ -96,7 +95,9 @@ record MscclExport(String xml, List<String> warnings) {
     /** What runtimes call it: letters, digits and _ . + - alone. Else nothing in the file says the root. */
     private static String name(String machine, String algorithm, Schedule schedule) {
         String suffix = "-" + algorithm
-                + (schedule.collective() == Collective.ALL_REDUCE ? "" : "-" + schedule.collective().label())
+                + (schedule.collective() == Collective.ALL_REDUCE
+                        ? ""
+                        : "-" + schedule.collective().label())
                 + (schedule.collective().hasRoot() ? "-" + schedule.root() : "");
         String allowed = machine.replaceAll("[^A-Za-z0-9_.+-]", "_");
         return allowed.substring(0, Math.min(allowed.length(), LONGEST_NAME - suffix.length())) + suffix;

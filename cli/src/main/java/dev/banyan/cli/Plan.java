@@ -53,8 +53,8 @@ record Plan(
         Bound bound = AllReducePacking.of(network).bound();
         TreePacking packing = RatedForest.of(forest, network, bound)
                 .or(() -> RatedForest.of(forest, chosen.allLinks(), bound))
-                .orElseThrow(() -> new IllegalStateException("some devices of " + chosen.machine().name()
-                        + " have no path to each other; take --algorithm packing"));
+                .orElseThrow(() -> new IllegalStateException("some devices of "
+                        + chosen.machine().name() + " have no path to each other; take --algorithm packing"));
         return new Plan(
                 chosen.group(),
                 algorithm,
@@ -76,8 +76,7 @@ record Plan(
     static Plan packing(ChosenMachine chosen, Collective collective, int root, int maxTrees, int... relays) {
         long start = System.nanoTime();
         TreePacking alone = pack(chosen.network(), collective, root, maxTrees);
-        TreePacking together =
-                relays.length == 0 ? alone : pack(chosen.network(relays), collective, root, maxTrees);
+        TreePacking together = relays.length == 0 ? alone : pack(chosen.network(relays), collective, root, maxTrees);
         double generationMs = (System.nanoTime() - start) / 1e6;
         TreePacking better = together.rateGbs().compareTo(alone.rateGbs()) > 0 ? together : alone;
         Set<String> warnings = new LinkedHashSet<>(chosen.machine().warnings());
@@ -158,7 +157,10 @@ record Plan(
             shares.add(tree.share().doubleValue());
         }
         return new Forest(
-                packing.trees().stream().map(tree -> goesDown() ? tree.down() : tree.up()).toList(), shares);
+                packing.trees().stream()
+                        .map(tree -> goesDown() ? tree.down() : tree.up())
+                        .toList(),
+                shares);
     }
 
     /** What a share of the data comes to at the rate of the packing, in GB/s. */

@@ -67,9 +67,10 @@ final class ProbeCommand implements Runnable {
 
     @Option(
             names = "--measure",
-            description = "Also time copies between all GPUs, with peer access and through the host, one way and both ways,"
-                    + " and check what arrives. Prints what p2pBandwidthLatencyTest prints, for banyan calibrate --from;"
-                    + " --output keeps which pairs should not use peer access.")
+            description =
+                    "Also time copies between all GPUs, with peer access and through the host, one way and both ways,"
+                        + " and check what arrives. Prints what p2pBandwidthLatencyTest prints, for banyan calibrate"
+                        + " --from; --output keeps which pairs should not use peer access.")
     private boolean measure;
 
     @Option(
@@ -167,21 +168,25 @@ final class ProbeCommand implements Runnable {
 
     private MeasuredLinks measured(Machine machine, List<Integer> gpus) {
         if (gpus.contains(-1)) {
-            throw new IllegalStateException(machine.devices().get(gpus.indexOf(-1)).name()
-                    + " is hidden from CUDA, so its copies can't be timed; unset CUDA_VISIBLE_DEVICES");
+            throw new IllegalStateException(
+                    machine.devices().get(gpus.indexOf(-1)).name()
+                            + " is hidden from CUDA, so its copies can't be timed; unset CUDA_VISIBLE_DEVICES");
         }
         long length = bytes == null ? DEFAULT_BYTES : bytes.bytes();
         Duration patience = Duration.ofSeconds(deadline == null ? DEFAULT_SECONDS : deadline);
         long pairs = (long) machine.size() * machine.size();
         try (PeerMeter meter = new PeerMeter(gpus, length, patience);
-                Progress progress = Progress.start("pairs", pairs, spec.commandLine().getErr())) {
+                Progress progress =
+                        Progress.start("pairs", pairs, spec.commandLine().getErr())) {
             return MeasuredLinks.of(machine, meter, progress::step);
         }
     }
 
     /** The GPU of each device, as CUDA counts them; -1 for one that CUDA does not see. */
     private static List<Integer> gpus(Machine machine, List<String> busIds) {
-        return machine.devices().stream().map(device -> busIds.indexOf(device.busId())).toList();
+        return machine.devices().stream()
+                .map(device -> busIds.indexOf(device.busId()))
+                .toList();
     }
 
     private static void write(Machine machine, Output output) {

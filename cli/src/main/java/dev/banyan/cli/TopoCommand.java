@@ -54,8 +54,10 @@ final class TopoCommand implements Runnable {
     record Form(String name) {
         static final class Converter extends NamedConverter<Form> {
             Converter() {
-                super("form", MachineWriter.formats().stream()
-                        .collect(Collectors.toMap(name -> name, Form::new, (a, b) -> a, LinkedHashMap::new)));
+                super(
+                        "form",
+                        MachineWriter.formats().stream()
+                                .collect(Collectors.toMap(name -> name, Form::new, (a, b) -> a, LinkedHashMap::new)));
             }
         }
     }

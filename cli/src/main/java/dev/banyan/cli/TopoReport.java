@@ -75,7 +75,8 @@ record TopoReport(
                 .toArray(String[][]::new);
         List<String> shown = names.stream().map(TerminalText::of).toList();
         int label = width(shown.toArray(String[]::new));
-        int width = Math.max(label, Arrays.stream(cells).mapToInt(TopoReport::width).max().orElse(0));
+        int width = Math.max(
+                label, Arrays.stream(cells).mapToInt(TopoReport::width).max().orElse(0));
         out.println(line("", label, width, shown::get));
         for (int a = 0; a < devices; a++) {
             String[] row = cells[a];

@@ -141,9 +141,7 @@ final class TreesCommand implements Runnable {
             return;
         }
         int ranks = chosen.machine().size();
-        require(
-                root == null || (root >= 0 && root < ranks),
-                "--root is " + root + "; the ranks are 0.." + (ranks - 1));
+        require(root == null || (root >= 0 && root < ranks), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
         Optional<ForestGenerator> generator =
                 Objects.requireNonNullElse(algorithm, TreeAlgorithm.of(config)).generator(factor, config.seed());
         Plan plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
@@ -164,7 +162,8 @@ final class TreesCommand implements Runnable {
                         ? format == Format.table || format == Format.json || format == Format.markdown
                         : format != Format.markdown,
                 survey
-                        ? "--format " + format + " is for one set of trees; with --all-subsets take table, json or markdown"
+                        ? "--format " + format
+                                + " is for one set of trees; with --all-subsets take table, json or markdown"
                         : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
         require(chunks == null || format == Format.msccl, "--chunks goes with --format msccl");
         require(chunks == null || chunks >= 1, "--chunks is " + chunks + "; it must be at least 1");
@@ -175,8 +174,7 @@ final class TreesCommand implements Runnable {
                     "--root of a packing needs --collective broadcast or reduce");
             require(maxTrees == null || maxTrees >= 1, "--max-trees is " + maxTrees + "; it must be at least 1");
         } else if (!survey) {
-            require(
-                    maxTrees == null && !relays.given(), "--max-trees and --relays go with --algorithm packing");
+            require(maxTrees == null && !relays.given(), "--max-trees and --relays go with --algorithm packing");
             require(
                     collective == null || format == Format.msccl,
                     "--collective goes with --algorithm packing, or with --format msccl");
@@ -202,11 +200,7 @@ final class TreesCommand implements Runnable {
         Collective carried = carried();
         int[] forwarding = relays.required(chosen);
         return Plan.packing(
-                chosen,
-                carried,
-                rootOfCarried(),
-                Objects.requireNonNullElse(maxTrees, Integer.MAX_VALUE),
-                forwarding);
+                chosen, carried, rootOfCarried(), Objects.requireNonNullElse(maxTrees, Integer.MAX_VALUE), forwarding);
     }
 
     private Collective carried() {
@@ -229,11 +223,14 @@ final class TreesCommand implements Runnable {
             }
             case svg -> {
                 Remarks.printAside(spec, chosen.remark(), warnings);
-                out.print(SvgPacking.of(plan.packing(), plan.loads(), plan.collective().label()));
+                out.print(SvgPacking.of(
+                        plan.packing(), plan.loads(), plan.collective().label()));
             }
             case msccl -> {
-                require(!plan.takesRelays(), "--format msccl: this packing goes through relays, which have no rank in"
-                        + " such a file; leave --relays out");
+                require(
+                        !plan.takesRelays(),
+                        "--format msccl: this packing goes through relays, which have no rank in"
+                                + " such a file; leave --relays out");
                 MscclExport export = MscclExport.of(chosen, plan, carried(), rootOfCarried(), chunks);
                 warnings.addAll(export.warnings());
                 Remarks.printAside(spec, chosen.remark(), warnings);
@@ -253,7 +250,10 @@ final class TreesCommand implements Runnable {
         SubsetsReport report;
         try {
             report = SubsetsReport.of(
-                    chosen, size == 0 ? null : size, forwarding, spec.commandLine().getErr());
+                    chosen,
+                    size == 0 ? null : size,
+                    forwarding,
+                    spec.commandLine().getErr());
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }

@@ -164,8 +164,7 @@ record TreesReport(
                 packing.ratio().doubleValue(),
                 packing.depth(),
                 // The bound is that of the network that a packing would use, all links or not.
-                CertificateReport.of(
-                        packing.bound(), plan.packed() ? network : chosen.network(), plan.collective()),
+                CertificateReport.of(packing.bound(), plan.packed() ? network : chosen.network(), plan.collective()),
                 forwarders(network),
                 packing.links().stream().map(link -> path(link, network)).toList(),
                 relays(plan));
@@ -181,13 +180,18 @@ record TreesReport(
     }
 
     private static PathReport path(LogicalLink link, Network network) {
-        return new PathReport(link.from(), link.to(), link.paths().stream()
-                .map(path -> new Way(
-                        path.share().doubleValue(),
-                        Numbers.exact(path.share()),
-                        path.nodes(),
-                        path.nodes().stream().map(node -> network.node(node).name()).toList()))
-                .toList());
+        return new PathReport(
+                link.from(),
+                link.to(),
+                link.paths().stream()
+                        .map(path -> new Way(
+                                path.share().doubleValue(),
+                                Numbers.exact(path.share()),
+                                path.nodes(),
+                                path.nodes().stream()
+                                        .map(node -> network.node(node).name())
+                                        .toList()))
+                        .toList());
     }
 
     private static @Nullable RelayReport relays(Plan plan) {
@@ -210,8 +214,13 @@ record TreesReport(
         out.println(String.format(
                 Locale.ROOT,
                 "# %s: %d devices, %s%s, %d %s in %.2f ms",
-                TerminalText.of(machine), devices, algorithm, carried, trees.size(),
-                trees.size() == 1 ? "tree" : "trees", generationMs));
+                TerminalText.of(machine),
+                devices,
+                algorithm,
+                carried,
+                trees.size(),
+                trees.size() == 1 ? "tree" : "trees",
+                generationMs));
         if (!plan.names().isEmpty()) {
             out.println("# ranks: " + TerminalText.of(plan.names()));
         }
@@ -224,12 +233,17 @@ record TreesReport(
             PackedTree packed = plan.packing().trees().get(i);
             out.println("#");
             if (plan.packed()) {
-                String share = tree.share == 1 ? "1" : String.format(Locale.ROOT, "%s = %.3f", tree.exactShare, tree.share);
+                String share =
+                        tree.share == 1 ? "1" : String.format(Locale.ROOT, "%s = %.3f", tree.exactShare, tree.share);
                 out.println("# root " + tree.root + ", share " + share + ", " + Numbers.gbs(plan.gbs(packed.share())));
             } else {
                 // Level arrays are for trees that are binary; weights for those that were built by weight.
-                out.println(String.format(Locale.ROOT, "# root %d, share %.3f, weight %s",
-                        tree.root, tree.share, Numbers.plain(tree.weight)));
+                out.println(String.format(
+                        Locale.ROOT,
+                        "# root %d, share %.3f, weight %s",
+                        tree.root,
+                        tree.share,
+                        Numbers.plain(tree.weight)));
                 out.println(LevelText.of(forest.trees().get(i)));
             }
             out.println(TreeDrawing.of(forest.trees().get(i)).stripTrailing());
@@ -253,7 +267,8 @@ record TreesReport(
                 + String.format(Locale.ROOT, ", ratio %.3f, depth %d", ratio, depth));
         out.println("# bound: " + TerminalText.of(certificate.sentence()));
         if (relays != null) {
-            out.println("# relays " + relays.devices().stream().map(Object::toString).collect(Collectors.joining(","))
+            out.println("# relays "
+                    + relays.devices().stream().map(Object::toString).collect(Collectors.joining(","))
                     + ": " + Numbers.gbs(relays.rateWithGBs()) + " with them, " + Numbers.gbs(relays.rateWithoutGBs())
                     + " without; shown: " + (relays.used() ? "with" : "without"));
         }

@@ -22,23 +22,28 @@ class BoundCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            --machine p3.16xlarge                                         | 600/7 | 150 | 1200/7
-            --machine dgx-2                                               | 80    | 150 | 160
-            --machine pcie-8                                              | 48/7  | 10  | 96/7
-            --machine p3.16xlarge --devices 0,1,2,4 --relays others       | 100   | 150 | 200
-            """)
+        --machine p3.16xlarge                                         | 600/7 | 150 | 1200/7
+        --machine dgx-2                                               | 80    | 150 | 160
+        --machine pcie-8                                              | 48/7  | 10  | 96/7
+        --machine p3.16xlarge --devices 0,1,2,4 --relays others       | 100   | 150 | 200
+        """)
     void isExactAndExplained(String arguments, String allReduce, String rooted, String gathered) throws Exception {
         JsonNode rows = json("bound " + arguments).get("rows");
         for (JsonNode row : rows) {
             String collective = row.get("collective").asText();
-            assertThat(row.get("bound").asText()).as(collective).isEqualTo(switch (collective) {
-                case "all_reduce" -> allReduce;
-                case "reduce", "broadcast" -> rooted;
-                default -> gathered;
-            });
+            assertThat(row.get("bound").asText())
+                    .as(collective)
+                    .isEqualTo(
+                            switch (collective) {
+                                case "all_reduce" -> allReduce;
+                                case "reduce", "broadcast" -> rooted;
+                                default -> gathered;
+                            });
             assertThat(row.get("certificate").get("sentence").asText()).contains("GB/s");
             JsonNode packed = json("trees -a packing " + arguments + " --collective " + collective);
-            assertThat(packed.get("bound").asText()).as(collective).isEqualTo(row.get("bound").asText());
+            assertThat(packed.get("bound").asText())
+                    .as(collective)
+                    .isEqualTo(row.get("bound").asText());
         }
         assertThat(rows).hasSize(5);
     }

@@ -19,11 +19,11 @@ import org.junit.jupiter.api.io.TempDir;
 class CalibrateCommandTest {
     /** Two devices over two NVLinks. */
     private static final String MEASURED = """
-            Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
-               D\\D     0      1
-                 0 780.00  45.00
-                 1  45.00 780.00
-            """;
+        Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
+           D\\D     0      1
+             0 780.00  45.00
+             1  45.00 780.00
+        """;
 
     @TempDir
     private Path folder = Path.of(""); // replaced by JUnit
@@ -58,8 +58,7 @@ class CalibrateCommandTest {
     @Test
     void anotherProfilesConstantsCanBeTheBase() throws IOException {
         Path base = folder.resolve("base.json");
-        ProfileJson.write(
-                Profiles.find("v100-nvlink").orElseThrow().with(Constant.COLLECTIVE_US, 77, "test"), base);
+        ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow().with(Constant.COLLECTIVE_US, 77, "test"), base);
         CommandRun run = calibrate(" --machine p3.8xlarge --devices 0,3 --base " + base);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).containsPattern("collectiveUs +77 +77 +no").contains("# profile p3.8xlarge-measured");

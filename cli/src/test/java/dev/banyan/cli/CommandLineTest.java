@@ -21,7 +21,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class CommandLineTest {
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "topo --help", "trees --help", "compare --help", "bound --help", "bench --help", "-h"})
+    @ValueSource(
+            strings = {"--help", "topo --help", "trees --help", "compare --help", "bound --help", "bench --help", "-h"})
     void helpSaysHowToUseIt(String arguments) {
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.status()).isZero();
@@ -41,93 +42,93 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            ''                                            | which command? topo, probe, trees, compare, bound, bench, tune, calibrate, validate, figures, scaling, trace or selftest
-            tpoo                                          | tpoo
-            topo --nonsense                               | --nonsense
-            topo extra                                    | 'extra' belongs to no option
-            topo topo.txt                                 | a machine is named by --machine topo.txt
-            probe extra                                   | 'extra' belongs to no option
-            probe --output machine.txt                    | ends neither in .json nor in .xml
-            probe --machine dgx-2                         | --machine
-            topo --write json --format json               | exclude each other
-            topo --write yaml                             | known: json, nccl-xml, topo, matrix, matrix-gbs
-            topo --format yaml                            | yaml
-            topo --machine p3.16xlrage                    | did you mean p3.16xlarge
-            topo --machine p3.16xlrage                    | presets: p3.16xlarge
-            topo --machine no/such/file                   | no preset and no file is called 'no/such/file'
-            topo --unit miles --machine dgx-2             | miles
-            topo --machine dgx-1v --devices 8             | no device 8
-            topo --machine dgx-1v --devices 0,1,0         | device 0 is named twice
-            topo --machine dgx-1v --devices 0-2,1         | device 1 is named twice
-            topo --machine dgx-1v --devices 0,            | is not a list of devices
-            topo --machine dgx-1v --devices zero          | is not a list of devices
-            topo --machine dgx-1v --devices 99999999999   | is not a list of devices
-            trees --machine dgx-1v --devices 3            | at least 2 devices
-            trees --machine dgx-1v --root 8               | --root is 8; the ranks are 0..7
-            trees --machine dgx-1v --devices 0-3 --root 4 | --root is 4; the ranks are 0..3
-            trees --machine dgx-1v --root -1              | --root is -1
-            trees --machine dgx-1v --penalty 0            | --penalty is 0.0
-            trees --machine dgx-1v --penalty NaN          | --penalty is NaN
-            trees --machine dgx-1v --algorithm kernigan   | did you mean kernighan-lin
-            trees --machine dgx-1v --algorithm best       | known: kernighan-lin, exhaustive, exact, packing
-            trees --collective all_reduce                 | --collective goes with --algorithm packing, or with --format msccl
-            trees --chunks 8 -a packing                   | --chunks goes with --format msccl
-            trees --chunks 0 -a packing --format msccl    | --chunks is 0; it must be at least 1
-            trees --chunks few -a packing --format msccl  | few
-            trees --max-trees 3 --format msccl            | go with --algorithm packing
-            trees -a packing --root 1 --format msccl      | --root of a packing needs --collective broadcast or reduce
-            trees -a packing -m dgx-1v --devices 0,1,2,4 --relays 3,5 --format msccl | relays, which have no rank
-            trees --max-trees 3 -a exact                  | go with --algorithm packing
-            trees --relays 3 --devices 0-2                | go with --algorithm packing
-            trees -a packing --collective all_to_all      | known: all_reduce
-            trees -a packing --max-trees 0                | --max-trees is 0; it must be at least 1
-            trees -a packing --max-trees many             | many
-            trees -a packing --penalty 0.5                | --penalty has no meaning for packing
-            trees -a packing --root 1                     | --root of a packing needs --collective broadcast or reduce
-            trees -a packing --root 1 --collective all_gather | needs --collective broadcast or reduce
-            trees -a packing --root 8 --collective reduce -m dgx-1v | --root is 8; the ranks are 0..7
-            trees -a packing --relays 3 -m dgx-1v         | --relays: device 3 takes part itself
-            trees -a packing --relays 9 --devices 0-2 -m dgx-1v | --relays: no device 9 in p3.16xlarge; its devices are 0..7
-            trees -a packing --relays 3,3 --devices 0-2   | device 3 is named twice
-            trees -a packing --relays all --devices 0-2   | is not a list of devices; write indices such as 4,2,3,1 or 0-3, or others
-            trees -a packing --relays others -m dgx-1v    | --relays others: every device takes part
-            trees -a packing --format markdown            | --format markdown is for tables
-            trees --format pdf                            | pdf
-            trees --all-subsets -a packing                | leave --algorithm out
-            trees --all-subsets --root 1                  | leave --root, --penalty, --collective and --max-trees out
-            trees --all-subsets --format svg              | --format svg is for one set of trees
-            trees --all-subsets --format dot              | --format dot is for one set of trees
-            trees --all-subsets=1 -m dgx-1v               | --all-subsets=1: sets have 2..8 devices here
-            trees --all-subsets=9 -m dgx-1v               | --all-subsets=9: sets have 2..8 devices here
-            trees --all-subsets=2 -m dgx-1v --devices 0,5,6 --relays 0 | --relays: device 0 takes part itself
-            trees --all-subsets=2 -m dgx-1v --devices 0,5 | NVLink connects no such set of the devices of p3.16xlarge
-            trees --all-subsets --format msccl            | --format msccl is for one set of trees
-            compare --format svg                          | svg
-            compare --schedule no/such/file.xml           | --schedule: no file is called 'no/such/file.xml'
-            compare --devices 3 -m dgx-1v                 | at least 2 devices
-            compare --relays 1 --devices 0-2 -m dgx-1v    | --relays: device 1 takes part itself
-            compare --relays others -m dgx-1v             | --relays others: every device takes part
-            bench --backend rocm                          | no backend is called 'rocm'
-            bench -b 1M -e 1K                             | sizes must be positive and ascending
-            bench -b 0                                    | sizes must be positive and ascending
-            bench -b 1X                                   | '1X' is not a size
-            bench -b -8                                   | '-8' is not a size
-            bench -f 1                                    | -f is 1
-            bench -f 2 -i 8                               | exclude each other
-            bench -n 0                                    | -n is 0
-            bench -n many                                 | many
-            bench -d complex                              | known: int8, uint8
-            bench -o xor                                  | known: sum, prod
-            bench --collective all_to_all                 | known: all_reduce
-            bench --algorithm all,none                    | no algorithm is called 'none'
-            bench --collective reduce -r 8                | -r is 8; the ranks are 0..7
-            bench -r 0                                    | has no root
-            bench --workload resnet-51                    | did you mean resnet-50
-            bench --workload resnet-50 -b 8               | --workload brings its own sizes
-            bench --workload resnet-50 -d half            | leave --collective
-            bench --machine dgx-1v --devices 3            | at least 2 devices
-            bench -i 1 -e 1G                              | sizes
-            """)
+        ''                                            | which command? topo, probe, trees, compare, bound, bench, tune, calibrate, validate, figures, scaling, trace or selftest
+        tpoo                                          | tpoo
+        topo --nonsense                               | --nonsense
+        topo extra                                    | 'extra' belongs to no option
+        topo topo.txt                                 | a machine is named by --machine topo.txt
+        probe extra                                   | 'extra' belongs to no option
+        probe --output machine.txt                    | ends neither in .json nor in .xml
+        probe --machine dgx-2                         | --machine
+        topo --write json --format json               | exclude each other
+        topo --write yaml                             | known: json, nccl-xml, topo, matrix, matrix-gbs
+        topo --format yaml                            | yaml
+        topo --machine p3.16xlrage                    | did you mean p3.16xlarge
+        topo --machine p3.16xlrage                    | presets: p3.16xlarge
+        topo --machine no/such/file                   | no preset and no file is called 'no/such/file'
+        topo --unit miles --machine dgx-2             | miles
+        topo --machine dgx-1v --devices 8             | no device 8
+        topo --machine dgx-1v --devices 0,1,0         | device 0 is named twice
+        topo --machine dgx-1v --devices 0-2,1         | device 1 is named twice
+        topo --machine dgx-1v --devices 0,            | is not a list of devices
+        topo --machine dgx-1v --devices zero          | is not a list of devices
+        topo --machine dgx-1v --devices 99999999999   | is not a list of devices
+        trees --machine dgx-1v --devices 3            | at least 2 devices
+        trees --machine dgx-1v --root 8               | --root is 8; the ranks are 0..7
+        trees --machine dgx-1v --devices 0-3 --root 4 | --root is 4; the ranks are 0..3
+        trees --machine dgx-1v --root -1              | --root is -1
+        trees --machine dgx-1v --penalty 0            | --penalty is 0.0
+        trees --machine dgx-1v --penalty NaN          | --penalty is NaN
+        trees --machine dgx-1v --algorithm kernigan   | did you mean kernighan-lin
+        trees --machine dgx-1v --algorithm best       | known: kernighan-lin, exhaustive, exact, packing
+        trees --collective all_reduce                 | --collective goes with --algorithm packing, or with --format msccl
+        trees --chunks 8 -a packing                   | --chunks goes with --format msccl
+        trees --chunks 0 -a packing --format msccl    | --chunks is 0; it must be at least 1
+        trees --chunks few -a packing --format msccl  | few
+        trees --max-trees 3 --format msccl            | go with --algorithm packing
+        trees -a packing --root 1 --format msccl      | --root of a packing needs --collective broadcast or reduce
+        trees -a packing -m dgx-1v --devices 0,1,2,4 --relays 3,5 --format msccl | relays, which have no rank
+        trees --max-trees 3 -a exact                  | go with --algorithm packing
+        trees --relays 3 --devices 0-2                | go with --algorithm packing
+        trees -a packing --collective all_to_all      | known: all_reduce
+        trees -a packing --max-trees 0                | --max-trees is 0; it must be at least 1
+        trees -a packing --max-trees many             | many
+        trees -a packing --penalty 0.5                | --penalty has no meaning for packing
+        trees -a packing --root 1                     | --root of a packing needs --collective broadcast or reduce
+        trees -a packing --root 1 --collective all_gather | needs --collective broadcast or reduce
+        trees -a packing --root 8 --collective reduce -m dgx-1v | --root is 8; the ranks are 0..7
+        trees -a packing --relays 3 -m dgx-1v         | --relays: device 3 takes part itself
+        trees -a packing --relays 9 --devices 0-2 -m dgx-1v | --relays: no device 9 in p3.16xlarge; its devices are 0..7
+        trees -a packing --relays 3,3 --devices 0-2   | device 3 is named twice
+        trees -a packing --relays all --devices 0-2   | is not a list of devices; write indices such as 4,2,3,1 or 0-3, or others
+        trees -a packing --relays others -m dgx-1v    | --relays others: every device takes part
+        trees -a packing --format markdown            | --format markdown is for tables
+        trees --format pdf                            | pdf
+        trees --all-subsets -a packing                | leave --algorithm out
+        trees --all-subsets --root 1                  | leave --root, --penalty, --collective and --max-trees out
+        trees --all-subsets --format svg              | --format svg is for one set of trees
+        trees --all-subsets --format dot              | --format dot is for one set of trees
+        trees --all-subsets=1 -m dgx-1v               | --all-subsets=1: sets have 2..8 devices here
+        trees --all-subsets=9 -m dgx-1v               | --all-subsets=9: sets have 2..8 devices here
+        trees --all-subsets=2 -m dgx-1v --devices 0,5,6 --relays 0 | --relays: device 0 takes part itself
+        trees --all-subsets=2 -m dgx-1v --devices 0,5 | NVLink connects no such set of the devices of p3.16xlarge
+        trees --all-subsets --format msccl            | --format msccl is for one set of trees
+        compare --format svg                          | svg
+        compare --schedule no/such/file.xml           | --schedule: no file is called 'no/such/file.xml'
+        compare --devices 3 -m dgx-1v                 | at least 2 devices
+        compare --relays 1 --devices 0-2 -m dgx-1v    | --relays: device 1 takes part itself
+        compare --relays others -m dgx-1v             | --relays others: every device takes part
+        bench --backend rocm                          | no backend is called 'rocm'
+        bench -b 1M -e 1K                             | sizes must be positive and ascending
+        bench -b 0                                    | sizes must be positive and ascending
+        bench -b 1X                                   | '1X' is not a size
+        bench -b -8                                   | '-8' is not a size
+        bench -f 1                                    | -f is 1
+        bench -f 2 -i 8                               | exclude each other
+        bench -n 0                                    | -n is 0
+        bench -n many                                 | many
+        bench -d complex                              | known: int8, uint8
+        bench -o xor                                  | known: sum, prod
+        bench --collective all_to_all                 | known: all_reduce
+        bench --algorithm all,none                    | no algorithm is called 'none'
+        bench --collective reduce -r 8                | -r is 8; the ranks are 0..7
+        bench -r 0                                    | has no root
+        bench --workload resnet-51                    | did you mean resnet-50
+        bench --workload resnet-50 -b 8               | --workload brings its own sizes
+        bench --workload resnet-50 -d half            | leave --collective
+        bench --machine dgx-1v --devices 3            | at least 2 devices
+        bench -i 1 -e 1G                              | sizes
+        """)
     void wrongUsageIsOneSentence(String arguments, String sentence) {
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.status()).as(run.err()).isEqualTo(2);
@@ -151,14 +152,18 @@ class CommandLineTest {
     @Test
     void machineWithoutDevicesSaysSo(@TempDir Path folder) throws Exception {
         Path file = Files.writeString(folder.resolve("bare.xml"), """
-                <system version="1">
-                  <cpu numaid="0" affinity="ffffffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85"/>
-                </system>
-                """);
+            <system version="1">
+              <cpu numaid="0" affinity="ffffffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85"/>
+            </system>
+            """);
         CommandRun topo = CommandRun.of("topo --machine " + file);
         assertThat(topo.status()).as(topo.err()).isZero();
         assertThat(topo.out()).contains("no devices");
-        assertThat(CommandRun.of("topo --format json --machine " + file).json().get("devices").asInt()).isZero();
+        assertThat(CommandRun.of("topo --format json --machine " + file)
+                        .json()
+                        .get("devices")
+                        .asInt())
+                .isZero();
         for (String command : List.of("trees", "bench")) {
             CommandRun run = CommandRun.of(command + " --machine " + file);
             assertThat(run.status()).isEqualTo(1);
@@ -168,7 +173,8 @@ class CommandLineTest {
 
     @Test
     void topoTellsTheLinksOfThePreset() throws Exception {
-        JsonNode topo = CommandRun.of("topo --machine p3.16xlarge --devices 4,2,3,1 --format json").json();
+        JsonNode topo = CommandRun.of("topo --machine p3.16xlarge --devices 4,2,3,1 --format json")
+                .json();
         assertThat(names(topo))
                 .startsWith("machine", "devices", "names", "matrix", "gbs", "nvlinkConnected", "warnings");
         assertThat(topo.get("devices").asInt()).isEqualTo(4);
@@ -187,14 +193,18 @@ class CommandLineTest {
         assertThat(run.status()).as(run.err()).isZero();
         Path file = Files.writeString(folder.resolve("machine"), run.out());
         JsonNode again = CommandRun.of("topo --format json --machine " + file).json();
-        assertThat(again.get("gbs")).isEqualTo(CommandRun.of(devices + " --format json").json().get("gbs"));
+        assertThat(again.get("gbs"))
+                .isEqualTo(CommandRun.of(devices + " --format json").json().get("gbs"));
     }
 
     @Test
     void reportIsNoMachineButTheRefusalSaysWhatIs(@TempDir Path folder) throws Exception {
         Path file = Files.writeString(
-                folder.resolve("report.json"), CommandRun.of("topo --machine dgx-2 --format json").out());
-        assertThat(CommandRun.of("trees --machine " + file).err()).contains("banyan topo --write json").hasLineCount(1);
+                folder.resolve("report.json"),
+                CommandRun.of("topo --machine dgx-2 --format json").out());
+        assertThat(CommandRun.of("trees --machine " + file).err())
+                .contains("banyan topo --write json")
+                .hasLineCount(1);
     }
 
     @Test
@@ -207,9 +217,9 @@ class CommandLineTest {
     @ValueSource(strings = {"topo", "trees"})
     void namesOutOfFilesCannotSteerTheTerminal(String command, @TempDir Path folder) throws Exception {
         Path file = Files.writeString(folder.resolve("box.json"), """
-                {"banyan": 1, "name": "box\\u001b[31m\\nred", "warnings": ["odd\\u009b2J"], "links": [],
-                 "devices": [{"name": "G\\u001b]0;title\\u0007"}, {"name": "H\\n\\u202eI"}]}
-                """);
+            {"banyan": 1, "name": "box\\u001b[31m\\nred", "warnings": ["odd\\u009b2J"], "links": [],
+             "devices": [{"name": "G\\u001b]0;title\\u0007"}, {"name": "H\\n\\u202eI"}]}
+            """);
         CommandRun run = CommandRun.of(command + " --machine " + file);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out() + run.err()).contains("box?[31m?red", "odd?2J").doesNotContainPattern("[^\\P{Cc}\\n]");
@@ -223,7 +233,8 @@ class CommandLineTest {
         InputStream before = System.in;
         System.setIn(new ByteArrayInputStream("0 25 50\n25 0 25\n50 25 0\n".getBytes(Charset.forName(charset))));
         try {
-            JsonNode topo = CommandRun.of("topo --machine - --unit gbs --format json").json();
+            JsonNode topo =
+                    CommandRun.of("topo --machine - --unit gbs --format json").json();
             assertThat(topo.get("gbs").toString()).isEqualTo("[[0.0,25.0,50.0],[25.0,0.0,25.0],[50.0,25.0,0.0]]");
         } finally {
             System.setIn(before);
@@ -247,7 +258,10 @@ class CommandLineTest {
         CommandRun run = CommandRun.of("probe --output " + file);
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.out()).isEmpty();
-        assertThat(run.err()).startsWith("banyan: BANYAN_NVML_LIBRARY=").contains(" is no file; ").hasLineCount(1);
+        assertThat(run.err())
+                .startsWith("banyan: BANYAN_NVML_LIBRARY=")
+                .contains(" is no file; ")
+                .hasLineCount(1);
         assertThat(file).doesNotExist();
     }
 
@@ -262,7 +276,8 @@ class CommandLineTest {
     @ParameterizedTest
     @ValueSource(strings = {"kernighan-lin", "exhaustive", "exact"})
     void treesSpanTheDevices(String algorithm) throws Exception {
-        JsonNode report = CommandRun.of("trees --machine p3.16xlarge --format json --algorithm " + algorithm).json();
+        JsonNode report = CommandRun.of("trees --machine p3.16xlarge --format json --algorithm " + algorithm)
+                .json();
         assertThat(names(report)).startsWith("machine", "devices", "algorithm", "generationMs", "trees");
         assertThat(report.get("algorithm").asText()).isEqualTo(algorithm);
         assertThat(report.get("trees")).hasSize(8);
@@ -279,8 +294,8 @@ class CommandLineTest {
 
     @Test
     void treesAreDrawnAndRated() {
-        CommandRun run = CommandRun.of(
-                "trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --algorithm exact");
+        CommandRun run =
+                CommandRun.of("trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --algorithm exact");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s on the busiest link: ")
@@ -307,7 +322,8 @@ class CommandLineTest {
         CommandRun run = CommandRun.of("trees --all-subsets --machine " + file);
         assertThat(run.status()).isEqualTo(2);
         assertThat(run.err()).contains("20 devices have 1048365 subsets, more than 65536", "--devices");
-        JsonNode rows = CommandRun.of("compare --format json --machine " + file).json().get("rows");
+        JsonNode rows =
+                CommandRun.of("compare --format json --machine " + file).json().get("rows");
         assertThat(rows.get(1).get("name").asText()).isEqualTo("exact");
         assertThat(rows.get(1).get("refusal").asText()).isEqualTo("at most 16 devices");
         assertThat(names(rows.get(1))).containsExactly("name", "refusal");

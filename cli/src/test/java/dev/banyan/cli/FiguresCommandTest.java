@@ -21,12 +21,20 @@ class FiguresCommandTest {
     @Test
     void whatTheDocumentsShowIsWhatIsWritten() throws IOException {
         Path written = folder.resolve("deep/figures");
-        assertThat(CommandRun.of("figures --out " + written + " --profile V100-nvlink").status()).isZero();
+        assertThat(CommandRun.of("figures --out " + written + " --profile V100-nvlink")
+                        .status())
+                .isZero();
         try (var files = Files.list(written)) {
             assertThat(files.map(file -> file.getFileName().toString()))
                     .containsExactlyInAnyOrder(
-                            "array-bound.csv", "array-bound.png", "array-bound.svg", "figures.md", "in-flight.csv",
-                            "in-flight.png", "in-flight.svg", "speed-ups.csv");
+                            "array-bound.csv",
+                            "array-bound.png",
+                            "array-bound.svg",
+                            "figures.md",
+                            "in-flight.csv",
+                            "in-flight.png",
+                            "in-flight.svg",
+                            "speed-ups.csv");
         }
         for (String name : List.of("figures.md", "in-flight.csv", "array-bound.csv", "speed-ups.csv")) {
             assertThat(written.resolve(name))
@@ -38,13 +46,13 @@ class FiguresCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            figures                                  | --out
-            figures --out pom.xml                    | pom.xml is not a folder
-            figures --out /tmp/none --profile warp9  | no profile and no file is called 'warp9'
-            bench --plot sweep.pdf                   | ends in .svg or .png, not 'sweep.pdf'
-            bench --plot no/such/sweep.svg           | make it first
-            bench --plot a.svg --workload vgg-16     | --plot draws a sweep
-            """)
+        figures                                  | --out
+        figures --out pom.xml                    | pom.xml is not a folder
+        figures --out /tmp/none --profile warp9  | no profile and no file is called 'warp9'
+        bench --plot sweep.pdf                   | ends in .svg or .png, not 'sweep.pdf'
+        bench --plot no/such/sweep.svg           | make it first
+        bench --plot a.svg --workload vgg-16     | --plot draws a sweep
+        """)
     void nonsenseIsRefused(String arguments, String message) {
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.err()).contains(message);
@@ -61,8 +69,8 @@ class FiguresCommandTest {
     @Test
     void benchDrawsItsSweep() {
         Path file = folder.resolve("sweep.svg");
-        CommandRun run = CommandRun.of(
-                "bench --machine p3.8xlarge -b 1K -e 4K -n 1 -w 0 --algorithm ring,star --plot " + file);
+        CommandRun run =
+                CommandRun.of("bench --machine p3.8xlarge -b 1K -e 4K -n 1 -w 0 --algorithm ring,star --plot " + file);
         assertThat(run.status()).isZero();
         assertThat(file).content().contains("all_reduce on p3.8xlarge", "ring, star", "busbw");
     }

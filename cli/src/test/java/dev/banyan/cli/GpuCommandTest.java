@@ -41,13 +41,21 @@ class GpuCommandTest {
 
     @BeforeAll
     static void buildDrivers() throws Exception {
-        assumeTrue(run(List.of("sh", "-c", "command -v gcc")).status() == 0, "there is no gcc to build the drivers with");
+        assumeTrue(
+                run(List.of("sh", "-c", "command -v gcc")).status() == 0, "there is no gcc to build the drivers with");
         Path modules = Path.of(System.getProperty("banyan.modules", ".."));
         assertThat(run(List.of(
                         "sh", modules.resolve("reduce/src/test/native/build.sh").toString(), drivers.toString())))
                 .matches(run -> run.status() == 0);
-        assertThat(run(List.of("gcc", "-shared", "-fPIC", "-o", drivers.resolve("libnvidia-ml.so.1").toString(),
-                        modules.resolve("nvml-probe/src/test/native/nvml_stand_in.c").toString(), "-ldl")))
+        assertThat(run(List.of(
+                        "gcc",
+                        "-shared",
+                        "-fPIC",
+                        "-o",
+                        drivers.resolve("libnvidia-ml.so.1").toString(),
+                        modules.resolve("nvml-probe/src/test/native/nvml_stand_in.c")
+                                .toString(),
+                        "-ldl")))
                 .matches(run -> run.status() == 0);
         Files.copy(
                 modules.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
@@ -61,15 +69,17 @@ class GpuCommandTest {
         Path keys = Files.writeString(folder.resolve("keys.csv"), "a,10\nb,2000\n");
         CommandRun workload =
                 banyan("", "bench --backend cuda --devices 1,1 -n 1 --algorithm multi-tree --workload " + keys);
-        assertThat(workload.out()).contains("2 keys, 8040 bytes on each of 2 devices").contains("       0");
+        assertThat(workload.out())
+                .contains("2 keys, 8040 bytes on each of 2 devices")
+                .contains("       0");
         assertThat(workload.status()).isZero();
     }
 
     @Test
     void gpusAreTuned() throws Exception {
         Path file = folder.resolve("banyan-tuned.properties");
-        CommandRun tune = banyan(
-                "", "tune --backend cuda --devices 5,1 -b 1K -e 4K --collective broadcast --output " + file);
+        CommandRun tune =
+                banyan("", "tune --backend cuda --devices 5,1 -b 1K -e 4K --collective broadcast --output " + file);
         assertThat(tune.status()).as(tune.err()).isZero();
         assertThat(tune.out()).contains("2 devices: broadcast, measured on GPUs [5, 1] through CUDA");
         Config config = Config.builder().load(Map.of(), Map.of(), folder);
@@ -81,7 +91,8 @@ class GpuCommandTest {
 
         CommandRun shared = banyan("", "tune --backend cuda --devices 0,0 -b 1K -e 1K --output " + file);
         assertThat(shared.out()).contains("measured on GPUs [0, 0] through CUDA");
-        assertThat(banyan("", "tune --backend cuda --devices 0 --output " + file).err())
+        assertThat(banyan("", "tune --backend cuda --devices 0 --output " + file)
+                        .err())
                 .contains("needs at least 2 devices");
     }
 
@@ -101,8 +112,8 @@ class GpuCommandTest {
         assertThat(NoPeerAccess.between(machine, 4, 6)).isTrue();
         assertThat(NoPeerAccess.between(machine, 0, 5)).isTrue();
         Files.writeString(figures, probe.out());
-        CommandRun calibrate =
-                CommandRun.of("calibrate --from " + figures + " --machine " + output + " --output " + folder.resolve("c.json"));
+        CommandRun calibrate = CommandRun.of(
+                "calibrate --from " + figures + " --machine " + output + " --output " + folder.resolve("c.json"));
         assertThat(calibrate.status()).isZero();
 
         CommandRun bench = banyan(
@@ -114,7 +125,8 @@ class GpuCommandTest {
     @Test
     void aStoreOfGpusIsTraced() throws Exception {
         Path traces = folder.resolve("traces");
-        CommandRun run = banyan("", "trace run --backend cuda --devices 0,1,1 --iterations 2 --compute-ms 0 --out " + traces);
+        CommandRun run =
+                banyan("", "trace run --backend cuda --devices 0,1,1 --iterations 2 --compute-ms 0 --out " + traces);
         assertThat(run.status()).isZero();
         assertThat(run.out()).contains("8 keys, 2 iterations on 3 devices");
         CommandRun stats = CommandRun.of("trace stats --format json " + traces.resolve("worker-0.txt"));
@@ -127,7 +139,9 @@ class GpuCommandTest {
     void selftestsKeepApartWhatTheMachineKeepsApart() throws Exception {
         Path output = folder.resolve("machine.json");
         String corrupt = "corrupt 1 2\n";
-        assertThat(banyan(corrupt, "probe --measure --bytes 64K --output " + output).status()).isZero();
+        assertThat(banyan(corrupt, "probe --measure --bytes 64K --output " + output)
+                        .status())
+                .isZero();
         String selftest = "selftest --devices 1,2 --algorithm star";
         assertThat(banyan(corrupt, selftest))
                 .matches(run -> run.status() == 1 && run.err().contains("not what the 64-bit reference says"));
@@ -139,7 +153,8 @@ class GpuCommandTest {
     @Timeout(600)
     void arraysMayBeAboveFourGibibytes() throws Exception {
         long free = ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getFreeMemorySize();
-        assumeTrue(free > 19L << 30, "two ranks, each on the emulated GPU and on the host, need 18 GiB; free are " + free);
+        assumeTrue(
+                free > 19L << 30, "two ranks, each on the emulated GPU and on the host, need 18 GiB; free are " + free);
         CommandRun run = banyan("memory 0 20000000000\n", "selftest --devices 0,0 --large --algorithm ring");
         assertThat(run.out()).contains("# 5 passed, 0 failed");
     }
@@ -149,13 +164,18 @@ class GpuCommandTest {
         Path driver = Files.writeString(folder.resolve("libcuda.so.1"), "no library");
         CommandRun broken = banyan(folder, "", "selftest --devices 0");
         assertThat(broken.status()).isEqualTo(1);
-        assertThat(broken.err()).startsWith("banyan: the NVIDIA driver can't be used: ").containsOnlyOnce("\n");
+        assertThat(broken.err())
+                .startsWith("banyan: the NVIDIA driver can't be used: ")
+                .containsOnlyOnce("\n");
         Path source = Files.writeString(folder.resolve("old.c"), "int cuInit(unsigned flags) { return flags; }");
-        assertThat(run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString())).status()).isZero();
+        assertThat(run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()))
+                        .status())
+                .isZero();
         CommandRun old = banyan(folder, "", "selftest --devices 0");
         assertThat(old.status()).isEqualTo(1);
         assertThat(old.err())
-                .startsWith("banyan: the NVIDIA driver is too old: its libcuda.so.1 has no cuGraphInstantiateWithFlags; ")
+                .startsWith(
+                        "banyan: the NVIDIA driver is too old: its libcuda.so.1 has no cuGraphInstantiateWithFlags; ")
                 .containsOnlyOnce("\n");
     }
 
@@ -176,11 +196,17 @@ class GpuCommandTest {
     private CommandRun banyan(Path cuda, String machine, String arguments) throws Exception {
         Path emulated = Files.writeString(folder.resolve("emulated.txt"), machine);
         List<String> command = new ArrayList<>(List.of(
-                "env", "LD_LIBRARY_PATH=" + cuda, "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
+                "env",
+                "LD_LIBRARY_PATH=" + cuda,
+                "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
                 "BANYAN_EMULATED_CUDA=" + emulated,
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED", "-cp",
-                System.getProperty("java.class.path"), "dev.banyan.cli.Main"));
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "dev.banyan.cli.Main"));
         command.addAll(Arrays.asList(arguments.split(" ", -1)));
         return run(command);
     }
@@ -188,9 +214,13 @@ class GpuCommandTest {
     private static CommandRun run(List<String> command) throws IOException, InterruptedException {
         Path out = Files.createTempFile(drivers, "out", ".txt");
         Path err = Files.createTempFile(drivers, "err", ".txt");
-        Process process =
-                new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
-        assertThat(process.waitFor(570, TimeUnit.SECONDS)).as("%s ends", command).isTrue();
+        Process process = new ProcessBuilder(command)
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile())
+                .start();
+        assertThat(process.waitFor(570, TimeUnit.SECONDS))
+                .as("%s ends", command)
+                .isTrue();
         return new CommandRun(
                 process.exitValue(),
                 Files.readString(out, StandardCharsets.UTF_8),

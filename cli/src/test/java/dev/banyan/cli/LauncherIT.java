@@ -33,13 +33,15 @@ class LauncherIT {
     @Test
     void runsFromAnyFolderAndThroughLinks() throws Exception {
         Path first = Files.createSymbolicLink(folder.resolve("first"), launcher);
-        Path second = Files.createSymbolicLink(folder.resolve("second"), Path.of(first.getFileName().toString()));
+        Path second = Files.createSymbolicLink(
+                folder.resolve("second"), Path.of(first.getFileName().toString()));
         CommandRun run = run(second.toString(), "topo", "--machine", "dgx-2", "--format", "json");
         Files.delete(second);
         Files.delete(first);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.err()).isEmpty();
-        assertThat(new ObjectMapper().readTree(run.out()).get("devices").asInt()).isEqualTo(16);
+        assertThat(new ObjectMapper().readTree(run.out()).get("devices").asInt())
+                .isEqualTo(16);
     }
 
     @Test
@@ -63,7 +65,9 @@ class LauncherIT {
         builder.environment().put("BANYAN_JAVA_HOME", folder.toString());
         CommandRun run = run(builder);
         assertThat(run.status()).isEqualTo(1);
-        assertThat(run.err()).startsWith("banyan: BANYAN_JAVA_HOME=" + folder + " is no JDK 25").hasLineCount(1);
+        assertThat(run.err())
+                .startsWith("banyan: BANYAN_JAVA_HOME=" + folder + " is no JDK 25")
+                .hasLineCount(1);
     }
 
     /** The driver's stand-in of the module nvml-probe, found by the loader as the real one is. */
@@ -73,8 +77,14 @@ class LauncherIT {
         Path library = folder.resolve("libnvidia-ml.so.1");
         CommandRun gcc;
         try {
-            gcc = run("gcc", "-shared", "-fPIC", "-o", library.toString(),
-                    tests.resolve("native/nvml_stand_in.c").toString(), "-ldl");
+            gcc = run(
+                    "gcc",
+                    "-shared",
+                    "-fPIC",
+                    "-o",
+                    library.toString(),
+                    tests.resolve("native/nvml_stand_in.c").toString(),
+                    "-ldl");
         } catch (IOException e) {
             assumeTrue(false, "there is no gcc to build the stand-in for NVML with (" + e.getMessage() + ")");
             return;
@@ -86,7 +96,9 @@ class LauncherIT {
             builder.environment().put("LD_LIBRARY_PATH", folder.toString());
             CommandRun probe = run(builder);
             assertThat(probe.status()).as(probe.err()).isZero();
-            assertThat(probe.err()).startsWith("warning: the driver grants no peer access").hasLineCount(1);
+            assertThat(probe.err())
+                    .startsWith("warning: the driver grants no peer access")
+                    .hasLineCount(1);
             assertThat(probe.out()).startsWith("# this machine, found by nvml").contains("# 8x Tesla V100-SXM2-16GB");
             CommandRun preset = run(launcher.toString(), "topo", "--machine", "p3.16xlarge", "--format", "json");
             CommandRun read = run(launcher.toString(), "topo", "--machine", file, "--format", "json");
@@ -100,12 +112,36 @@ class LauncherIT {
         try {
             run("mpirun", "--version");
         } catch (IOException e) {
-            assumeTrue(false, "there is no mpirun to start processes with (" + e.getMessage()
-                    + "); apt-get install openmpi-bin libopenmpi-dev");
+            assumeTrue(
+                    false,
+                    "there is no mpirun to start processes with (" + e.getMessage()
+                            + "); apt-get install openmpi-bin libopenmpi-dev");
         }
-        CommandRun run = run("mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca",
-                "mpi_yield_when_idle", "1", "-np", "2", launcher.toString(), "bench", "--kvstore", "concum", "--workload",
-                "lenet-5", "--compute-ms", "2", "--local-devices", "2", "-n", "1", "--format", "json");
+        CommandRun run = run(
+                "mpirun",
+                "--allow-run-as-root",
+                "--oversubscribe",
+                "--bind-to",
+                "none",
+                "--mca",
+                "mpi_yield_when_idle",
+                "1",
+                "-np",
+                "2",
+                launcher.toString(),
+                "bench",
+                "--kvstore",
+                "concum",
+                "--workload",
+                "lenet-5",
+                "--compute-ms",
+                "2",
+                "--local-devices",
+                "2",
+                "-n",
+                "1",
+                "--format",
+                "json");
         assertThat(run.status()).as(run.err()).isZero();
         JsonNode rows = new ObjectMapper().readTree(run.out());
         assertThat(rows.findValuesAsText("kvstore")).containsExactly("concum", "funnel", "depcha");
@@ -136,14 +172,16 @@ class LauncherIT {
         ProcessBuilder builder = new ProcessBuilder(List.of(command)).directory(folder.toFile());
         // The JDK of the tests, wherever it is.
         builder.environment().put("BANYAN_JAVA_HOME", System.getProperty("java.home"));
-        Stream.of("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "BANYAN_NVML_LIBRARY").forEach(builder.environment()::remove);
+        Stream.of("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "BANYAN_NVML_LIBRARY")
+                .forEach(builder.environment()::remove);
         return builder;
     }
 
     private CommandRun run(ProcessBuilder builder) throws IOException, InterruptedException {
         Path out = folder.resolve("out");
         Path err = folder.resolve("err");
-        Process process = builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+        Process process =
+                builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
         process.getOutputStream().close();
         if (!process.waitFor(90, TimeUnit.SECONDS)) {
             process.destroyForcibly();

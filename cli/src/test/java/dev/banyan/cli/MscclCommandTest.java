@@ -103,7 +103,9 @@ class MscclCommandTest {
 
     @Test
     void chunksThatTheSharesNeedAnywayCostNothing() throws Exception {
-        assertThat(read(export("-m p3.16xlarge -a kernighan-lin --chunks 16", "")).stepCount()).isPositive();
+        assertThat(read(export("-m p3.16xlarge -a kernighan-lin --chunks 16", ""))
+                        .stepCount())
+                .isPositive();
     }
 
     @Test
@@ -111,8 +113,13 @@ class MscclCommandTest {
         CommandRun run = CommandRun.of("trees -a packing --devices 0-3 --format msccl");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).startsWith("<algo ").endsWith("</algo>\n");
-        assertThat(run.err()).startsWith("note: ").contains("taking the preset p3.16xlarge").hasLineCount(1);
-        assertThat(CommandRun.of("trees --format svg").err()).startsWith("note: ").hasLineCount(1);
+        assertThat(run.err())
+                .startsWith("note: ")
+                .contains("taking the preset p3.16xlarge")
+                .hasLineCount(1);
+        assertThat(CommandRun.of("trees --format svg").err())
+                .startsWith("note: ")
+                .hasLineCount(1);
     }
 
     @Test
@@ -120,15 +127,18 @@ class MscclCommandTest {
         CommandRun run = CommandRun.of("trees -m p2.16xlarge -a packing --max-trees 15 --format msccl");
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.out()).isEmpty();
-        assertThat(run.err()).startsWith("banyan: the shares of ").contains("choose a number of chunks").hasLineCount(1);
+        assertThat(run.err())
+                .startsWith("banyan: the shares of ")
+                .contains("choose a number of chunks")
+                .hasLineCount(1);
     }
 
     @Test
     void everyScheduleHasARowAndANameOfItsOwn() throws Exception {
         Path first = export("-m p3.8xlarge -a packing", "");
         Path second = Files.copy(first, folder.resolve("second.xml"));
-        CommandRun run = CommandRun.of(
-                "compare -m p3.8xlarge --format markdown --schedule " + first + " --schedule " + second);
+        CommandRun run =
+                CommandRun.of("compare -m p3.8xlarge --format markdown --schedule " + first + " --schedule " + second);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out().lines())
                 .anyMatch(line -> line.matches("\\| p3.8xlarge-packing \\| .* \\| - \\| - \\|"))
@@ -164,9 +174,13 @@ class MscclCommandTest {
         assertThat(run.status()).isEqualTo(2);
         assertThat(run.out()).isEmpty();
         assertThat(run.err())
-                .startsWith("banyan: --schedule " + file + " is for 4 ranks, and 8 devices are compared; name 4 by --devices");
-        assertThat(CommandRun.of("compare -m p3.16xlarge --devices 0-3 --schedule " + file).status()).isZero();
-        assertThat(CommandRun.of("compare -m p3.16xlarge --devices 0,1 --schedule " + file).status())
+                .startsWith("banyan: --schedule " + file
+                        + " is for 4 ranks, and 8 devices are compared; name 4 by --devices");
+        assertThat(CommandRun.of("compare -m p3.16xlarge --devices 0-3 --schedule " + file)
+                        .status())
+                .isZero();
+        assertThat(CommandRun.of("compare -m p3.16xlarge --devices 0,1 --schedule " + file)
+                        .status())
                 .isEqualTo(2);
     }
 
@@ -176,7 +190,9 @@ class MscclCommandTest {
         CommandRun run = CommandRun.of("compare -m p3.8xlarge --schedule " + notes);
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.out()).isEmpty();
-        assertThat(run.err()).startsWith("banyan: " + notes + ":1:1: is not an MSCCL algorithm").hasLineCount(1);
+        assertThat(run.err())
+                .startsWith("banyan: " + notes + ":1:1: is not an MSCCL algorithm")
+                .hasLineCount(1);
         Path whole = export("-m p3.8xlarge -a packing", "");
         Path cut = Files.writeString(
                 folder.resolve("cut.xml"), Files.readString(whole).replaceFirst("type=\"rrc\"", "type=\"r\""));

@@ -112,7 +112,8 @@ class PackingCommandTest {
                 assertThat(nodes.get(nodes.size() - 1)).isEqualTo(path.get("to"));
                 assertThat(way.get("names")).hasSize(nodes.size());
                 for (int i = 1; i < nodes.size() - 1; i++) {
-                    JsonNode forwarder = report.get("forwarders").get(nodes.get(i).asInt() - ranks);
+                    JsonNode forwarder =
+                            report.get("forwarders").get(nodes.get(i).asInt() - ranks);
                     assertThat(forwarder.get("name")).isEqualTo(way.get("names").get(i));
                     assertThat(forwarder.get("kind").asText()).isEqualTo("hub");
                 }
@@ -133,7 +134,8 @@ class PackingCommandTest {
 
     @Test
     void rootIsThatOfTheBroadcastAndTheFirstByDefault() throws Exception {
-        for (JsonNode tree : json("--machine dgx-1p --collective broadcast --root 5").get("trees")) {
+        for (JsonNode tree :
+                json("--machine dgx-1p --collective broadcast --root 5").get("trees")) {
             assertThat(tree.get("root").asInt()).isEqualTo(5);
         }
         for (JsonNode tree : json("--machine dgx-1p --collective reduce").get("trees")) {
@@ -151,10 +153,13 @@ class PackingCommandTest {
         assertThat(relays.get("rateWithGBs").asDouble()).isEqualTo(100);
         assertThat(report.get("rateGBs").asDouble()).isEqualTo(100);
         assertThat(report.get("forwarders").get(0).get("kind").asText()).isEqualTo("relay");
-        String table = CommandRun.of(
-                        "trees -a packing --machine p3.16xlarge --devices 0,1,2,4 --relays 3,5-7")
+        String table = CommandRun.of("trees -a packing --machine p3.16xlarge --devices 0,1,2,4 --relays 3,5-7")
                 .out();
-        assertThat(table).contains("# ranks: 0 is device 0, 1 is device 1, 2 is device 2, 3 is device 4", "# relays 3,5,6,7: 100 GB/s with them, 50 GB/s without; shown: with", "through GPU3");
+        assertThat(table)
+                .contains(
+                        "# ranks: 0 is device 0, 1 is device 1, 2 is device 2, 3 is device 4",
+                        "# relays 3,5,6,7: 100 GB/s with them, 50 GB/s without; shown: with",
+                        "through GPU3");
         JsonNode useless = json("--machine p3.16xlarge --devices 0,1,2,3 --relays 7");
         assertThat(useless.get("relays").get("used").asBoolean()).isFalse();
         assertThat(useless.get("forwarders")).isEmpty();
@@ -166,14 +171,19 @@ class PackingCommandTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .startsWith("# dgx-2: 16 devices, packing for all_reduce, 16 trees in ")
-                .contains("# rate: 80 GB/s of at most 80 GB/s, ratio 1.000, depth 1", "# bound: ", "# root 15, share 1/16 = 0.063, 5 GB/s", "through NVSwitch: 240 pairs");
+                .contains(
+                        "# rate: 80 GB/s of at most 80 GB/s, ratio 1.000, depth 1",
+                        "# bound: ",
+                        "# root 15, share 1/16 = 0.063, 5 GB/s",
+                        "through NVSwitch: 240 pairs");
         assertThat(CommandRun.of("trees --machine p3.8xlarge -a packing").out()).contains("# all over direct links");
     }
 
     /** 8 trees of 1/8 each; the double links are the busiest. */
     @Test
     void otherAlgorithmsAreRatedToo() throws Exception {
-        JsonNode report = CommandRun.of("trees --machine p3.16xlarge --format json").json();
+        JsonNode report =
+                CommandRun.of("trees --machine p3.16xlarge --format json").json();
         double rate = report.get("rateGBs").asDouble();
         assertThat(report.get("boundGBs").asDouble()).isCloseTo(600 / 7.0, within(1e-9));
         assertThat(report.get("ratio").asDouble()).isCloseTo(rate * 7 / 600, within(1e-9));
@@ -188,12 +198,13 @@ class PackingCommandTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-        "--machine p3.16xlarge -a packing",
-        "--machine p3.16xlarge",
-        "--machine pcie-4 -a packing --collective broadcast",
-        "--machine p3.16xlarge -a packing --devices 0,1,2,4 --relays 3",
-    })
+    @ValueSource(
+            strings = {
+                "--machine p3.16xlarge -a packing",
+                "--machine p3.16xlarge",
+                "--machine pcie-4 -a packing --collective broadcast",
+                "--machine p3.16xlarge -a packing --devices 0,1,2,4 --relays 3",
+            })
     void svgIsADrawingAndNothingElse(String options) throws Exception {
         CommandRun run = CommandRun.of("trees --format svg " + options);
         assertThat(run.status()).as(run.err()).isZero();
@@ -215,7 +226,8 @@ class PackingCommandTest {
 
     @Test
     void dotOfAPacking() {
-        assertThat(CommandRun.of("trees -a packing --machine dgx-1p --format dot").out())
+        assertThat(CommandRun.of("trees -a packing --machine dgx-1p --format dot")
+                        .out())
                 .startsWith("digraph")
                 .endsWith("}\n");
     }

@@ -46,23 +46,23 @@ class ScalingCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            ''                                      | --out
-            --out page.txt                          | a page's name ends in .md, not 'page.txt'
-            --out no/such/page.md                   | make it first
-            --out x.md --machine minski             | did you mean minsky
-            --out x.md --machines 4,many            | 'many'
-            --out x.md --machines 0                 | a cluster of 0 machines; it must have from 1 to 1048576
-            --out x.md --nic-gbs -3                 | a NIC has -3.0 GB/s; it must be above 0
-            --out x.md --nics 5                     | minsky has 4 devices for 5 NICs
-            --out x.md --latency-us NaN             | a message takes NaN us
-            --out x.md --leaf 0                     | a leaf has 0 machines
-            --out x.md --oversubscription 0.5       | leaves are oversubscribed 0.5 times
-            --out x.md --workload resnet-51         | did you mean resnet-50
-            --out x.md --workload vgg-16            | of what one GPU of minsky trains of vgg-16 with 32 images per step
-            --out x.md --batch 0                    | --batch is 0
-            --out x.md --images-per-second 100      | of one model; name it with --workload
-            --out x.md --workload vgg-16 --images-per-second 0 | --images-per-second is 0.0
-            """)
+        ''                                      | --out
+        --out page.txt                          | a page's name ends in .md, not 'page.txt'
+        --out no/such/page.md                   | make it first
+        --out x.md --machine minski             | did you mean minsky
+        --out x.md --machines 4,many            | 'many'
+        --out x.md --machines 0                 | a cluster of 0 machines; it must have from 1 to 1048576
+        --out x.md --nic-gbs -3                 | a NIC has -3.0 GB/s; it must be above 0
+        --out x.md --nics 5                     | minsky has 4 devices for 5 NICs
+        --out x.md --latency-us NaN             | a message takes NaN us
+        --out x.md --leaf 0                     | a leaf has 0 machines
+        --out x.md --oversubscription 0.5       | leaves are oversubscribed 0.5 times
+        --out x.md --workload resnet-51         | did you mean resnet-50
+        --out x.md --workload vgg-16            | of what one GPU of minsky trains of vgg-16 with 32 images per step
+        --out x.md --batch 0                    | --batch is 0
+        --out x.md --images-per-second 100      | of one model; name it with --workload
+        --out x.md --workload vgg-16 --images-per-second 0 | --images-per-second is 0.0
+        """)
     void nonsenseIsRefused(String arguments, String message) {
         CommandRun run = CommandRun.of(("scaling " + arguments).strip());
         assertThat(run.err()).contains(message);

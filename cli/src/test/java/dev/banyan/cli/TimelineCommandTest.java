@@ -62,8 +62,7 @@ class TimelineCommandTest {
                 .filter(event -> event.get("ph").textValue().equals("M"))
                 .map(event -> event.at("/args/name").textValue())
                 .toList();
-        assertThat(rows)
-                .containsExactly("process " + ProcessHandle.current().pid(), "Test Phase", "Test Phase (2)");
+        assertThat(rows).containsExactly("process " + ProcessHandle.current().pid(), "Test Phase", "Test Phase (2)");
     }
 
     @Test
@@ -74,7 +73,8 @@ class TimelineCommandTest {
         assertThat(run.err())
                 .startsWith("banyan: can't read " + file + " as a recording of JDK Flight Recorder")
                 .hasLineCount(1);
-        assertThat(CommandRun.of("trace timeline missing.jfr -o x.json").status()).isEqualTo(2);
+        assertThat(CommandRun.of("trace timeline missing.jfr -o x.json").status())
+                .isEqualTo(2);
     }
 
     @Test

@@ -23,17 +23,17 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class TraceCommandTest {
     private static final String TRACE = """
-            == num_workers:= 2
-            num_servers:= 1
-            worker_hostname:= box
-            Worker_ID:= 0,1, Server_ID:= 2,
-            id src dst length num_pp operation op_id dep_type d_time time_sec time_usec id_dep
-            0 0 2 25 0 OP:= SendCom_TO_Servers
-            1 0 2 2000 3 OP:= Push_Send_Worker 0-4-s0 4 500 9 600 (3-s0.)
-            2 2 0 19 3 OP:= Push_Recv_Worker 0-5-s0 1 100 9 700 0-4-s0
-            3 0 2 28 4 OP:= Pull_Send_Worker 0-6-s0 2 100 9 800 0-5-s0
-            4 2 0 2000 4 OP:= Pull_Recv_Worker 0-7-s0 3 200 9 1000 0-6-s0
-            """;
+        == num_workers:= 2
+        num_servers:= 1
+        worker_hostname:= box
+        Worker_ID:= 0,1, Server_ID:= 2,
+        id src dst length num_pp operation op_id dep_type d_time time_sec time_usec id_dep
+        0 0 2 25 0 OP:= SendCom_TO_Servers
+        1 0 2 2000 3 OP:= Push_Send_Worker 0-4-s0 4 500 9 600 (3-s0.)
+        2 2 0 19 3 OP:= Push_Recv_Worker 0-5-s0 1 100 9 700 0-4-s0
+        3 0 2 28 4 OP:= Pull_Send_Worker 0-6-s0 2 100 9 800 0-5-s0
+        4 2 0 2000 4 OP:= Pull_Recv_Worker 0-7-s0 3 200 9 1000 0-6-s0
+        """;
 
     @TempDir
     private Path folder;
@@ -73,7 +73,8 @@ class TraceCommandTest {
 
     @Test
     void aReplayComparesKeys() throws IOException {
-        JsonNode json = CommandRun.of("trace replay --machine p3.16xlarge --format json " + file).json();
+        JsonNode json = CommandRun.of("trace replay --machine p3.16xlarge --format json " + file)
+                .json();
         assertThat(json.get("messages").intValue()).isEqualTo(4);
         assertThat(json.get("tracedUs").doubleValue()).isEqualTo(900);
         assertThat(json.get("predictedUs").doubleValue()).isBetween(600.0, 900.0);
@@ -87,7 +88,8 @@ class TraceCommandTest {
 
     @Test
     void errorsNameThePlace() throws IOException {
-        assertThat(CommandRun.of("trace").err()).startsWith("banyan: which of them? replay or run or stats or timeline");
+        assertThat(CommandRun.of("trace").err())
+                .startsWith("banyan: which of them? replay or run or stats or timeline");
         assertThat(CommandRun.of("trace").status()).isEqualTo(2);
         assertThat(CommandRun.of("trace stats no-such-file").err()).contains("no file is called 'no-such-file'");
         assertThat(CommandRun.of("trace stats " + file + " " + file).err()).contains("are both of worker 0");
@@ -112,14 +114,16 @@ class TraceCommandTest {
         try (InputStream in = Files.newInputStream(traces.resolve("worker-1.txt"))) {
             worker = DlcReader.read("worker-1", in);
         }
-        assertThat(worker.messages().filter(message -> !message.initialises()).collect(Collectors.groupingBy(
-                        DlcMessage::iteration, Collectors.counting())))
+        assertThat(worker.messages()
+                        .filter(message -> !message.initialises())
+                        .collect(Collectors.groupingBy(DlcMessage::iteration, Collectors.counting())))
                 .hasSize(3)
                 .allSatisfy((iteration, records) -> assertThat(records).isEqualTo(32));
         StringBuilder all = new StringBuilder();
         told.get("files").forEach(name -> all.append(' ').append(name.asText()));
         Path picture = folder.resolve("distributions.svg");
-        JsonNode json = CommandRun.of("trace stats --format json --plot " + picture + all).json();
+        JsonNode json = CommandRun.of("trace stats --format json --plot " + picture + all)
+                .json();
         assertThat(json.get("records").intValue()).isEqualTo(told.get("records").intValue());
         assertThat(json.get("keys").intValue()).isEqualTo(8);
         assertThat(json.get("iterations").intValue()).isEqualTo(3);
@@ -142,18 +146,17 @@ class TraceCommandTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock = """
-            --workload lenet-5                     | Missing required option: '--out=FOLDER'
-            --out X --iterations 0                 | it must be at least 1
-            --out X --compute-ms -1                | it must be at least 0
-            --out X --workload lenet-55            | did you mean lenet-5 or
-            --out X --timeline no-such/steps.json  | there is no folder
-            --out X --kvstore two                  | no type of store is called 'two'
-            """)
+    @CsvSource(delimiter = '|', textBlock = """
+        --workload lenet-5                     | Missing required option: '--out=FOLDER'
+        --out X --iterations 0                 | it must be at least 1
+        --out X --compute-ms -1                | it must be at least 0
+        --out X --workload lenet-55            | did you mean lenet-5 or
+        --out X --timeline no-such/steps.json  | there is no folder
+        --out X --kvstore two                  | no type of store is called 'two'
+        """)
     void runsThatMakeNoSenseAreRefused(String options, String why) {
-        CommandRun run = CommandRun.of("trace run " + options.replace("X", folder.resolve("new").toString()));
+        CommandRun run = CommandRun.of(
+                "trace run " + options.replace("X", folder.resolve("new").toString()));
         assertThat(run.status()).isEqualTo(2);
         assertThat(run.err()).contains(why);
         assertThat(folder.resolve("new")).doesNotExist();

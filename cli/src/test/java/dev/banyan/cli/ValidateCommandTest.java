@@ -38,15 +38,17 @@ class ValidateCommandTest {
         assertThat(sweep.get("worstError").asDouble()).isLessThan(0.05);
         JsonNode row = sweep.get("rows").get(1);
         assertThat(row.get("error").asDouble())
-                .isEqualTo(row.get("simulatedUs").asDouble() / row.get("measuredUs").asDouble() - 1);
+                .isEqualTo(row.get("simulatedUs").asDouble()
+                                / row.get("measuredUs").asDouble()
+                        - 1);
     }
 
     @Test
     void anOwnSweepNeedsItsMachine() throws IOException {
         Path own = file("mine.txt", """
-                #       size         count      type   redop    root     time   algbw   busbw #wrong
-                    67108864      16777216     float     sum      -1    993.0   67.60  118.30      0
-                """);
+            #       size         count      type   redop    root     time   algbw   busbw #wrong
+                67108864      16777216     float     sum      -1    993.0   67.60  118.30      0
+            """);
         CommandRun alone = CommandRun.of("validate --sweeps " + own);
         assertThat(alone.status()).isEqualTo(2);
         assertThat(alone.err()).contains("is no published sweep that is known; say by --machine");
@@ -55,8 +57,11 @@ class ValidateCommandTest {
         assertThat(absent.err()).contains("there is no file or folder 'no/such.txt'");
         CommandRun run = CommandRun.of("validate --machine p3.16xlarge --devices-per-process 1 --sweeps " + own);
         assertThat(run.status()).as(run.err()).isZero();
-        assertThat(run.out()).contains("all_reduce on 8 devices of p3.16xlarge, profile v100-nvlink").contains("Simple");
-        assertThat(CommandRun.of("validate --machine p3.16xlarge --devices-per-process 9 --sweeps " + own).err())
+        assertThat(run.out())
+                .contains("all_reduce on 8 devices of p3.16xlarge, profile v100-nvlink")
+                .contains("Simple");
+        assertThat(CommandRun.of("validate --machine p3.16xlarge --devices-per-process 9 --sweeps " + own)
+                        .err())
                 .contains("--devices-per-process is 9; p3.16xlarge has 8 devices");
         assertThat(CommandRun.of("validate --devices 0-3 --sweeps " + own).err())
                 .contains("--devices and --unit need --machine");
@@ -68,8 +73,12 @@ class ValidateCommandTest {
         ProfileJson.write(
                 Profiles.find("v100-nvlink").orElseThrow().with(Constant.NVLINK_EFFICIENCY, 0.5, "test"), profile);
         String command = "validate --format json --sweeps " + file(V100, ROWS);
-        double usual = CommandRun.of(command).json().at("/sweeps/0/rows/2/simulatedUs").asDouble();
-        double slow = CommandRun.of(command + " --profile " + profile).json().at("/sweeps/0/rows/2/simulatedUs").asDouble();
+        double usual =
+                CommandRun.of(command).json().at("/sweeps/0/rows/2/simulatedUs").asDouble();
+        double slow = CommandRun.of(command + " --profile " + profile)
+                .json()
+                .at("/sweeps/0/rows/2/simulatedUs")
+                .asDouble();
         assertThat(slow).isGreaterThan(1.5 * usual);
     }
 
@@ -101,8 +110,10 @@ class ValidateCommandTest {
         CommandRun run = CommandRun.of("validate --sweeps " + file(V100, "size_bytes,oop_time_us\n8,soon\n"));
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.err()).contains(V100 + ":2:3: 'soon' is no time in us");
-        assertThat(CommandRun.of("validate --sweeps " + file(V100, "no table")).err()).contains("holds no sweep");
-        assertThat(CommandRun.of("validate --machine dgx-2 --sweeps " + folder.resolve("none")).err())
+        assertThat(CommandRun.of("validate --sweeps " + file(V100, "no table")).err())
+                .contains("holds no sweep");
+        assertThat(CommandRun.of("validate --machine dgx-2 --sweeps " + folder.resolve("none"))
+                        .err())
                 .contains("there is no such file");
         Path empty = Files.createDirectory(folder.resolve("empty"));
         assertThat(CommandRun.of("validate --sweeps " + empty).err()).contains("nothing to compare");

@@ -11,8 +11,8 @@ public final class Banyan {
     private Banyan() {}
 
     /**
-     * Makes Banyan's engine the one that DJL calls PyTorch, as it is already where services are found on the class path.
-     * Call it before the first model is made.
+     * Makes Banyan's engine the one that DJL calls PyTorch, as it is already where services are found on the class
+     * path. Call it before the first model is made.
      *
      * @throws IllegalStateException if this DJL keeps its engines otherwise
      */
@@ -23,8 +23,8 @@ public final class Banyan {
     }
 
     /**
-     * Which of the processes this one is, 0..{@link #size}-1. Let the first one print; but let all train, evaluate and load
-     * models, as they wait for each other there. Of those that save a model only the first one writes.
+     * Which of the processes this one is, 0..{@link #size}-1. Let the first one print; but let all train, evaluate and
+     * load models, as they wait for each other there. Of those that save a model only the first one writes.
      */
     public static int rank() {
         return processes().rank();
@@ -36,13 +36,13 @@ public final class Banyan {
     }
 
     /**
-     * The part of a dataset that this process trains on, batch by batch: the global batch is that of the dataset, and each
-     * process reads an equal part of it. Trainers do it by themselves in {@code iterateDataset}; call it where batches
-     * are taken from {@link Dataset#getData} directly.
+     * The part of a dataset that this process trains on, batch by batch: the global batch is that of the dataset, and
+     * each process reads an equal part of it. Trainers do it by themselves in {@code iterateDataset}; call it where
+     * batches are taken from {@link Dataset#getData} directly.
      *
-     * <p>Datasets with random access are read by their own sampler, in the order that the first process draws. Others are
-     * read whole by each process, in an order that must be the same in all, and then cut. What is left of a batch that
-     * can't be divided by the number of processes is left out.
+     * <p>Datasets with random access are read by their own sampler, in the order that the first process draws. Others
+     * are read whole by each process, in an order that must be the same in all, and then cut. What is left of a batch
+     * that can't be divided by the number of processes is left out.
      */
     public static Dataset shard(Dataset dataset) {
         return ShardedDataset.of(dataset, processes());

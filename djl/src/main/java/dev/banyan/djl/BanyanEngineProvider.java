@@ -28,7 +28,8 @@ public final class BanyanEngineProvider implements EngineProvider {
                 DjlInternals.register(this);
             } catch (IllegalStateException e) {
                 LOG.warn(
-                        "training goes on without Banyan: {}, or put banyan-djl before pytorch-engine on the class path",
+                        "training goes on without Banyan: {}, or put banyan-djl before pytorch-engine on the class"
+                                + " path",
                         e.getMessage());
             }
         }

@@ -25,13 +25,17 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Steps.</b> A trainer updates its parameters one after another, in an order that differs between processes. So
  * {@link #update(String, NDArray[])} only collects, until the last of those that were initialised and have a
  * gradient has come; then all gradients go, those of small parameters together, in the order of initialisation. That
- * order must be the same in all processes. {@link #update(String, NDArray[], NDArray[])} carries out its update at once.
+ * order must be the same in all processes. {@link #update(String, NDArray[], NDArray[])} carries out its update at
+ * once.
  *
- * <p>Parameters and gradients are used where they lie if they are on the CPU and dense, else copied. Not safe for use from
- * several threads.
+ * <p>Parameters and gradients are used where they lie if they are on the CPU and dense, else copied. Not safe for use
+ * from several threads.
  */
 public final class BanyanParameterServer implements ParameterServer {
-    /** Steps that failed: what had begun may still write into their gradients, so PyTorch must not free them any more. */
+    /**
+     * Steps that failed: what had begun may still write into their gradients, so PyTorch must not free them any
+     * more.
+     */
     private static final Queue<Slot> FAILED = new ConcurrentLinkedQueue<>();
 
     private final Optimizer optimizer;
@@ -81,7 +85,8 @@ public final class BanyanParameterServer implements ParameterServer {
     @Override
     public void update(String parameterId, NDArray[] params) {
         if (collected.isEmpty()) {
-            expected = (int) known.values().stream().filter(NDArray::hasGradient).count();
+            expected =
+                    (int) known.values().stream().filter(NDArray::hasGradient).count();
         }
         Slot slot = Slot.of(parameterId, params);
         if (!known.containsKey(parameterId) || collected.putIfAbsent(parameterId, slot) != null) {
@@ -163,18 +168,22 @@ public final class BanyanParameterServer implements ParameterServer {
         int size = slot.replicas();
         Replicas group = replicas;
         if (group != null && group.size() != size) {
-            throw new IllegalArgumentException("update of " + size + " replicas, but " + group.size()
-                    + " before; use a server for each trainer");
+            throw new IllegalArgumentException(
+                    "update of " + size + " replicas, but " + group.size() + " before; use a server for each trainer");
         }
         if (group == null && size > 1) {
-            group = start.apply(Arrays.stream(slot.parameters()).map(NDArray::getDevice).toList());
+            group = start.apply(
+                    Arrays.stream(slot.parameters()).map(NDArray::getDevice).toList());
             replicas = group;
             holder(slot).attachUncappedInternal(NDManager.nextUid(), this);
         }
         return group;
     }
 
-    /** What ends with the trainer, as DJL closes no parameter server: its manager, which has the copies on other devices. */
+    /**
+     * What ends with the trainer, as DJL closes no parameter server: its manager, which has the copies on other
+     * devices.
+     */
     private NDManager holder(Slot slot) {
         NDManager first = known.getOrDefault(slot.id(), slot.parameter(0)).getManager();
         return Arrays.stream(slot.parameters())

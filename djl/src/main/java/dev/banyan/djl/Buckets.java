@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Gradients that go over the processes together: those that follow each other in the order of the parameters, up to some
- * bytes. A gradient that is longer goes alone, and from where it lies. Not safe for use from several threads.
+ * Gradients that go over the processes together: those that follow each other in the order of the parameters, up to
+ * some bytes. A gradient that is longer goes alone, and from where it lies. Not safe for use from several threads.
  */
 final class Buckets {
     private final Processes processes;
@@ -30,6 +30,7 @@ final class Buckets {
         private long bytes;
         /** The first replicas' gradients, from when it is sent. */
         private Packed gradients = new Packed(List.of(), MemorySegment.NULL);
+
         private final ExchangeEvent event = new ExchangeEvent();
         private CompletableFuture<Void> averaged = CompletableFuture.completedFuture(null);
 
@@ -51,10 +52,13 @@ final class Buckets {
             DataType type = slots.getFirst().type();
             List<HostArray> arrays =
                     slots.stream().map(slot -> HostArray.of(slot.gradient(0))).toList();
-            gradients = new Packed(arrays, arrays.size() == 1 ? arrays.getFirst().memory() : buffer(index, bytes));
+            gradients =
+                    new Packed(arrays, arrays.size() == 1 ? arrays.getFirst().memory() : buffer(index, bytes));
             gradients.gather();
             event.begin();
-            averaged = processes.average(gradients.memory(), bytes / type.bytes(), type).whenComplete((_, _) -> event.end());
+            averaged = processes
+                    .average(gradients.memory(), bytes / type.bytes(), type)
+                    .whenComplete((_, _) -> event.end());
         }
 
         /** Returns when the first replicas' gradients are the means. */

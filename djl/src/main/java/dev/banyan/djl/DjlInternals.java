@@ -41,8 +41,10 @@ final class DjlInternals {
             field.setAccessible(true);
             value = field.get(object);
         } catch (ReflectiveOperationException | RuntimeException e) {
-            throw new IllegalStateException("Banyan can't use " + owner.getSimpleName() + "." + name + IN
-                    + Engine.getDjlVersion() + " (" + e + "); take DJL 0.35.1, on the class path", e);
+            throw new IllegalStateException(
+                    "Banyan can't use " + owner.getSimpleName() + "." + name + IN + Engine.getDjlVersion() + " (" + e
+                            + "); take DJL 0.35.1, on the class path",
+                    e);
         }
         if (value == null) {
             throw new IllegalStateException(

@@ -11,8 +11,9 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * An evaluator of this process's samples, whose accumulated values are the means over all processes. All processes change
- * and ask for the same accumulators in the same order. It is a loss too, as a loss is an evaluator with nothing further.
+ * An evaluator of this process's samples, whose accumulated values are the means over all processes. All processes
+ * change and ask for the same accumulators in the same order. It is a loss too, as a loss is an evaluator with nothing
+ * further.
  */
 final class GlobalEvaluator extends Loss {
     private final Evaluator own;

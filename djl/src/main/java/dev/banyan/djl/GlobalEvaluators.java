@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The evaluators of a trainer, which exchange their values together: listeners ask all of them for accumulators of one name,
- * one after another. Not safe for use from several threads.
+ * The evaluators of a trainer, which exchange their values together: listeners ask all of them for accumulators of one
+ * name, one after another. Not safe for use from several threads.
  */
 final class GlobalEvaluators {
     private final Processes processes;

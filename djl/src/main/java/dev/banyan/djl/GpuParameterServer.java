@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The parameter server of a trainer that is alone on a machine with several GPUs: Banyan's if it has replicas on several of
- * them and these can be used, else DJL's own. Which, the first update tells. Not safe for use from several threads.
+ * The parameter server of a trainer that is alone on a machine with several GPUs: Banyan's if it has replicas on
+ * several of them and these can be used, else DJL's own. Which, the first update tells. Not safe for use from several
+ * threads.
  */
 final class GpuParameterServer implements ParameterServer {
     private static final Logger LOG = LoggerFactory.getLogger(GpuParameterServer.class);

@@ -20,9 +20,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Replicas on GPUs, one on each. Collectives work where PyTorch keeps the arrays, and take their place in the streams that
- * it works in by default, so that its work before and after them waits for them and this thread need not. A collective that
- * failed is told by the next, or by {@link #close}.
+ * Replicas on GPUs, one on each. Collectives work where PyTorch keeps the arrays, and take their place in the streams
+ * that it works in by default, so that its work before and after them waits for them and this thread need not. A
+ * collective that failed is told by the next, or by {@link #close}.
  */
 final class GpuReplicas implements Replicas {
     private final Communicator communicator;
@@ -105,8 +105,9 @@ final class GpuReplicas implements Replicas {
 
     private static long address(NDArray array) {
         return TorchMemory.address(array)
-                .orElseThrow(() -> new IllegalStateException("array " + array.getName() + " of shape " + array.getShape()
-                        + " does not lie row by row where it can be reached; train dense parameters"));
+                .orElseThrow(
+                        () -> new IllegalStateException("array " + array.getName() + " of shape " + array.getShape()
+                                + " does not lie row by row where it can be reached; train dense parameters"));
     }
 
     @Override

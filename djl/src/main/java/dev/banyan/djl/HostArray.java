@@ -13,7 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The elements of an array in the host's memory: those of the array itself where they can be reached, else a copy, which
+ * The elements of an array in the host's memory: those of the array itself where they can be reached, else a copy,
+ * which
  * {@link #writeBack} brings back. The first copy is logged. Not safe for use from several threads.
  */
 final class HostArray {
@@ -60,8 +61,9 @@ final class HostArray {
             case UINT8, BOOLEAN -> DataType.U8;
             case INT32 -> DataType.I32;
             case INT64 -> DataType.I64;
-            default -> throw new IllegalArgumentException("array " + array.getName() + " has elements of "
-                    + array.getDataType() + ", which can't be exchanged; train parameters of FLOAT32");
+            default ->
+                throw new IllegalArgumentException("array " + array.getName() + " has elements of "
+                        + array.getDataType() + ", which can't be exchanged; train parameters of FLOAT32");
         };
     }
 

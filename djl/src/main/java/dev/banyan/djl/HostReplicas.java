@@ -26,8 +26,9 @@ final class HostReplicas implements Replicas {
     }
 
     private static Machine machine(int replicas) {
-        List<Device> devices =
-                IntStream.range(0, replicas).mapToObj(i -> Device.named("replica" + i)).toList();
+        List<Device> devices = IntStream.range(0, replicas)
+                .mapToObj(i -> Device.named("replica" + i))
+                .toList();
         List<Link> links = new ArrayList<>();
         for (int a = 0; a < replicas; a++) {
             for (int b = a + 1; b < replicas; b++) {
@@ -44,7 +45,8 @@ final class HostReplicas implements Replicas {
 
     @Override
     public void sum(Slot slot) {
-        List<HostArray> gradients = Arrays.stream(slot.gradients()).map(HostArray::of).toList();
+        List<HostArray> gradients =
+                Arrays.stream(slot.gradients()).map(HostArray::of).toList();
         communicator.reduce(
                 gradients.stream().map(HostArray::memory).toList(), slot.count(), slot.type(), ReduceOp.SUM, 0);
         gradients.getFirst().writeBack();
@@ -52,7 +54,8 @@ final class HostReplicas implements Replicas {
 
     @Override
     public void spread(Slot slot) {
-        List<HostArray> parameters = Arrays.stream(slot.parameters()).map(HostArray::of).toList();
+        List<HostArray> parameters =
+                Arrays.stream(slot.parameters()).map(HostArray::of).toList();
         communicator.broadcast(
                 parameters.stream().map(HostArray::memory).toList(),
                 slot.count(),

@@ -81,8 +81,8 @@ final class ParallelModel implements Model {
     }
 
     /**
-     * All processes have the same to save, so the first one does. The others don't wait for it, as one that fails may save
-     * what it has when nobody else does; whoever needs the files again waits in {@link #load(Path, String, Map)}.
+     * All processes have the same to save, so the first one does. The others don't wait for it, as one that fails may
+     * save what it has when nobody else does; whoever needs the files again waits in {@link #load(Path, String, Map)}.
      */
     @Override
     public void save(Path modelPath, String newModelName) throws IOException {

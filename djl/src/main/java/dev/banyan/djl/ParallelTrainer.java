@@ -9,8 +9,8 @@ import ai.djl.translate.TranslateException;
 import java.io.IOException;
 
 /**
- * A trainer that reads its process's part of the data, and whose evaluators tell the means over all processes. A step ends
- * with the running statistics of all processes' samples, so that models are the same everywhere at any time.
+ * A trainer that reads its process's part of the data, and whose evaluators tell the means over all processes. A step
+ * ends with the running statistics of all processes' samples, so that models are the same everywhere at any time.
  */
 final class ParallelTrainer extends Trainer {
     private final Processes processes;

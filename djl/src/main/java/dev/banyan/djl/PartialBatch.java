@@ -3,7 +3,10 @@ package dev.banyan.djl;
 import ai.djl.Device;
 import ai.djl.training.dataset.Batch;
 
-/** This process's part of a global batch, which tells how far all processes are. Takes the place of the batch it is made of. */
+/**
+ * This process's part of a global batch, which tells how far all processes are. Takes the place of the batch it is made
+ * of.
+ */
 final class PartialBatch extends Batch {
     private final Batch part;
 

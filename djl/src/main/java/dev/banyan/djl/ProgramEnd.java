@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Finishes the world for a program that knows nothing of it: when its last thread that isn't a daemon has ended, or it
- * ends by {@link System#exit}, and no thread threw. A program that fails leaves the world unfinished, so that mpirun ends the
- * other processes; one that fails by another status than 0 makes mpirun do so anyway.
+ * ends by {@link System#exit}, and no thread threw. A program that fails leaves the world unfinished, so that mpirun
+ * ends the other processes; one that fails by another status than 0 makes mpirun do so anyway.
  */
 final class ProgramEnd {
     /** How long a process that exits waits for the others, the first of which may still save a model. */

@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The replicas in this process. Of each parameter, gradients are summed up in that of the first replica, which alone is
- * worked in, and the result goes to the others: that moves as few bytes as to give all the sum, and the optimiser works and
- * counts once. Not safe for use from several threads.
+ * worked in, and the result goes to the others: that moves as few bytes as to give all the sum, and the optimiser works
+ * and counts once. Not safe for use from several threads.
  */
 interface Replicas extends AutoCloseable {
     /** How many, at least 2. */

@@ -18,9 +18,9 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
- * Trains several replicas of a model in one process, on the CPU, as DJL does on several GPUs; for trying data parallelism
- * where there is none, as DJL has only one device of the CPU. Each batch is cut into equal parts, one for each
- * replica; gradients are summed up and scaled so that a step is that of the whole batch.
+ * Trains several replicas of a model in one process, on the CPU, as DJL does on several GPUs; for trying data
+ * parallelism where there is none, as DJL has only one device of the CPU. Each batch is cut into equal parts, one for
+ * each replica; gradients are summed up and scaled so that a step is that of the whole batch.
  *
  * <p>The first replica is the model's own block, which can be saved or used for predictions when the training has
  * ended. Not safe for use from several threads.
@@ -53,8 +53,7 @@ public final class ReplicatedTrainer implements AutoCloseable {
         stores = IntStream.range(0, replicas)
                 .mapToObj(i -> new ParameterStore(model.getNDManager(), false))
                 .toList();
-        config.getInitializers()
-                .forEach(pair -> model.getBlock().setInitializer(pair.getKey(), pair.getValue()));
+        config.getInitializers().forEach(pair -> model.getBlock().setInitializer(pair.getKey(), pair.getValue()));
     }
 
     /**
@@ -73,9 +72,10 @@ public final class ReplicatedTrainer implements AutoCloseable {
             NDArray original = first.get(p).getArray();
             for (NDArray copy : arrays(parameters, p)) {
                 if (!copy.getShape().equals(original.getShape())) {
-                    throw new IllegalArgumentException("parameter " + first.get(p).getName() + " has shape "
-                            + original.getShape() + " in one replica and " + copy.getShape()
-                            + " in another; let all blocks be made alike");
+                    throw new IllegalArgumentException(
+                            "parameter " + first.get(p).getName() + " has shape "
+                                    + original.getShape() + " in one replica and " + copy.getShape()
+                                    + " in another; let all blocks be made alike");
                 }
                 original.copyTo(copy);
             }
@@ -118,7 +118,9 @@ public final class ReplicatedTrainer implements AutoCloseable {
 
     /** Of each replica; blocks put this list together anew whenever they are asked. */
     private List<List<Parameter>> parameters() {
-        return replicas.stream().map(replica -> replica.getParameters().values()).toList();
+        return replicas.stream()
+                .map(replica -> replica.getParameters().values())
+                .toList();
     }
 
     /** One parameter of all replicas. */

@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What normalising blocks of a model remember of the batches that they saw. No gradients change it but the forward pass,
- * in each process by its own samples. Not safe for use from several threads.
+ * What normalising blocks of a model remember of the batches that they saw. No gradients change it but the forward
+ * pass, in each process by its own samples. Not safe for use from several threads.
  */
 final class RunningStatistics {
     private final Block block;

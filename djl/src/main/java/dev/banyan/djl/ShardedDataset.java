@@ -42,8 +42,8 @@ final class ShardedDataset implements Dataset {
             return whole.getData(manager, executorService);
         }
         if (whole instanceof RandomAccessDataset random) {
-            Iterable<Batch> parts = random.getData(
-                    manager, new ShardSampler(DjlInternals.sampler(random), processes), executorService);
+            Iterable<Batch> parts =
+                    random.getData(manager, new ShardSampler(DjlInternals.sampler(random), processes), executorService);
             return () -> new Parts(parts.iterator());
         }
         Iterable<Batch> batches = whole.getData(manager, executorService);

@@ -27,8 +27,7 @@ final class Slot {
      * @throws IllegalArgumentException if a gradient is sparse
      */
     static Slot of(String id, NDArray[] parameters) {
-        return new Slot(
-                id, Arrays.stream(parameters).map(Slot::gradient).toArray(NDArray[]::new), parameters);
+        return new Slot(id, Arrays.stream(parameters).map(Slot::gradient).toArray(NDArray[]::new), parameters);
     }
 
     private static NDArray gradient(NDArray parameter) {
@@ -37,7 +36,8 @@ final class Slot {
             throw new IllegalArgumentException("parameter " + parameter.getName() + " of shape " + parameter.getShape()
                     + " has a sparse gradient, which can't be exchanged; build its Embedding with SparseFormat.DENSE");
         }
-        if (gradient.getDataType() == parameter.getDataType() && gradient.getDevice().equals(parameter.getDevice())) {
+        if (gradient.getDataType() == parameter.getDataType()
+                && gradient.getDevice().equals(parameter.getDevice())) {
             return gradient;
         }
         // There is none: DJL makes up zeros, but as FLOAT32 and where the parameter's manager is.

@@ -27,7 +27,10 @@ class AloneTest {
         List<String> plain = train(without, "plain");
         assertThat(train(with, "hooked")).isEqualTo(plain);
         assertThat(lines("plain")).isEmpty();
-        assertThat(lines("hooked")).singleElement().asString().contains("one process and one device: training goes DJL's own way");
+        assertThat(lines("hooked"))
+                .singleElement()
+                .asString()
+                .contains("one process and one device: training goes DJL's own way");
     }
 
     private List<String> train(String classPath, String name) throws IOException, InterruptedException {
@@ -35,7 +38,12 @@ class AloneTest {
         Programs.Run run = Programs.run(
                 Programs.java(
                         List.of("-Dorg.slf4j.simpleLogger.log.dev.banyan=info"),
-                        classPath, TrainingProgram.class, out.toString(), "2", "adam", "sgd"),
+                        classPath,
+                        TrainingProgram.class,
+                        out.toString(),
+                        "2",
+                        "adam",
+                        "sgd"),
                 folder);
         assertThat(run.status()).as(run.output()).isZero();
         Files.writeString(folder.resolve(name + ".log"), run.output());

@@ -12,12 +12,19 @@ import com.tngtech.archunit.lang.ArchRule;
 class ArchitectureTest {
     @ArchTest
     static final ArchRule onlyThisModuleKnowsDjl = noClasses()
-            .that().resideOutsideOfPackage("dev.banyan.djl..")
-            .should().dependOnClassesThat().resideInAnyPackage("ai.djl..", "dev.banyan.djl..");
+            .that()
+            .resideOutsideOfPackage("dev.banyan.djl..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("ai.djl..", "dev.banyan.djl..");
 
     @ArchTest
     static final ArchRule onlyOneClassLooksIntoDjl = noClasses()
-            .that().resideInAPackage("dev.banyan.djl..")
-            .and().doNotHaveSimpleName("DjlInternals")
-            .should().dependOnClassesThat().resideInAnyPackage("java.lang.reflect..");
+            .that()
+            .resideInAPackage("dev.banyan.djl..")
+            .and()
+            .doNotHaveSimpleName("DjlInternals")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("java.lang.reflect..");
 }

@@ -75,8 +75,9 @@ class BanyanParameterServerTest {
             server.init("table", new NDArray[] {table});
             assertThatThrownBy(() -> server.update("table", new NDArray[] {table}))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage("parameter table of shape (4, 2) has a sparse gradient, which can't be exchanged; build its"
-                            + " Embedding with SparseFormat.DENSE");
+                    .hasMessage(
+                            "parameter table of shape (4, 2) has a sparse gradient, which can't be exchanged; build its"
+                                    + " Embedding with SparseFormat.DENSE");
         }
     }
 

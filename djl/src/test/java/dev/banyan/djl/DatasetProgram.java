@@ -26,7 +26,10 @@ import java.util.stream.IntStream;
 import org.apache.commons.csv.CSVFormat;
 import org.jspecify.annotations.Nullable;
 
-/** Reads datasets of every kind through a trainer, in random order, and writes which samples it saw, and how far it got. */
+/**
+ * Reads datasets of every kind through a trainer, in random order, and writes which samples it saw, and how far it
+ * got.
+ */
 final class DatasetProgram {
     static final List<String> NAMES = List.of("array", "csv", "mnist", "cifar10", "stream");
     private static final int BATCH = 8;
@@ -35,7 +38,9 @@ final class DatasetProgram {
 
     /** What all processes see together. */
     static List<String> samples() {
-        return IntStream.range(0, DatasetFiles.SAMPLES).mapToObj(String::valueOf).toList();
+        return IntStream.range(0, DatasetFiles.SAMPLES)
+                .mapToObj(String::valueOf)
+                .toList();
     }
 
     /** Argument: a folder. */
@@ -53,7 +58,8 @@ final class DatasetProgram {
                         NDArray data = batch.getData().head();
                         float scale = name.equals("mnist") || name.equals("cifar10") ? 255 : 1;
                         for (int i = 0; i < batch.getSize(); i++) {
-                            seen.add(String.valueOf(Math.round(data.get(i).flatten().getFloat(0) * scale)));
+                            seen.add(String.valueOf(
+                                    Math.round(data.get(i).flatten().getFloat(0) * scale)));
                         }
                         progress = 100 * batch.getProgress() / batch.getProgressTotal();
                         batch.close();
@@ -65,15 +71,24 @@ final class DatasetProgram {
         }
     }
 
-    private static Dataset dataset(String name, Path files, NDManager manager) throws IOException, NoSuchAlgorithmException {
+    private static Dataset dataset(String name, Path files, NDManager manager)
+            throws IOException, NoSuchAlgorithmException {
         NDArray numbers = manager.arange((float) DatasetFiles.SAMPLES).reshape(-1, 1);
         return switch (name) {
             case "array" ->
-                new ArrayDataset.Builder().setData(numbers).optLabels(numbers).setSampling(BATCH, true).build();
+                new ArrayDataset.Builder()
+                        .setData(numbers)
+                        .optLabels(numbers)
+                        .setSampling(BATCH, true)
+                        .build();
             case "csv" ->
                 CsvDataset.builder()
                         .optCsvFile(DatasetFiles.csv(files))
-                        .setCsvFormat(CSVFormat.DEFAULT.builder().setHeader().setSkipHeaderRecord(true).get())
+                        .setCsvFormat(CSVFormat.DEFAULT
+                                .builder()
+                                .setHeader()
+                                .setSkipHeaderRecord(true)
+                                .get())
                         .addNumericFeature("x")
                         .addNumericLabel("y")
                         .setSampling(BATCH, true)

@@ -16,7 +16,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Updates of parameters in the memory of four emulated GPUs, which is this process's, so that DJL's arrays can lie there. */
+/**
+ * Updates of parameters in the memory of four emulated GPUs, which is this process's, so that DJL's arrays can lie
+ * there.
+ */
 final class GpuProgram {
     private static final int GPUS = 4;
     private static final int[] COUNTS = {5, 1, 300_000};
@@ -34,8 +37,7 @@ final class GpuProgram {
 
     public static void main(String[] arguments) {
         Config config = Config.builder().algorithm(AlgorithmChoice.STAR).load();
-        try (Communicator gpus =
-                        Communicator.onGpus(Presets.find("p3.8xlarge").orElseThrow(), config, 0, 1, 2, 3);
+        try (Communicator gpus = Communicator.onGpus(Presets.find("p3.8xlarge").orElseThrow(), config, 0, 1, 2, 3);
                 NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             new GpuProgram(gpus, manager).train();
         }
@@ -85,9 +87,9 @@ final class GpuProgram {
     @SuppressWarnings("restricted")
     private NDArray array(int gpu, int count) {
         long bytes = (long) count * Float.BYTES;
-        MemorySegment memory = MemorySegment.ofAddress(gpus.allocate(gpu, bytes).address()).reinterpret(bytes);
-        return manager.create(
-                memory.asByteBuffer().order(ByteOrder.nativeOrder()), new Shape(count), DataType.FLOAT32);
+        MemorySegment memory =
+                MemorySegment.ofAddress(gpus.allocate(gpu, bytes).address()).reinterpret(bytes);
+        return manager.create(memory.asByteBuffer().order(ByteOrder.nativeOrder()), new Shape(count), DataType.FLOAT32);
     }
 
     /** Returns when all collectives have ended: this one comes after them. */

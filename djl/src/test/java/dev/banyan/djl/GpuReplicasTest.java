@@ -46,10 +46,11 @@ class GpuReplicasTest {
             Recorder own = new Recorder();
             NDArray[] replicas = {manager.ones(new Shape(2)), manager.ones(new Shape(2))};
             List<List<Device>> started = new ArrayList<>();
-            try (ParameterServer server = new GpuParameterServer(Optimizer.adam().build(), own, devices -> {
-                started.add(devices);
-                throw new IllegalStateException("there is no driver");
-            })) {
+            try (ParameterServer server =
+                    new GpuParameterServer(Optimizer.adam().build(), own, devices -> {
+                        started.add(devices);
+                        throw new IllegalStateException("there is no driver");
+                    })) {
                 server.init("weight", replicas);
                 server.update("weight", replicas, replicas);
                 server.update("weight", replicas, replicas);
@@ -64,9 +65,10 @@ class GpuReplicasTest {
         try (NDManager manager = Engine.getInstance().newBaseManager()) {
             Recorder own = new Recorder();
             NDArray[] alone = {manager.ones(new Shape(2))};
-            try (ParameterServer server = new GpuParameterServer(Optimizer.adam().build(), own, devices -> {
-                throw new AssertionError("started on " + devices);
-            })) {
+            try (ParameterServer server =
+                    new GpuParameterServer(Optimizer.adam().build(), own, devices -> {
+                        throw new AssertionError("started on " + devices);
+                    })) {
                 server.init("weight", alone);
                 server.update("weight", alone, alone);
             }

@@ -25,10 +25,10 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What Banyan's engine costs a step of one process on one device: trains a perceptron of 20 layers by DJL's engine and by
- * Banyan's, by turns in one JVM, and prints medians. Which of the two goes first changes from round to round, and the
- * ratio is that of neighbours, so that a machine that drifts does it to both. Times are the processor's for the thread that
- * trains, which does all of the work, so that what else runs on the machine counts little.
+ * What Banyan's engine costs a step of one process on one device: trains a perceptron of 20 layers by DJL's engine and
+ * by Banyan's, by turns in one JVM, and prints medians. Which of the two goes first changes from round to round, and
+ * the ratio is that of neighbours, so that a machine that drifts does it to both. Times are the processor's for the
+ * thread that trains, which does all of the work, so that what else runs on the machine counts little.
  *
  * <pre>{@code
  * mvn -q -DskipTests -pl examples/djl-mnist -am package
@@ -79,7 +79,12 @@ final class HookOverhead {
         System.out.printf(
                 Locale.ROOT,
                 "%-28s  median %.4f, quartiles %.4f to %.4f, of %d rounds of %d steps%n",
-                what, values.get(n / 2), values.get(n / 4), values.get(3 * n / 4), n, STEPS);
+                what,
+                values.get(n / 2),
+                values.get(n / 4),
+                values.get(3 * n / 4),
+                n,
+                STEPS);
     }
 
     /** A trainer of one of the engines. */
@@ -99,12 +104,15 @@ final class HookOverhead {
             }
             model.setBlock(block.add(Linear.builder().setUnits(10).build()));
             trainer = model.newTrainer(new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
-                    .optOptimizer(Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.01f)).build()));
+                    .optOptimizer(Optimizer.sgd()
+                            .setLearningRateTracker(Tracker.fixed(0.01f))
+                            .build()));
             trainer.initialize(new Shape(BATCH, UNITS));
             NDManager manager = trainer.getManager();
             dataset = new ArrayDataset.Builder()
                     .setData(manager.randomNormal(new Shape((long) STEPS * BATCH, UNITS)))
-                    .optLabels(manager.randomUniform(0, 9, new Shape((long) STEPS * BATCH)).floor())
+                    .optLabels(manager.randomUniform(0, 9, new Shape((long) STEPS * BATCH))
+                            .floor())
                     .setSampling(BATCH, false)
                     .build();
         }

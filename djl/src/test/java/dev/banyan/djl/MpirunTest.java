@@ -19,14 +19,15 @@ import org.junit.jupiter.api.io.TempDir;
 class MpirunTest {
     private static final List<String> OPTIMIZERS = List.of("sgd", "momentum", "adam");
     private static final int STEPS = 200;
-    
+
     @TempDir
     static Path folder;
 
     @BeforeAll
     static void trainAlone() throws Exception {
         assumeTrue(
-                Programs.haveMpirun(), "needs Open MPI's mpirun on the path (apt-get install openmpi-bin libopenmpi-dev)");
+                Programs.haveMpirun(),
+                "needs Open MPI's mpirun on the path (apt-get install openmpi-bin libopenmpi-dev)");
         for (String optimizer : OPTIMIZERS) {
             Files.write(folder.resolve(optimizer + "-alone.txt"), TrainingProgram.train(optimizer, STEPS / 20));
         }
@@ -85,7 +86,12 @@ class MpirunTest {
 
     @Test
     void aFailureEndsAll() throws Exception {
-        Programs.Run run = Programs.mpirun(2, folder, List.of(), FailingProgram.class, folder.resolve("failed").toString());
+        Programs.Run run = Programs.mpirun(
+                2,
+                folder,
+                List.of(),
+                FailingProgram.class,
+                folder.resolve("failed").toString());
         assertThat(run.status()).as(run.output()).isNotZero();
         assertThat(run.output()).contains("this process fails");
     }
@@ -109,7 +115,8 @@ class MpirunTest {
         Path out = Files.createDirectories(folder.resolve(processes + "-processes"));
         List<String> arguments = new ArrayList<>(List.of(out.toString(), String.valueOf(STEPS / 20)));
         arguments.addAll(OPTIMIZERS);
-        Programs.Run run = Programs.mpirun(processes, folder, List.of(), TrainingProgram.class, arguments.toArray(String[]::new));
+        Programs.Run run =
+                Programs.mpirun(processes, folder, List.of(), TrainingProgram.class, arguments.toArray(String[]::new));
         assertThat(run.status()).as(run.output()).isZero();
         for (String optimizer : OPTIMIZERS) {
             List<String> alone = Files.readAllLines(folder.resolve(optimizer + "-alone.txt"));
@@ -125,7 +132,8 @@ class MpirunTest {
                 }
             }
             for (int rank = 1; rank < processes; rank++) {
-                assertThat(Files.readAllLines(out.resolve(optimizer + "-" + rank + ".txt"))).isEqualTo(first);
+                assertThat(Files.readAllLines(out.resolve(optimizer + "-" + rank + ".txt")))
+                        .isEqualTo(first);
             }
         }
     }

@@ -30,8 +30,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Trains a model with batch normalisation, dropout and a frozen layer, validates it, saves checkpoints and the model, and
- * loads that. Writes what the trained and the loaded one have, each as a line per parameter, and the results of
+ * Trains a model with batch normalisation, dropout and a frozen layer, validates it, saves checkpoints and the model,
+ * and loads that. Writes what the trained and the loaded one have, each as a line per parameter, and the results of
  * evaluators. Knows nothing of Banyan.
  */
 final class NormProgram {
@@ -90,7 +90,8 @@ final class NormProgram {
     private static List<String> parameters(Block block) {
         List<String> lines = new ArrayList<>();
         for (Pair<String, Parameter> pair : block.getParameters()) {
-            lines.add(pair.getKey() + " " + Arrays.toString(pair.getValue().getArray().toFloatArray()));
+            lines.add(pair.getKey() + " "
+                    + Arrays.toString(pair.getValue().getArray().toFloatArray()));
         }
         return lines;
     }

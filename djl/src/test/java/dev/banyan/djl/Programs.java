@@ -37,7 +37,10 @@ final class Programs {
     static List<String> java(List<String> options, String classPath, Class<?> program, String... arguments) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "--add-modules", "jdk.incubator.vector", "-Xmx512m"));
+                "--enable-native-access=ALL-UNNAMED",
+                "--add-modules",
+                "jdk.incubator.vector",
+                "-Xmx512m"));
         for (String name : List.of(
                 "ai.djl.offline",
                 "OPT_OUT_TRACKING",

@@ -79,13 +79,17 @@ class ReplicatedTrainerTest {
     }
 
     private static ReplicatedTrainer trainer(Model model, String optimizer, int replicas) {
-        Optimizer worker =
-                switch (optimizer) {
-                    case "sgd" -> Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.1f)).build();
-                    case "momentum" ->
-                        Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.05f)).optMomentum(0.9f).build();
-                    default -> Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.01f)).build();
-                };
+        Optimizer worker = switch (optimizer) {
+            case "sgd" ->
+                Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.1f)).build();
+            case "momentum" ->
+                Optimizer.sgd()
+                        .setLearningRateTracker(Tracker.fixed(0.05f))
+                        .optMomentum(0.9f)
+                        .build();
+            default ->
+                Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.01f)).build();
+        };
         return new ReplicatedTrainer(
                 model,
                 ReplicatedTrainerTest::block,

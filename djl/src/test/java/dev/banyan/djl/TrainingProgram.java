@@ -63,7 +63,8 @@ final class TrainingProgram {
                 EasyTrain.fit(trainer, epochs, dataset(trainer.getManager()), null);
                 List<String> lines = new ArrayList<>();
                 metrics.getMetric("train_all_SoftmaxCrossEntropyLoss")
-                        .forEach(metric -> lines.add(String.valueOf(metric.getValue().doubleValue())));
+                        .forEach(metric ->
+                                lines.add(String.valueOf(metric.getValue().doubleValue())));
                 lines.add("");
                 for (Pair<String, Parameter> pair : model.getBlock().getParameters()) {
                     for (float weight : pair.getValue().getArray().toFloatArray()) {
@@ -77,10 +78,15 @@ final class TrainingProgram {
 
     private static Optimizer optimizer(String name) {
         return switch (name) {
-            case "sgd" -> Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.05f)).build();
+            case "sgd" ->
+                Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.05f)).build();
             case "momentum" ->
-                Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.02f)).optMomentum(0.9f).build();
-            case "adam" -> Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.005f)).build();
+                Optimizer.sgd()
+                        .setLearningRateTracker(Tracker.fixed(0.02f))
+                        .optMomentum(0.9f)
+                        .build();
+            case "adam" ->
+                Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.005f)).build();
             default -> throw new IllegalArgumentException(name);
         };
     }
@@ -92,8 +98,7 @@ final class TrainingProgram {
         for (int sample = 0; sample < SAMPLES; sample++) {
             labels[sample] = random.nextInt(CLASSES);
             for (int i = 0; i < INPUTS; i++) {
-                data[sample * INPUTS + i] =
-                        (float) (random.nextGaussian() + (i % CLASSES == labels[sample] ? 1 : 0));
+                data[sample * INPUTS + i] = (float) (random.nextGaussian() + (i % CLASSES == labels[sample] ? 1 : 0));
             }
         }
         return new ArrayDataset.Builder()

@@ -44,7 +44,8 @@ public final class TrainOnFourDevices {
      * @return the mean loss of each step's batch
      */
     static double[] train(int devices, int steps) {
-        Machine machine = Presets.find("p3.16xlarge").orElseThrow()
+        Machine machine = Presets.find("p3.16xlarge")
+                .orElseThrow()
                 .subset(IntStream.range(0, devices).toArray());
         double[] losses = new double[steps];
         try (Communicator ranks = Communicator.create(machine, Config.load());
@@ -55,30 +56,32 @@ public final class TrainOnFourDevices {
             Random random = new Random(42);
             int layers = TwoLayerNetwork.SIZES.length;
             for (int layer = 0; layer < layers; layer++) {
-                double[] first = random.doubles(TwoLayerNetwork.SIZES[layer], -0.7, 0.7).toArray();
+                double[] first =
+                        random.doubles(TwoLayerNetwork.SIZES[layer], -0.7, 0.7).toArray();
                 store.init(layer, MemorySegment.ofArray(first), first.length, DataType.F64);
                 store.pull(layer, ofAllRanks(weights, layer), 0).join();
             }
             for (int step = 0; step < steps; step++) {
                 double[][] batch = batch(random);
                 losses[step] = IntStream.range(0, devices)
-                        .parallel()
-                        .mapToDouble(rank -> TwoLayerNetwork.backward(
-                                weights[rank],
-                                gradients[rank],
-                                batch,
-                                BATCH * rank / devices,
-                                BATCH * (rank + 1) / devices))
-                        .boxed()
-                        .toList()
-                        .stream()
-                        .mapToDouble(Double::doubleValue)
-                        .sum() / BATCH;
+                                .parallel()
+                                .mapToDouble(rank -> TwoLayerNetwork.backward(
+                                        weights[rank],
+                                        gradients[rank],
+                                        batch,
+                                        BATCH * rank / devices,
+                                        BATCH * (rank + 1) / devices))
+                                .boxed()
+                                .toList()
+                                .stream()
+                                .mapToDouble(Double::doubleValue)
+                                .sum()
+                        / BATCH;
                 // The last layer's gradients are there first; the first layer's weights are wanted first.
                 List<CompletableFuture<Void>> pending = new ArrayList<>();
                 for (int layer = layers - 1; layer >= 0; layer--) {
-                    pending.add(store.pushPull(
-                            layer, ofAllRanks(gradients, layer), ofAllRanks(weights, layer), -layer));
+                    pending.add(
+                            store.pushPull(layer, ofAllRanks(gradients, layer), ofAllRanks(weights, layer), -layer));
                 }
                 pending.forEach(CompletableFuture::join);
             }
@@ -98,7 +101,9 @@ public final class TrainOnFourDevices {
     }
 
     private static List<MemorySegment> ofAllRanks(MemorySegment[][] arrays, int layer) {
-        return IntStream.range(0, arrays.length).mapToObj(rank -> arrays[rank][layer]).toList();
+        return IntStream.range(0, arrays.length)
+                .mapToObj(rank -> arrays[rank][layer])
+                .toList();
     }
 
     /** Points of a square, and the wave to be learned there. */

@@ -28,8 +28,7 @@ final class TwoLayerNetwork {
      * @param to one past the last
      * @return the sum of half the squared errors
      */
-    static double backward(
-            MemorySegment[] weights, MemorySegment[] gradients, double[][] samples, int from, int to) {
+    static double backward(MemorySegment[] weights, MemorySegment[] gradients, double[][] samples, int from, int to) {
         double[][] sums = new double[SIZES.length][];
         for (int layer = 0; layer < SIZES.length; layer++) {
             sums[layer] = new double[SIZES[layer]];

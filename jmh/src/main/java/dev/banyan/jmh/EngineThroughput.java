@@ -6,9 +6,9 @@ import dev.banyan.reduce.engine.Task;
 import dev.banyan.reduce.engine.Variable;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -57,7 +57,9 @@ public class EngineThroughput {
     public void open() {
         DependencyEngine started = new DependencyEngine(threads);
         engine = started;
-        variables = IntStream.range(0, 100).mapToObj(i -> List.of(started.variable())).toList();
+        variables = IntStream.range(0, 100)
+                .mapToObj(i -> List.of(started.variable()))
+                .toList();
         pool = Executors.newFixedThreadPool(threads);
     }
 

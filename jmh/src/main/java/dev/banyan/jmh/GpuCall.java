@@ -62,10 +62,12 @@ public class GpuCall {
     /** Makes the buffers and the plans. */
     @Setup
     public void open() {
-        int[] gpus = Arrays.stream(devices.split(",", -1)).mapToInt(Integer::parseInt).toArray();
+        int[] gpus = Arrays.stream(devices.split(",", -1))
+                .mapToInt(Integer::parseInt)
+                .toArray();
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
-        Communicator many =
-                Communicator.onGpus(machine.subset(IntStream.range(0, gpus.length).toArray()), Config.defaults(), gpus);
+        Communicator many = Communicator.onGpus(
+                machine.subset(IntStream.range(0, gpus.length).toArray()), Config.defaults(), gpus);
         Communicator one = Communicator.onGpus(machine.subset(0), Config.defaults(), gpus[0]);
         ofAll = call(many);
         ofOne = call(one);

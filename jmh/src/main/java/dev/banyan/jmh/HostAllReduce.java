@@ -49,7 +49,9 @@ import org.openjdk.jmh.annotations.Warmup;
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 4, time = 1)
-@Fork(value = 3, jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
+@Fork(
+        value = 3,
+        jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
 public class HostAllReduce {
     private static final int RANKS = 8;
     private static final int BLOCK = 1 << 14;
@@ -148,17 +150,11 @@ public class HostAllReduce {
     public void fusedSum() {
         for (CollectiveCall call : inPlace) {
             List<MemorySegment> b = call.inputs();
-            onAllThreads(call.count(), (first, elements) -> sum(
-                    b.get(0),
-                    b.get(1),
-                    b.get(2),
-                    b.get(3),
-                    b.get(4),
-                    b.get(5),
-                    b.get(6),
-                    b.get(7),
-                    4 * first,
-                    elements));
+            onAllThreads(
+                    call.count(),
+                    (first, elements) -> sum(
+                            b.get(0), b.get(1), b.get(2), b.get(3), b.get(4), b.get(5), b.get(6), b.get(7), 4 * first,
+                            elements));
         }
     }
 

@@ -122,7 +122,9 @@ public class PackingGeneration {
     private static Machine direct(int devices, List<Link> links) {
         return new Machine(
                 "direct",
-                IntStream.range(0, devices).mapToObj(i -> Device.named("GPU" + i)).toList(),
+                IntStream.range(0, devices)
+                        .mapToObj(i -> Device.named("GPU" + i))
+                        .toList(),
                 List.of(),
                 links,
                 List.of(),

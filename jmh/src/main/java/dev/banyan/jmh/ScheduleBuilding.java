@@ -43,7 +43,9 @@ import org.openjdk.jmh.annotations.Warmup;
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 5, time = 1)
-@Fork(value = 1, jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
+@Fork(
+        value = 1,
+        jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
 public class ScheduleBuilding {
     private static final int RANKS = 8;
 
@@ -69,12 +71,14 @@ public class ScheduleBuilding {
                 new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0, 1, 2, 3, 4, 5, 6, 7));
             case "packing" -> packed();
             case "ring" -> new RingAlgorithm(RingFinder.order(matrix));
-            default -> throw new IllegalArgumentException(algorithm + " is not single-tree, multi-tree, packing or ring");
+            default ->
+                throw new IllegalArgumentException(algorithm + " is not single-tree, multi-tree, packing or ring");
         };
     }
 
     private static PackedAlgorithm packed() {
-        PackedAlgorithm algorithm = new PackedAlgorithm(Network.of(Presets.find("p3.16xlarge").orElseThrow()));
+        PackedAlgorithm algorithm =
+                new PackedAlgorithm(Network.of(Presets.find("p3.16xlarge").orElseThrow()));
         algorithm.packing(Collective.ALL_REDUCE, -1);
         return algorithm;
     }

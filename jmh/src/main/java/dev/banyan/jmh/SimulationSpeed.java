@@ -116,8 +116,8 @@ public class SimulationSpeed {
             default -> throw new IllegalArgumentException("keys=" + keys + "; use 1G or resnet-50");
         };
         jobs = Arrays.stream(counts)
-                .mapToObj(count -> Job.of(made.schedule(
-                        new CollectiveRequest(Collective.ALL_REDUCE, -1, count, 4, true, 1 << 20))))
+                .mapToObj(count -> Job.of(
+                        made.schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, count, 4, true, 1 << 20))))
                 .toList();
     }
 
@@ -129,7 +129,9 @@ public class SimulationSpeed {
             Schedule schedule = job.schedule();
             for (Chunk chunk : schedule.chunks()) {
                 for (Step step : chunk.steps()) {
-                    sum += step.target().rank() + step.sources().size() + step.after().size();
+                    sum += step.target().rank()
+                            + step.sources().size()
+                            + step.after().size();
                 }
             }
             counters.steps += schedule.stepCount();

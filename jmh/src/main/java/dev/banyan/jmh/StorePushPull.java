@@ -46,7 +46,9 @@ import org.openjdk.jmh.annotations.Warmup;
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 5, time = 2)
-@Fork(value = 2, jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
+@Fork(
+        value = 2,
+        jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
 public class StorePushPull {
     /** BANYAN_FUSION_BYTES. */
     @Param({"off", "256K"})
@@ -76,10 +78,11 @@ public class StorePushPull {
         Communicator ranks = Communicator.create(
                 Presets.find("p3.16xlarge").orElseThrow(),
                 Config.builder()
-                        .fusionBytes(switch (fusion) {
-                            case "off" -> 0;
-                            default -> Long.parseLong(fusion.replace("K", "")) << 10;
-                        })
+                        .fusionBytes(
+                                switch (fusion) {
+                                    case "off" -> 0;
+                                    default -> Long.parseLong(fusion.replace("K", "")) << 10;
+                                })
                         .reproducible(reproducible)
                         .build());
         KVStore opened = KVStore.create(type, ranks);
@@ -94,7 +97,8 @@ public class StorePushPull {
             long bytes = Float.BYTES * counts[k];
             opened.init(k, all.getFirst().asSlice(first, bytes), counts[k], DataType.F32);
             keys.add(Key.of(k));
-            gradients.add(all.stream().map(segment -> segment.asSlice(first, bytes)).toList());
+            gradients.add(
+                    all.stream().map(segment -> segment.asSlice(first, bytes)).toList());
             at += bytes;
         }
         if (traced) {

@@ -20,12 +20,13 @@ import java.util.stream.Stream;
  * Collectives over the devices of all processes: each process has a {@link Communicator} over its own devices, and MPI
  * goes between the processes. An allreduce is a reduction inside each process, an allreduce between the processes'
  * leaders and a broadcast inside, chunk by chunk, so that the three overlap. {@link Leaders} says when several devices
- * lead at once: then slices are reduce-scattered inside, all-reduced between and all-gathered inside. Where all processes
- * have one device they do nothing but the call of MPI, on the caller's buffer. Processes may differ in their number of
- * devices and in their backend; then one device of each leads.
+ * lead at once: then slices are reduce-scattered inside, all-reduced between and all-gathered inside. Where all
+ * processes have one device they do nothing but the call of MPI, on the caller's buffer. Processes may differ in their
+ * number of devices and in their backend; then one device of each leads.
  *
- * <p><b>Buffers</b> are as {@link Communicator} wants them, one for each device of this process. Where devices have memory of
- * their own, MPI gets it as it is if it {@linkplain World#isCudaAware takes it}; else chunks go through the host's.
+ * <p><b>Buffers</b> are as {@link Communicator} wants them, one for each device of this process. Where devices have
+ * memory of their own, MPI gets it as it is if it {@linkplain World#isCudaAware takes it}; else chunks go through the
+ * host's.
  *
  * <p><b>Order, results and failures</b> are as {@link ProcessGroup} has them: the same calls in the same order in all
  * processes, one at a time; the same bits on all devices.
@@ -54,6 +55,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final Between direct;
     /** What MPI can't take from where it is. */
     private final Between staged;
+
     private final boolean cudaAware;
     /** Whether processes differ only in what their buffers hold; if not, all cut arrays as the one does that must. */
     private final boolean alike;
@@ -139,8 +141,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
             mean(name, call);
         } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
-            CallQueue.join(
-                    between.start(0, 0, name, call.outputs().getFirst(), call.count(), call.type(), call.op()));
+            CallQueue.join(between.start(0, 0, name, call.outputs().getFirst(), call.count(), call.type(), call.op()));
         } else {
             long sliced = leaders.sliced(call, local);
             Phases each = new Phases.SeveralLeaders(local, between);
@@ -159,9 +160,8 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         }
         try (Arena copies = Arena.ofShared()) {
             long bytes = call.count() * call.type().bytes();
-            List<MemorySegment> read = arrays.stream()
-                    .map(_ -> copies.allocate(bytes, Long.BYTES))
-                    .toList();
+            List<MemorySegment> read =
+                    arrays.stream().map(_ -> copies.allocate(bytes, Long.BYTES)).toList();
             for (int device = 0; device < arrays.size(); device++) {
                 local.read(arrays.get(device), read.get(device));
             }

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The mean of integers, which must be exact where their sum overflows the type: each element travels as 64 bits, one of 64
- * bits as its two halves, each in 64 bits.
+ * The mean of integers, which must be exact where their sum overflows the type: each element travels as 64 bits, one of
+ * 64 bits as its two halves, each in 64 bits.
  */
 final class IntegerMean {
     private static final int BLOCK = 1 << 16;

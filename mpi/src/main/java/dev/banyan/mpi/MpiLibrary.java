@@ -31,8 +31,8 @@ final class MpiLibrary {
 
     private static final String SONAME = "libmpi.so.40";
     private static final String REMEDY =
-            "; install Open MPI 4 or 5 (Debian and Ubuntu: apt-get install openmpi-bin libopenmpi-dev), or name its library"
-                    + " by " + SETTING;
+            "; install Open MPI 4 or 5 (Debian and Ubuntu: apt-get install openmpi-bin libopenmpi-dev), or name its"
+                    + " library by " + SETTING;
     private static final int TEXT_BYTES = 8192;
 
     private final SymbolLookup symbols;
@@ -72,7 +72,8 @@ final class MpiLibrary {
             }
             Path path = Path.of(file);
             if (!Files.isRegularFile(path)) {
-                throw new MpiException(SETTING + "=" + file + " is no file; name Open MPI's " + SONAME + " or unset it");
+                throw new MpiException(
+                        SETTING + "=" + file + " is no file; name Open MPI's " + SONAME + " or unset it");
             }
             return new MpiLibrary(SymbolLookup.libraryLookup(path, Arena.global()), file);
         } catch (InvalidPathException e) {
@@ -81,7 +82,8 @@ final class MpiLibrary {
             throw new MpiException(
                     file == null
                             ? "no MPI found: the loader knows no " + SONAME + REMEDY
-                            : SETTING + "=" + file + " can't be loaded here; name Open MPI's " + SONAME + " or unset it",
+                            : SETTING + "=" + file + " can't be loaded here; name Open MPI's " + SONAME
+                                    + " or unset it",
                     e);
         }
     }

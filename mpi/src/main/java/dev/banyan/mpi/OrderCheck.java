@@ -10,8 +10,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Compares what the processes of a group say, such as what they are about to do: each gathers the words of all. Costs one
- * gather of 256 bytes per process. One call at a time, in the group's order.
+ * Compares what the processes of a group say, such as what they are about to do: each gathers the words of all. Costs
+ * one gather of 256 bytes per process. One call at a time, in the group's order.
  */
 final class OrderCheck {
     private static final int RECORD = 256;

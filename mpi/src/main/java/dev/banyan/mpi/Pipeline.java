@@ -37,15 +37,15 @@ final class Pipeline {
         try {
             run(cut(begin, end), begun);
         } finally {
-            begun.forEach(phase -> phase.handle((done, failure) -> failure == null).join());
+            begun.forEach(
+                    phase -> phase.handle((done, failure) -> failure == null).join());
         }
         begun.forEach(CallQueue::join);
     }
 
     private void run(List<Piece> pieces, List<CompletableFuture<Void>> begun) {
         CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
-        CompletableFuture<Void> gathered =
-                pieces.isEmpty() ? none : begun(phases.gather(pieces.getFirst()), begun);
+        CompletableFuture<Void> gathered = pieces.isEmpty() ? none : begun(phases.gather(pieces.getFirst()), begun);
         CompletableFuture<Void> exchanged = none;
         for (int i = 0; i < pieces.size(); i++) {
             CompletableFuture<Void> ready = gathered;

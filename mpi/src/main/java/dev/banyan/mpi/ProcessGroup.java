@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
  * buffer.
  *
  * <p><b>Order.</b> All processes of a group call the same collectives in the same order, with the same arguments but
- * for the buffers. They run one at a time, in the order of the calls, on a thread of the group; groups are independent of
- * each other. With BANYAN_CHECK_ORDER=1 the processes compare what they are about to do before each, and where that differs
- * the call fails on all of them with an {@link OrderException}; without, such a call hangs until its deadline or
- * makes garbage.
+ * for the buffers. They run one at a time, in the order of the calls, on a thread of the group; groups are independent
+ * of each other. With BANYAN_CHECK_ORDER=1 the processes compare what they are about to do before each, and where that
+ * differs the call fails on all of them with an {@link OrderException}; without, such a call hangs until its deadline
+ * or makes garbage.
  *
  * <p><b>Buffers</b> are native memory of the host, of any alignment and arena; where {@link World#isCudaAware} they may
  * be memory of a CUDA device, except for AVG. They must not be touched, nor their arenas closed, until the call has
@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Results</b> are the same bits on all processes, and from run to run of the same world.
  *
  * <p><b>Failures.</b> A call that does not end within BANYAN_TIMEOUT_MS fails with a
- * {@link dev.banyan.reduce.backend.CollectiveTimeoutException}, one that MPI refuses with an {@link MpiException}; then the
- * world is broken. What depends on a future runs on the group's thread: keep it short, and do not wait there.
+ * {@link dev.banyan.reduce.backend.CollectiveTimeoutException}, one that MPI refuses with an {@link MpiException}; then
+ * the world is broken. What depends on a future runs on the group's thread: keep it short, and do not wait there.
  *
  * <p>Safe for use from any thread.
  */
@@ -63,7 +63,8 @@ public final class ProcessGroup implements AutoCloseable {
         mpi.call(MpiCall.SET_ERRHANDLER, communicator, mpi.handle("ompi_mpi_errors_return"));
         rank = mpi.number(MpiCall.RANK, communicator);
         size = mpi.number(MpiCall.SIZE, communicator);
-        queue = new CallQueue("banyan-mpi-group-" + COUNT.incrementAndGet(), world.config().timeout(), Duration.ZERO);
+        queue = new CallQueue(
+                "banyan-mpi-group-" + COUNT.incrementAndGet(), world.config().timeout(), Duration.ZERO);
         order = world.config().checkOrder() ? new OrderCheck(mpi, communicator, size) : null;
     }
 
@@ -170,8 +171,11 @@ public final class ProcessGroup implements AutoCloseable {
         MemorySegment memory = address(buffer);
         return submit(
                 words("broadcasts", name, count, type) + " from rank " + root,
-                () -> pieces(count, type, (at, elements) -> mpi.call(
-                        MpiCall.BROADCAST, at(memory, at), elements, type(type), root, communicator)),
+                () -> pieces(
+                        count,
+                        type,
+                        (at, elements) ->
+                                mpi.call(MpiCall.BROADCAST, at(memory, at), elements, type(type), root, communicator)),
                 buffer);
     }
 
@@ -257,9 +261,8 @@ public final class ProcessGroup implements AutoCloseable {
      */
     CompletableFuture<Void> meanAsync(
             String name, List<MemorySegment> arrays, long count, DataType type, int contributions) {
-        List<MemorySegment> memory = arrays.stream()
-                .map(array -> host(address(array), count, type))
-                .toList();
+        List<MemorySegment> memory =
+                arrays.stream().map(array -> host(address(array), count, type)).toList();
         return submit(
                 words("reduces", name, count, type) + " by avg",
                 () -> new IntegerMean(type, contributions)
@@ -278,8 +281,17 @@ public final class ProcessGroup implements AutoCloseable {
 
     private void sum(MemorySegment memory, long count, DataType type, ReduceOp op) {
         MemorySegment operation = world.reductions().operation(type, op);
-        pieces(count, type, (at, elements) -> mpi.call(
-                MpiCall.ALL_REDUCE, MpiLibrary.IN_PLACE, at(memory, at), elements, type(type), operation, communicator));
+        pieces(
+                count,
+                type,
+                (at, elements) -> mpi.call(
+                        MpiCall.ALL_REDUCE,
+                        MpiLibrary.IN_PLACE,
+                        at(memory, at),
+                        elements,
+                        type(type),
+                        operation,
+                        communicator));
     }
 
     /**
@@ -292,13 +304,15 @@ public final class ProcessGroup implements AutoCloseable {
      */
     public void reduceScatter(MemorySegment input, MemorySegment output, long count, DataType type, ReduceOp op) {
         if (op == ReduceOp.AVG) {
-            throw new IllegalArgumentException("reduce_scatter by AVG between processes; sum up, and divide the result");
+            throw new IllegalArgumentException(
+                    "reduce_scatter by AVG between processes; sum up, and divide the result");
         }
         int elements = checkBlocks("reduce_scatter", input, output, count, type);
         MemorySegment source = address(input);
         MemorySegment target = address(output);
         CallQueue.join(submit(
-                words("reduces and scatters", "an array", count, type) + " by " + op.name().toLowerCase(Locale.ROOT),
+                words("reduces and scatters", "an array", count, type) + " by "
+                        + op.name().toLowerCase(Locale.ROOT),
                 () -> mpi.call(
                         MpiCall.REDUCE_SCATTER,
                         source,
@@ -325,14 +339,7 @@ public final class ProcessGroup implements AutoCloseable {
         CallQueue.join(submit(
                 words("gathers", "an array", count, type),
                 () -> mpi.call(
-                        MpiCall.ALL_GATHER,
-                        source,
-                        elements,
-                        type(type),
-                        target,
-                        elements,
-                        type(type),
-                        communicator),
+                        MpiCall.ALL_GATHER, source, elements, type(type), target, elements, type(type), communicator),
                 input,
                 output));
     }

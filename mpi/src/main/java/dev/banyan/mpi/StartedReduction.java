@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * An allreduce that was started and takes no thread: it goes on while somebody asks for it, and while other calls of MPI
- * are made. Safe for use from any thread.
+ * An allreduce that was started and takes no thread: it goes on while somebody asks for it, and while other calls of
+ * MPI are made. Safe for use from any thread.
  */
 public final class StartedReduction {
     private static final long LONGEST_PARK_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
@@ -20,6 +20,7 @@ public final class StartedReduction {
     private final String what;
     private final MemorySegment request = Arena.ofAuto().allocate(ADDRESS);
     private final MemorySegment flag = Arena.ofAuto().allocate(JAVA_INT);
+
     @SuppressWarnings("unused") // keeps it
     private final MemorySegment buffer;
 

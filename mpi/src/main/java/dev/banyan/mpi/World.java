@@ -23,22 +23,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The processes that {@code mpirun} started together, this one among them. There is one world per process; a process that
- * was started without mpirun is a world of its own. Works with Open MPI 4 and 5, whose library {@code libmpi.so.40} the
- * loader finds or the file is that BANYAN_MPI_LIBRARY names (system property or environment variable).
+ * The processes that {@code mpirun} started together, this one among them. There is one world per process; a process
+ * that was started without mpirun is a world of its own. Works with Open MPI 4 and 5, whose library {@code
+ * libmpi.so.40} the loader finds or the file is that BANYAN_MPI_LIBRARY names (system property or environment
+ * variable).
  *
  * <p><b>End.</b> Every process calls {@link #finish} when all went well, and only then: a process that ends
- * without it makes mpirun end all others, with a status that is not 0. So leave it out where something failed: don't put
- * it into a {@code finally}. {@link #finishAtExit} is for programs that don't know of the world.
+ * without it makes mpirun end all others, with a status that is not 0. So leave it out where something failed: don't
+ * put it into a {@code finally}. {@link #finishAtExit} is for programs that don't know of the world.
  *
- * <p><b>Failures.</b> Whatever waits for other processes has a deadline, BANYAN_TIMEOUT_MS. If it passes, or MPI reports an
- * error, the world is broken: that call throws, and so does every later one. End the process then.
+ * <p><b>Failures.</b> Whatever waits for other processes has a deadline, BANYAN_TIMEOUT_MS. If it passes, or MPI
+ * reports an error, the world is broken: that call throws, and so does every later one. End the process then.
  *
  * <p>Safe for use from any thread.
  */
 public final class World {
     private static final Logger LOG = LoggerFactory.getLogger(World.class);
-    /** What a process of a broken world waits with its end: mpirun ends the others with it, which have errors to tell. */
+    /**
+     * What a process of a broken world waits with its end: mpirun ends the others with it, which have errors to
+     * tell.
+     */
     private static final long FAREWELL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final Object LOCK = new Object();
@@ -50,10 +54,12 @@ public final class World {
     private final Config config;
     /** Its thread starts MPI and ends it. */
     private final CallQueue control;
+
     private final Reductions reductions;
     private final List<ProcessGroup> groups = new CopyOnWriteArrayList<>();
     /** MPI may still write into their buffers. */
     private final Set<StartedReduction> underWay = ConcurrentHashMap.newKeySet();
+
     private final ProcessGroup all;
     private final ProcessGroup sameMachine;
     private final String version;
@@ -126,15 +132,19 @@ public final class World {
             }
             int level = given.get(JAVA_INT, 0);
             if (level < MpiLibrary.THREAD_MULTIPLE) {
-                throw new MpiException("this MPI gives thread level " + level + ", but Banyan calls it from several threads"
-                        + " (MPI_THREAD_MULTIPLE, " + MpiLibrary.THREAD_MULTIPLE
-                        + "); take an Open MPI that was built with threads");
+                throw new MpiException(
+                        "this MPI gives thread level " + level + ", but Banyan calls it from several threads"
+                                + " (MPI_THREAD_MULTIPLE, " + MpiLibrary.THREAD_MULTIPLE
+                                + "); take an Open MPI that was built with threads");
             }
             return true;
         }
     }
 
-    /** Those with which processes would wait for each other, or take one call for another, if they were not the same. */
+    /**
+     * Those with which processes would wait for each other, or take one call for another, if they were not the
+     * same.
+     */
     private void compareSettings(OrderCheck check) {
         check.difference("has BANYAN_CHECK_ORDER=" + (config.checkOrder() ? 1 : 0) + " and BANYAN_OUTSTANDING="
                         + config.outstanding())
@@ -204,10 +214,10 @@ public final class World {
     }
 
     /**
-     * Lets the end of this process finish the world if nothing has done so and the world isn't broken: for programs that
-     * don't know of it and may end by {@link System#exit}. No hook can see an exit's status, but mpirun does: it ends the
-     * others if that isn't 0, finished or not. A process that ends while others work on without it, and so can't finish,
-     * ends unfinished after the patience.
+     * Lets the end of this process finish the world if nothing has done so and the world isn't broken: for programs
+     * that don't know of it and may end by {@link System#exit}. No hook can see an exit's status, but mpirun does: it
+     * ends the others if that isn't 0, finished or not. A process that ends while others work on without it, and so
+     * can't finish, ends unfinished after the patience.
      *
      * @param well asked when the process ends: whether it may be finished, as nothing is known to have failed
      * @param patience how long to wait for the others to finish
@@ -217,13 +227,16 @@ public final class World {
     }
 
     private boolean finishWithin(Duration patience) {
-        Thread finishing = Thread.ofPlatform().daemon().name("banyan-mpi-finish").start(() -> {
-            try {
-                finish();
-            } catch (RuntimeException e) {
-                LOG.error("the world of MPI can't be finished: {}", e.getMessage());
-            }
-        });
+        Thread finishing = Thread.ofPlatform()
+                .daemon()
+                .name("banyan-mpi-finish")
+                .start(() -> {
+                    try {
+                        finish();
+                    } catch (RuntimeException e) {
+                        LOG.error("the world of MPI can't be finished: {}", e.getMessage());
+                    }
+                });
         try {
             return finishing.join(patience) && finished;
         } catch (InterruptedException e) {
@@ -259,8 +272,9 @@ public final class World {
             throw new MpiException("the world of MPI is broken: " + why + "; end this process");
         }
         if (finished) {
-            throw new MpiException("the world of MPI was finished, and MPI can't be started twice in one process; finish it"
-                    + " when all is done");
+            throw new MpiException(
+                    "the world of MPI was finished, and MPI can't be started twice in one process; finish it"
+                            + " when all is done");
         }
     }
 
@@ -277,15 +291,15 @@ public final class World {
      * @param what what was done, e.g. {@code all_reduce of key 7}
      */
     RuntimeException failure(String what, Throwable cause) {
-        RuntimeException told =
-                switch (cause) {
-                    case OrderException e -> e;
-                    case CollectiveTimeoutException e -> new CollectiveTimeoutException(place(what)
-                            + " did not end within " + config.timeout().toMillis()
-                            + " ms: another process died, hangs, or never did its part; see what the others say, or allow more"
-                            + " time by BANYAN_TIMEOUT_MS");
-                    default -> new MpiException(place(what) + ": " + cause.getMessage(), cause);
-                };
+        RuntimeException told = switch (cause) {
+            case OrderException e -> e;
+            case CollectiveTimeoutException e ->
+                new CollectiveTimeoutException(place(what)
+                        + " did not end within " + config.timeout().toMillis()
+                        + " ms: another process died, hangs, or never did its part; see what the others say, or allow"
+                        + " more time by BANYAN_TIMEOUT_MS");
+            default -> new MpiException(place(what) + ": " + cause.getMessage(), cause);
+        };
         if (!(told instanceof OrderException)) {
             breakDown(String.valueOf(told.getMessage()));
         }

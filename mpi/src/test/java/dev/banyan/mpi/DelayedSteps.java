@@ -31,8 +31,8 @@ import java.util.stream.Stream;
 
 /**
  * Training steps on the keys of resnet-50, with random delays before and after every reduction inside a process, every
- * sum between processes, every update and every broadcast. What comes after a sum delays the thread that calls MPI. In one
- * step two keys change places in one process.
+ * sum between processes, every update and every broadcast. What comes after a sum delays the thread that calls MPI. In
+ * one step two keys change places in one process.
  */
 final class DelayedSteps implements AutoCloseable {
     private static final int DEVICES = 2;
@@ -57,7 +57,9 @@ final class DelayedSteps implements AutoCloseable {
     DelayedSteps(World world) {
         this.world = world;
         local = Communicator.create(
-                Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, DEVICES).toArray()),
+                Presets.find("p3.16xlarge")
+                        .orElseThrow()
+                        .subset(IntStream.range(0, DEVICES).toArray()),
                 Config.builder().threads(2).load());
     }
 

@@ -22,7 +22,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
-/** The CUDA backend inside each process, over the emulated driver: memory of devices that has to get to MPI and back. */
+/**
+ * The CUDA backend inside each process, over the emulated driver: memory of devices that has to get to MPI and
+ * back.
+ */
 final class DevicesProgram {
     private static final int DEVICES = 2;
     private static final long[] COUNTS = {0, 1, 4099};

@@ -10,15 +10,15 @@ import java.util.Objects;
 import java.util.stream.Stream;
 
 /**
- * The emulated CUDA driver of the tests of {@code reduce}. They build it in the same way, but their classes can't be used
- * here: a test jar of that module would be missed wherever tests are not compiled.
+ * The emulated CUDA driver of the tests of {@code reduce}. They build it in the same way, but their classes can't be
+ * used here: a test jar of that module would be missed wherever tests are not compiled.
  */
 final class EmulatedDriver {
     private EmulatedDriver() {}
 
     /**
-     * The folder of the library, for LD_LIBRARY_PATH, built where the tests of {@code reduce} have not done so. Ends the
-     * test as skipped where there is no C compiler.
+     * The folder of the library, for LD_LIBRARY_PATH, built where the tests of {@code reduce} have not done so. Ends
+     * the test as skipped where there is no C compiler.
      */
     static Path folder() throws IOException, InterruptedException {
         Path sources = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")));
@@ -40,7 +40,11 @@ final class EmulatedDriver {
     private static void build(Path sources, Path folder) throws IOException, InterruptedException {
         Process gcc;
         try {
-            new ProcessBuilder("gcc", "--version").redirectErrorStream(true).start().getInputStream().readAllBytes();
+            new ProcessBuilder("gcc", "--version")
+                    .redirectErrorStream(true)
+                    .start()
+                    .getInputStream()
+                    .readAllBytes();
             gcc = new ProcessBuilder("sh", sources.resolve("build.sh").toString(), folder.toString())
                     .redirectErrorStream(true)
                     .start();

@@ -52,8 +52,9 @@ class FaultTest {
         Outcome outcome = run(FaultProgram.NEVER_ARRIVES, 3, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
-                    .contains("rank " + rank + " failed: rank " + rank + " of 3: what reduces an array of 4 F32 by sum did"
-                            + " not end within " + DEADLINE_MS + " ms");
+                    .contains("rank " + rank + " failed: rank " + rank
+                            + " of 3: what reduces an array of 4 F32 by sum did" + " not end within " + DEADLINE_MS
+                            + " ms");
         }
     }
 
@@ -64,7 +65,8 @@ class FaultTest {
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
                     .contains("rank " + rank + " failed: rank " + rank + " of 3: the start of MPI did not end within "
-                            + DEADLINE_MS + " ms: another process died, hangs, or never did its part; see what the others"
+                            + DEADLINE_MS
+                            + " ms: another process died, hangs, or never did its part; see what the others"
                             + " say, or allow more time by BANYAN_TIMEOUT_MS");
         }
     }
@@ -75,10 +77,11 @@ class FaultTest {
         Outcome outcome = run(FaultProgram.IS_SET_OTHERWISE, 2, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
-                    .contains("rank " + rank + " failed: rank " + rank + " of 2: the start of MPI: the processes have different"
-                            + " settings: rank 0 has BANYAN_CHECK_ORDER=1 and BANYAN_OUTSTANDING=3, but rank 1 has"
-                            + " BANYAN_CHECK_ORDER=1 and BANYAN_OUTSTANDING=2; give all the same, variables also on other"
-                            + " machines by mpirun -x NAME");
+                    .contains("rank " + rank + " failed: rank " + rank
+                            + " of 2: the start of MPI: the processes have different settings: rank 0 has"
+                            + " BANYAN_CHECK_ORDER=1 and BANYAN_OUTSTANDING=3, but rank 1 has BANYAN_CHECK_ORDER=1 and"
+                            + " BANYAN_OUTSTANDING=2; give all the same, variables also on other machines by mpirun -x"
+                            + " NAME");
         }
     }
 
@@ -88,10 +91,13 @@ class FaultTest {
         Outcome outcome = run(FaultProgram.REDUCES_LESS_AND_FINISHES_EARLY, 2, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
-                    .contains("rank " + rank + " goes on: the processes run different collectives: rank 0 reduces an array"
-                            + " of 4 F32 by sum, but rank 1 reduces an array of 2 F32 by sum; run them in one order on all")
-                    .contains("rank " + rank + " failed: the processes run different collectives: rank 0 reduces an array"
-                            + " of 4 F32 by sum, but rank 1 ends the world; run them in one order on all");
+                    .contains("rank " + rank
+                            + " goes on: the processes run different collectives: rank 0 reduces an array of 4"
+                            + " F32 by sum, but rank 1 reduces an array of 2 F32 by sum; run them in one order"
+                            + " on all")
+                    .contains(
+                            "rank " + rank + " failed: the processes run different collectives: rank 0 reduces an array"
+                                    + " of 4 F32 by sum, but rank 1 ends the world; run them in one order on all");
         }
     }
 

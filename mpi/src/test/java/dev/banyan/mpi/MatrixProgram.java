@@ -89,10 +89,13 @@ final class MatrixProgram {
     }
 
     private void hierarchy(int devices, Leaders leaders) {
-        Config config = Config.builder().threads(2).algorithm(AlgorithmChoice.STAR).load();
+        Config config =
+                Config.builder().threads(2).algorithm(AlgorithmChoice.STAR).load();
         try (Arena arena = Arena.ofShared();
                 Communicator local = Communicator.create(
-                        Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, devices).toArray()),
+                        Presets.find("p3.16xlarge")
+                                .orElseThrow()
+                                .subset(IntStream.range(0, devices).toArray()),
                         config);
                 HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local, leaders, false)) {
             require(communicator.devices() == devices * world.size(), "devices of all processes");
@@ -117,7 +120,9 @@ final class MatrixProgram {
         int before = IntStream.range(0, world.rank()).map(rank -> 1 + rank % 2).sum();
         try (Arena arena = Arena.ofShared();
                 Communicator local = Communicator.create(
-                        Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, devices).toArray()),
+                        Presets.find("p3.16xlarge")
+                                .orElseThrow()
+                                .subset(IntStream.range(0, devices).toArray()),
                         Config.builder().threads(2).load());
                 HierarchicalCommunicator communicator =
                         HierarchicalCommunicator.create(world, local, Leaders.EACH, false)) {

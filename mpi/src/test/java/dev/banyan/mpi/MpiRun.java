@@ -99,12 +99,16 @@ final class MpiRun {
     /** Ends the test as skipped where there is no Open MPI. */
     static void requireMpi() {
         try {
-            Process version = new ProcessBuilder("mpirun", "--version").redirectErrorStream(true).start();
+            Process version = new ProcessBuilder("mpirun", "--version")
+                    .redirectErrorStream(true)
+                    .start();
             String text = new String(version.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             assumeTrue(text.contains("Open MPI") || text.contains("OpenRTE"), "mpirun is not Open MPI's: " + text);
         } catch (IOException e) {
-            assumeTrue(false, "there is no mpirun to start processes with (" + e.getMessage()
-                    + "); apt-get install openmpi-bin libopenmpi-dev");
+            assumeTrue(
+                    false,
+                    "there is no mpirun to start processes with (" + e.getMessage()
+                            + "); apt-get install openmpi-bin libopenmpi-dev");
         }
     }
 
@@ -113,8 +117,16 @@ final class MpiRun {
         // A single process is a world of its own.
         if (processes > 1) {
             command.addAll(List.of(
-                    "mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle",
-                    "1", "-np", Integer.toString(processes)));
+                    "mpirun",
+                    "--allow-run-as-root",
+                    "--oversubscribe",
+                    "--bind-to",
+                    "none",
+                    "--mca",
+                    "mpi_yield_when_idle",
+                    "1",
+                    "-np",
+                    Integer.toString(processes)));
             command.addAll(mpiOptions);
         }
         command.addAll(List.of(

@@ -7,9 +7,9 @@ import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
 
 /**
- * Numbers for the devices of a world, and what becomes of them, computed in 64 bits or more. They are chosen so that all
- * results are exact in every type, whatever the order: small integers for sums, powers of two for products; integers to be
- * averaged are of the whole range of their type, so that their sum does not fit in.
+ * Numbers for the devices of a world, and what becomes of them, computed in 64 bits or more. They are chosen so that
+ * all results are exact in every type, whatever the order: small integers for sums, powers of two for products;
+ * integers to be averaged are of the whole range of their type, so that their sum does not fit in.
  */
 record Sample(DataType type, ReduceOp op, int devices) {
     /** Element i of device d. */

@@ -31,7 +31,9 @@ final class StoresProgram {
         this.world = world;
         this.devices = devices;
         local = Communicator.create(
-                Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, devices).toArray()),
+                Presets.find("p3.16xlarge")
+                        .orElseThrow()
+                        .subset(IntStream.range(0, devices).toArray()),
                 Config.builder().threads(2).load());
     }
 
@@ -164,7 +166,8 @@ final class StoresProgram {
                         .toList();
                 String message = failure(CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new)));
                 require(
-                        message.contains("key " + first + " ") && message.contains("key " + (first + 1) + " ")
+                        message.contains("key " + first + " ")
+                                && message.contains("key " + (first + 1) + " ")
                                 && message.contains("in one order"),
                         type + " tells a swap: " + message);
                 try {
@@ -175,8 +178,8 @@ final class StoresProgram {
                 }
             }
             int count = odd ? 32 : 64;
-            String length = failure(() ->
-                    store.init(100, arrays.getFirst().asSlice(0, count * 4L), count, DataType.F32));
+            String length =
+                    failure(() -> store.init(100, arrays.getFirst().asSlice(0, count * 4L), count, DataType.F32));
             require(length.contains("64 F32") && length.contains("32 F32"), type + " tells lengths: " + length);
             DataType other = odd ? DataType.I32 : DataType.F32;
             String kind = failure(() -> store.init(101, arrays.getFirst(), 64, other));

@@ -60,6 +60,7 @@ class WorldTest {
         Path text = Files.writeString(folder.resolve("text"), "no library");
         assertThatThrownBy(() -> MpiLibrary.load(text.toString()))
                 .isInstanceOf(MpiException.class)
-                .hasMessage("BANYAN_MPI_LIBRARY=" + text + " can't be loaded here; name Open MPI's libmpi.so.40 or unset it");
+                .hasMessage("BANYAN_MPI_LIBRARY=" + text
+                        + " can't be loaded here; name Open MPI's libmpi.so.40 or unset it");
     }
 }

@@ -76,7 +76,8 @@ final class GpuPairs {
             }
         }
 
-        @Nullable PeerStatus status(String pair, MemorySegment a, MemorySegment b, int index) {
+        @Nullable
+        PeerStatus status(String pair, MemorySegment a, MemorySegment b, int index) {
             OptionalInt code = ask(NvmlCall.P2P_STATUS, pair, a, b, index);
             return code.isPresent() ? PeerStatus.of(code.getAsInt()) : null;
         }
@@ -101,7 +102,8 @@ final class GpuPairs {
     }
 
     /** Whether each may read and write the other's memory: the first refusal, or null where it is not known. */
-    @Nullable PeerStatus access(int a, int b) {
+    @Nullable
+    PeerStatus access(int a, int b) {
         return worse(access[a * size + b], access[b * size + a]);
     }
 
@@ -112,7 +114,8 @@ final class GpuPairs {
     }
 
     /** Whether the driver sees NVLink between two devices, or null where it does not tell. */
-    @Nullable PeerStatus nvLink(int a, int b) {
+    @Nullable
+    PeerStatus nvLink(int a, int b) {
         return worse(nvLink[a * size + b], nvLink[b * size + a]);
     }
 

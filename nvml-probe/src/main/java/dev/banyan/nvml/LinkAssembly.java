@@ -130,7 +130,12 @@ final class LinkAssembly {
                 fewer.add(gpu.name() + " (" + toSwitch[i] + ")");
             }
             if (toSwitch[i] > 0) {
-                links.add(Link.duplex(i, hub, Link.Kind.NVLINK, toSwitch[i], toSwitch[i] * laneGbs(i),
+                links.add(Link.duplex(
+                        i,
+                        hub,
+                        Link.Kind.NVLINK,
+                        toSwitch[i],
+                        toSwitch[i] * laneGbs(i),
                         LinkSpeeds.nvswitchUs(gpu.sm())));
             }
         }

@@ -71,14 +71,17 @@ final class LinkQueries {
             session.check(NvmlCall.LINK_REMOTE_PCI, subject, device, link, pciInfo);
             remote = PciAddress.of(pciInfo);
         }
-        int version = session.numberIfSupported(NvmlCall.LINK_VERSION, subject, device, link).orElse(0);
+        int version = session.numberIfSupported(NvmlCall.LINK_VERSION, subject, device, link)
+                .orElse(0);
         return new NvLink(end(device, link, subject, remote), remote, version);
     }
 
     private End end(MemorySegment device, int link, String subject, PciAddress remote) {
         var type = session.numberIfSupported(NvmlCall.LINK_REMOTE_TYPE, subject, device, link);
         if (type.isEmpty()) {
-            return sysfs.isSwitch(remote).map(yes -> yes ? End.NVSWITCH : End.GPU).orElse(End.UNKNOWN);
+            return sysfs.isSwitch(remote)
+                    .map(yes -> yes ? End.NVSWITCH : End.GPU)
+                    .orElse(End.UNKNOWN);
         }
         return switch (type.getAsInt()) {
             case TYPE_GPU -> End.GPU;

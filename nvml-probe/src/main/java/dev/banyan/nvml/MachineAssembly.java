@@ -86,8 +86,11 @@ final class MachineAssembly {
             attributes.put("nvml.memory_bytes", Long.toString(gpu.memoryBytes()));
         }
         attributes.put("nvml.driver", driver);
-        gpu.links().stream().mapToInt(NvLink::version).filter(version -> version > 0).max().ifPresent(
-                version -> attributes.put("nvml.nvlink_version", Integer.toString(version)));
+        gpu.links().stream()
+                .mapToInt(NvLink::version)
+                .filter(version -> version > 0)
+                .max()
+                .ifPresent(version -> attributes.put("nvml.nvlink_version", Integer.toString(version)));
         String refused = IntStream.range(0, gpus.size())
                 .filter(other -> other != index && pairs.refuses(index, other))
                 .mapToObj(other -> gpus.get(other).address().busId())

@@ -86,8 +86,8 @@ final class NvmlLibrary implements AutoCloseable {
     }
 
     private static NotFoundException refused(String file, String why, Exception cause) {
-        return new NotFoundException(NvmlProbe.LIBRARY + "=" + file + " " + why + "; name the driver's " + SONAME
-                + " or unset it", cause);
+        return new NotFoundException(
+                NvmlProbe.LIBRARY + "=" + file + " " + why + "; name the driver's " + SONAME + " or unset it", cause);
     }
 
     private void bind(SymbolLookup symbols) {
@@ -99,9 +99,7 @@ final class NvmlLibrary implements AutoCloseable {
     /** Calls a function and returns its code. */
     int call(NvmlCall call, Object... arguments) {
         MemorySegment function = functions.get(call);
-        return function == null
-                ? NvmlReturn.ERROR_FUNCTION_NOT_FOUND.code()
-                : call.invoke(function, arguments);
+        return function == null ? NvmlReturn.ERROR_FUNCTION_NOT_FOUND.code() : call.invoke(function, arguments);
     }
 
     /** Unloads it. */

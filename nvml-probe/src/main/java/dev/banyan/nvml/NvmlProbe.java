@@ -69,8 +69,9 @@ public final class NvmlProbe implements MachineProbe {
         String driver = session.driverVersion();
         int count = session.deviceCount();
         if (count == 0) {
-            return new Absent("NVIDIA driver " + driver + " finds no GPU; see whether lspci shows one, and in a container"
-                    + " whether NVIDIA_VISIBLE_DEVICES names one");
+            return new Absent(
+                    "NVIDIA driver " + driver + " finds no GPU; see whether lspci shows one, and in a container"
+                            + " whether NVIDIA_VISIBLE_DEVICES names one");
         }
         List<String> warnings = new ArrayList<>();
         List<String> leftOut = new ArrayList<>();

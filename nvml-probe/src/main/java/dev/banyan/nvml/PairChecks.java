@@ -65,13 +65,19 @@ final class PairChecks {
                 }
             }
         }
-        refused.tell(warnings, "the driver grants no peer access between ", "copies between them go through host"
-                + " memory; nvidia-smi topo -p2p w lists all");
-        upButRefused.tell(warnings, "NVLinks are up, but the driver does not use them between ", "the links are"
-                + " believed; if copies are slow, see whether nvidia-fabricmanager runs, where there are NVSwitches, and"
-                + " nvidia-smi topo -p2p n");
-        grantedButDown.tell(warnings, "the driver grants NVLink, but no link is up between ", "they are taken as PCIe;"
-                + " see nvidia-smi nvlink -s");
+        refused.tell(
+                warnings,
+                "the driver grants no peer access between ",
+                "copies between them go through host" + " memory; nvidia-smi topo -p2p w lists all");
+        upButRefused.tell(
+                warnings,
+                "NVLinks are up, but the driver does not use them between ",
+                "the links are believed; if copies are slow, see whether nvidia-fabricmanager runs, where there are"
+                        + " NVSwitches, and nvidia-smi topo -p2p n");
+        grantedButDown.tell(
+                warnings,
+                "the driver grants NVLink, but no link is up between ",
+                "they are taken as PCIe;" + " see nvidia-smi nvlink -s");
         nearer.tell(warnings, "PCIe classes contradict each other at ", "the nearer class is used");
     }
 

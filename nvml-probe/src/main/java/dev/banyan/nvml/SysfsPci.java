@@ -34,7 +34,8 @@ record SysfsPci(Path devices) {
     /** Empty where the file cannot be read: containers may hide it. */
     private Optional<String> read(PciAddress address, String file) {
         try {
-            return Optional.of(Files.readString(devices.resolve(address.busId()).resolve(file)).strip());
+            return Optional.of(Files.readString(devices.resolve(address.busId()).resolve(file))
+                    .strip());
         } catch (IOException e) {
             return Optional.empty();
         }

@@ -11,8 +11,10 @@ class LayoutTest {
     @Test
     void structuresHaveTheSizesOfTheHeader() {
         assertThat(PciAddress.PCI_INFO.byteSize()).isEqualTo(68);
-        assertThat(PciAddress.PCI_INFO.byteOffset(PathElement.groupElement("domain"))).isEqualTo(16);
-        assertThat(PciAddress.PCI_INFO.byteOffset(PathElement.groupElement("busId"))).isEqualTo(36);
+        assertThat(PciAddress.PCI_INFO.byteOffset(PathElement.groupElement("domain")))
+                .isEqualTo(16);
+        assertThat(PciAddress.PCI_INFO.byteOffset(PathElement.groupElement("busId")))
+                .isEqualTo(36);
         assertThat(DeviceQueries.MEMORY.byteSize()).isEqualTo(24);
     }
 

@@ -24,8 +24,14 @@ class NvmlFailureTest {
     private static final Set<NvmlCall> OF_ALL =
             Set.of(NvmlCall.INIT, NvmlCall.SHUTDOWN, NvmlCall.DRIVER_VERSION, NvmlCall.DEVICE_COUNT);
     /** Asked of every device, but a device can do without the answer if it is not supported. */
-    private static final Set<NvmlCall> OPTIONAL = Set.of(NvmlCall.MEMORY_INFO, NvmlCall.COMPUTE_CAPABILITY,
-            NvmlCall.PCIE_GENERATION, NvmlCall.PCIE_WIDTH, NvmlCall.MIG_MODE, NvmlCall.MEMORY_AFFINITY);
+    private static final Set<NvmlCall> OPTIONAL = Set.of(
+            NvmlCall.MEMORY_INFO,
+            NvmlCall.COMPUTE_CAPABILITY,
+            NvmlCall.PCIE_GENERATION,
+            NvmlCall.PCIE_WIDTH,
+            NvmlCall.MIG_MODE,
+            NvmlCall.MEMORY_AFFINITY);
+
     private static final Set<NvmlCall> OF_PAIRS = Set.of(NvmlCall.COMMON_ANCESTOR, NvmlCall.P2P_STATUS);
 
     @TempDir
@@ -72,11 +78,16 @@ class NvmlFailureTest {
             boolean unsupported =
                     value == NvmlReturn.ERROR_NOT_SUPPORTED || value == NvmlReturn.ERROR_FUNCTION_NOT_FOUND;
             boolean lost = value == NvmlReturn.ERROR_GPU_IS_LOST;
-            boolean fatal = OF_ALL.contains(call) || OF_DEVICES.contains(call)
-                    || (OPTIONAL.contains(call) && !unsupported) || lost;
-            assertThat(answer instanceof MachineProbe.Found).as(call + " " + value).isEqualTo(!fatal);
+            boolean fatal = OF_ALL.contains(call)
+                    || OF_DEVICES.contains(call)
+                    || (OPTIONAL.contains(call) && !unsupported)
+                    || lost;
+            assertThat(answer instanceof MachineProbe.Found)
+                    .as(call + " " + value)
+                    .isEqualTo(!fatal);
             if (answer instanceof MachineProbe.Found(Machine machine) && !unsupported && OF_PAIRS.contains(call)) {
-                assertThat(machine.warnings()).anySatisfy(warning -> assertThat(warning).contains(named));
+                assertThat(machine.warnings())
+                        .anySatisfy(warning -> assertThat(warning).contains(named));
             }
             boolean started = call != NvmlCall.INIT;
             assertThat(standIn.calls())
@@ -87,12 +98,22 @@ class NvmlFailureTest {
 
     /** One bad device among eight costs that device alone. */
     @ParameterizedTest
-    @EnumSource(value = NvmlReturn.class, names = {"ERROR_NO_PERMISSION", "ERROR_GPU_IS_LOST", "ERROR_UNKNOWN",
-        "ERROR_RESET_REQUIRED", "ERROR_OPERATING_SYSTEM"})
+    @EnumSource(
+            value = NvmlReturn.class,
+            names = {
+                "ERROR_NO_PERMISSION",
+                "ERROR_GPU_IS_LOST",
+                "ERROR_UNKNOWN",
+                "ERROR_RESET_REQUIRED",
+                "ERROR_OPERATING_SYSTEM"
+            })
     void oneDeviceThatFailsIsLeftOut(NvmlReturn value) {
         for (NvmlCall call : OF_DEVICES) {
-            Machine machine = standIn.play(p3 + "fail " + call.symbol() + " " + value.code() + " 3\n").found();
-            assertThat(machine.devices()).hasSize(7).noneMatch(device -> device.name().equals("GPU3"));
+            Machine machine = standIn.play(p3 + "fail " + call.symbol() + " " + value.code() + " 3\n")
+                    .found();
+            assertThat(machine.devices())
+                    .hasSize(7)
+                    .noneMatch(device -> device.name().equals("GPU3"));
             assertThat(machine.warnings())
                     .anySatisfy(warning -> assertThat(warning)
                             .startsWith("GPU3: " + call.symbol() + " says NVML_" + value.name())
@@ -112,8 +133,9 @@ class NvmlFailureTest {
     void noDriver() {
         standIn.play(p3 + "fail nvmlInit_v2 9\n");
         assertThat(standIn.absent())
-                .isEqualTo("no NVIDIA driver is running: nvmlInit_v2 says NVML_ERROR_DRIVER_NOT_LOADED: the NVIDIA driver"
-                        + " is not loaded; load it (modprobe nvidia), or reboot after an installation");
+                .isEqualTo(
+                        "no NVIDIA driver is running: nvmlInit_v2 says NVML_ERROR_DRIVER_NOT_LOADED: the NVIDIA driver"
+                                + " is not loaded; load it (modprobe nvidia), or reboot after an installation");
     }
 
     @Test
@@ -153,15 +175,17 @@ class NvmlFailureTest {
         assertThat(machine.size()).isEqualTo(1);
         assertThat(machine.devices().getFirst().numa()).isEqualTo(-1);
         assertThat(machine.devices().getFirst().attributes()).containsOnlyKeys("dev", "model", "nvml.driver");
-        assertThat(machine.links()).singleElement().satisfies(link -> assertThat(link.gbsAToB()).isEqualTo(12));
+        assertThat(machine.links())
+                .singleElement()
+                .satisfies(link -> assertThat(link.gbsAToB()).isEqualTo(12));
     }
 
     @Test
     void libraryThatIsNotThere() {
-        MachineProbe.Answer answer =
-                new NvmlProbe(folder.resolve("none.so").toString(), new SysfsPci(folder)).probe();
-        assertThat(answer).isEqualTo(new Unusable("BANYAN_NVML_LIBRARY=" + folder.resolve("none.so") + " is no file;"
-                + " name the driver's libnvidia-ml.so.1 or unset it"));
+        MachineProbe.Answer answer = new NvmlProbe(folder.resolve("none.so").toString(), new SysfsPci(folder)).probe();
+        assertThat(answer)
+                .isEqualTo(new Unusable("BANYAN_NVML_LIBRARY=" + folder.resolve("none.so") + " is no file;"
+                        + " name the driver's libnvidia-ml.so.1 or unset it"));
     }
 
     @Test

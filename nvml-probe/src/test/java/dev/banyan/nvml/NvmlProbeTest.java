@@ -6,8 +6,8 @@ import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.MachineProbe;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.format.MachineReader;
@@ -70,16 +70,19 @@ class NvmlProbeTest {
                 .containsEntry("nvml.driver", "535.129.03")
                 .containsEntry("nvml.nvlink_version", "2")
                 .containsEntry(NoPeerAccess.ATTRIBUTE, "0000:00:1c.0 0000:00:1d.0 0000:00:1e.0");
-        assertThat(machine.warnings()).containsExactly("the driver grants no peer access between GPU0-GPU5 (TNS, the"
-                + " PCIe topology does not support it) and 11 other pairs: copies between them go through host memory;"
-                + " nvidia-smi topo -p2p w lists all");
+        assertThat(machine.warnings())
+                .containsExactly("the driver grants no peer access between GPU0-GPU5 (TNS, the PCIe topology does not"
+                        + " support it) and 11 other pairs: copies between them go through host memory;"
+                        + " nvidia-smi topo -p2p w lists all");
     }
 
     @Test
     void switchesOfABoxAreOneHub() {
         Machine machine = standIn.play(StandIn.machine("dgx-2")).found();
         assertSameRoutes(machine, preset("dgx-2"));
-        assertThat(machine.hubs()).filteredOn(hub -> hub.kind() == Hub.Kind.NVSWITCH).hasSize(1);
+        assertThat(machine.hubs())
+                .filteredOn(hub -> hub.kind() == Hub.Kind.NVSWITCH)
+                .hasSize(1);
         assertThat(machine.warnings()).isEmpty();
     }
 
@@ -102,8 +105,9 @@ class NvmlProbeTest {
         standIn = StandIn.in(folder, "-DOLD_DRIVER").play(StandIn.machine("dgx-2"));
         Machine machine = standIn.found();
         assertThat(Routes.of(machine).between(0, 4).kind()).isEqualTo(Connection.Kind.NODE);
-        assertThat(machine.warnings()).anySatisfy(warning ->
-                assertThat(warning).startsWith("8 NVLinks lead to an unknown device 0000:61:00.0"));
+        assertThat(machine.warnings())
+                .anySatisfy(
+                        warning -> assertThat(warning).startsWith("8 NVLinks lead to an unknown device 0000:61:00.0"));
     }
 
     @Test
@@ -125,28 +129,28 @@ class NvmlProbeTest {
         assertThat(routes.between(0, 1)).isEqualTo(new Connection(Connection.Kind.NVLINK, 3, 75));
         assertThat(routes.between(1, 2).kind()).isEqualTo(Connection.Kind.SYS);
         assertThat(routes.between(2, 3)).isEqualTo(new Connection(Connection.Kind.NVLINK, 3, 75));
-        assertThat(machine.devices().get(3).attributes())
-                .containsEntry(NoPeerAccess.ATTRIBUTE, "0000:07:00.0");
-        assertThat(machine.warnings()).containsExactlyInAnyOrder(
-                "GPU4 is in MIG mode, whose partitions reach no other GPU; turn it off by nvidia-smi -i 4 -mig 0 and a"
-                        + " reset; the GPU is left out",
-                "GPU5: nvmlDeviceGetHandleByIndex_v2 says NVML_ERROR_GPU_IS_LOST: the GPU has fallen off the bus;"
-                        + " reboot, and if it happens again have the board, its power and its slot checked; the GPU is"
-                        + " left out",
-                "GPU2 NVLink 5: nvmlDeviceGetNvLinkRemotePciInfo_v2 says NVML_ERROR_UNKNOWN: the driver has failed"
-                        + " within; see dmesg for Xid errors, then reboot; the link is left out",
-                "1 NVLink leads to the GPU 0000:90:00.0, which is none of the GPUs here (hidden from this container or"
-                        + " job?): left out",
-                "1 NVLink leads to the GPU 0000:b7:00.0, which is none of the GPUs here (hidden from this container or"
-                        + " job?): left out",
-                "GPU0-GPU1: the two ends say that 4 and 3 NVLinks are up: the lesser is taken; see nvidia-smi nvlink"
-                        + " -s, and reset the GPUs or reboot",
-                "GPU1-GPU2: only GPU1 says that NVLink is up: the pair is taken as PCIe; see nvidia-smi nvlink -s, and"
-                        + " reset the GPUs or reboot",
-                "GPU2-GPU3: the two ends say that 3 and 4 NVLinks are up: the lesser is taken; see nvidia-smi nvlink"
-                        + " -s, and reset the GPUs or reboot",
-                "the driver grants no peer access between GPU0-GPU3 (DR, it is disabled by a driver setting): copies"
-                        + " between them go through host memory; nvidia-smi topo -p2p w lists all");
+        assertThat(machine.devices().get(3).attributes()).containsEntry(NoPeerAccess.ATTRIBUTE, "0000:07:00.0");
+        assertThat(machine.warnings())
+                .containsExactlyInAnyOrder(
+                        "GPU4 is in MIG mode, whose partitions reach no other GPU; turn it off by nvidia-smi -i 4 -mig"
+                                + " 0 and a reset; the GPU is left out",
+                        "GPU5: nvmlDeviceGetHandleByIndex_v2 says NVML_ERROR_GPU_IS_LOST: the GPU has fallen off the"
+                            + " bus; reboot, and if it happens again have the board, its power and its slot checked;"
+                            + " the GPU is left out",
+                        "GPU2 NVLink 5: nvmlDeviceGetNvLinkRemotePciInfo_v2 says NVML_ERROR_UNKNOWN: the driver has"
+                                + " failed within; see dmesg for Xid errors, then reboot; the link is left out",
+                        "1 NVLink leads to the GPU 0000:90:00.0, which is none of the GPUs here (hidden from this"
+                                + " container or job?): left out",
+                        "1 NVLink leads to the GPU 0000:b7:00.0, which is none of the GPUs here (hidden from this"
+                                + " container or job?): left out",
+                        "GPU0-GPU1: the two ends say that 4 and 3 NVLinks are up: the lesser is taken; see nvidia-smi"
+                                + " nvlink -s, and reset the GPUs or reboot",
+                        "GPU1-GPU2: only GPU1 says that NVLink is up: the pair is taken as PCIe; see nvidia-smi nvlink"
+                                + " -s, and reset the GPUs or reboot",
+                        "GPU2-GPU3: the two ends say that 3 and 4 NVLinks are up: the lesser is taken; see nvidia-smi"
+                                + " nvlink -s, and reset the GPUs or reboot",
+                        "the driver grants no peer access between GPU0-GPU3 (DR, it is disabled by a driver setting):"
+                                + " copies between them go through host memory; nvidia-smi topo -p2p w lists all");
     }
 
     @Test
@@ -154,7 +158,9 @@ class NvmlProbeTest {
         String fewer = StandIn.machine("dgx-2").replace("link 3 5 2 1 00000000:62:00.0 switch\n", "");
         Machine machine = standIn.play(fewer).found();
         assertThat(Routes.of(machine).between(3, 9).lanes()).isEqualTo(5);
-        assertThat(machine.warnings()).singleElement().asString()
+        assertThat(machine.warnings())
+                .singleElement()
+                .asString()
                 .startsWith("fewer than 6 NVLinks to the NVSwitches are up on GPU3 (5)");
     }
 
@@ -164,8 +170,10 @@ class NvmlProbeTest {
                 + "peer 0 1 2 5\npeer 5 2 2 0\npeer 2 5 2 0\n";
         Machine machine = standIn.play(contradicted).found();
         assertSameRoutes(machine, preset("p3.16xlarge"));
-        assertThat(machine.warnings()).hasSize(2).anySatisfy(warning -> assertThat(warning)
-                .startsWith("NVLinks are up, but the driver does not use them between GPU0-GPU1 (NS, "))
+        assertThat(machine.warnings())
+                .hasSize(2)
+                .anySatisfy(warning -> assertThat(warning)
+                        .startsWith("NVLinks are up, but the driver does not use them between GPU0-GPU1 (NS, "))
                 .anySatisfy(warning -> assertThat(warning)
                         .startsWith("the driver grants NVLink, but no link is up between GPU2-GPU5 "));
     }
@@ -186,14 +194,20 @@ class NvmlProbeTest {
         String odd = StandIn.machine("pcie").replace("level 1 2 40", "level 1 2 10");
         Machine machine = standIn.play(odd).found();
         assertThat(Routes.of(machine).between(0, 2).kind()).isEqualTo(Connection.Kind.PIX);
-        assertThat(machine.warnings()).singleElement().asString()
-                .isEqualTo("PCIe classes contradict each other at GPU0-GPU2 (NODE, others make it PIX): the nearer class"
-                        + " is used");
+        assertThat(machine.warnings())
+                .singleElement()
+                .asString()
+                .isEqualTo(
+                        "PCIe classes contradict each other at GPU0-GPU2 (NODE, others make it PIX): the nearer class"
+                                + " is used");
     }
 
     @ParameterizedTest
     @CsvSource({
-        "8 6, 14.0625", "6 0, 20", "9 0, 25", "10 0, 50",
+        "8 6, 14.0625",
+        "6 0, 20",
+        "9 0, 25",
+        "10 0, 50",
     })
     void lanesAreAsFastAsTheirArchitecture(String sm, double gbs) {
         String other = StandIn.machine("p3.16xlarge").replace(".0 7 0 ", ".0 " + sm + " ");
@@ -205,7 +219,8 @@ class NvmlProbeTest {
     void machinesCanBeWrittenAndReadAgain(String name) {
         Machine machine = standIn.play(StandIn.machine(name)).found();
         MachineReader reader = new MachineReader(MatrixUnit.CLASSES);
-        assertThat(reader.parse("machine.json", MachineWriter.write(machine, "json"))).isEqualTo(machine);
+        assertThat(reader.parse("machine.json", MachineWriter.write(machine, "json")))
+                .isEqualTo(machine);
         assertSameRoutes(reader.parse("machine.xml", MachineWriter.write(machine, "nccl-xml")), machine);
     }
 

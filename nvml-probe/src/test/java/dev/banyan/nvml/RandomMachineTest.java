@@ -45,7 +45,8 @@ class RandomMachineTest {
                     Connection cell = routes.between(a, b);
                     String expected = a == b ? "X" : count > 0 ? "NV" + count : KINDS[level[a][b]].name();
                     assertThat(cell.label()).as("%d-%d of%n%s", a, b, text).isEqualTo(expected);
-                    assertThat(cell.kind() != Kind.NVLINK || cell.gbs() == 25.0 * count).isTrue();
+                    assertThat(cell.kind() != Kind.NVLINK || cell.gbs() == 25.0 * count)
+                            .isTrue();
                 }
             }
         }

@@ -63,8 +63,17 @@ final class StandIn {
 
     /** Compiles C to a shared library; skips the test, saying so, where there is no compiler. */
     static Path compile(Path source, Path library, String... options) {
-        List<String> command = new ArrayList<>(List.of("gcc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror",
-                "-fvisibility=hidden", "-o", library.toString(), source.toString()));
+        List<String> command = new ArrayList<>(List.of(
+                "gcc",
+                "-shared",
+                "-fPIC",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-fvisibility=hidden",
+                "-o",
+                library.toString(),
+                source.toString()));
         command.addAll(List.of(options));
         command.add("-ldl");
         try {
@@ -142,8 +151,8 @@ final class StandIn {
         }
         try (var lines = Files.lines(log)) {
             return lines.map(line -> line.split(" "))
-                    .map(word -> new Call(word[0], Integer.parseInt(word[1]), Integer.parseInt(word[2]),
-                            Integer.parseInt(word[3])))
+                    .map(word -> new Call(
+                            word[0], Integer.parseInt(word[1]), Integer.parseInt(word[2]), Integer.parseInt(word[3])))
                     .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

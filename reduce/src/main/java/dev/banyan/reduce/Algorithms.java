@@ -79,7 +79,9 @@ final class Algorithms {
         return switch (choice) {
             case SINGLE_TREE -> new ForestAlgorithm(choice.label(), forest(0));
             case MULTI_TREE ->
-                new ForestAlgorithm(choice.label(), forest(IntStream.range(0, machine.size()).toArray()));
+                new ForestAlgorithm(
+                        choice.label(),
+                        forest(IntStream.range(0, machine.size()).toArray()));
             case PACKING ->
                 // Nothing can be packed into no link.
                 machine.size() == 1
@@ -95,16 +97,18 @@ final class Algorithms {
         Network network = Network.of(machine);
         network.warnings().forEach(LOG::warn);
         Packings best = Packings.best(network, maxTrees);
-        return !config.logTree() ? best : (collective, root) -> {
-            var packing = best.packing(collective, root);
-            packing.trees().forEach(tree -> {
-                log("packed " + collective.label(), tree.down());
-                if (!tree.up().equals(tree.down())) {
-                    log("packed " + collective.label() + " (way up)", tree.up());
-                }
-            });
-            return packing;
-        };
+        return !config.logTree()
+                ? best
+                : (collective, root) -> {
+                    var packing = best.packing(collective, root);
+                    packing.trees().forEach(tree -> {
+                        log("packed " + collective.label(), tree.down());
+                        if (!tree.up().equals(tree.down())) {
+                            log("packed " + collective.label() + " (way up)", tree.up());
+                        }
+                    });
+                    return packing;
+                };
     }
 
     private Forest forest(int... roots) {

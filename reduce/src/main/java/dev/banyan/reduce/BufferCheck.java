@@ -36,8 +36,10 @@ final class BufferCheck {
             throw new IllegalArgumentException(collective.label() + " of " + call.count() + " elements of "
                     + call.type() + " over " + ranks + " ranks; these are more bytes than 64 bits count");
         }
-        long inputBytes = collective.inputElements(call.count(), ranks) * call.type().bytes();
-        long outputBytes = collective.outputElements(call.count(), ranks) * call.type().bytes();
+        long inputBytes =
+                collective.inputElements(call.count(), ranks) * call.type().bytes();
+        long outputBytes =
+                collective.outputElements(call.count(), ranks) * call.type().bytes();
         int inputs = call.inPlace() || collective != Collective.BROADCAST ? ranks : 1;
         int outputs = call.inPlace() || collective != Collective.REDUCE ? ranks : 1;
         if (call.inPlace()) {
@@ -60,8 +62,8 @@ final class BufferCheck {
             MemorySegment buffer = buffers.get(r);
             String problem = problem(buffer, bytes, written);
             if (problem != null) {
-                throw new IllegalArgumentException(call.collective().label() + ": the " + what + " of rank "
-                        + rank(r, expected) + " " + problem);
+                throw new IllegalArgumentException(
+                        call.collective().label() + ": the " + what + " of rank " + rank(r, expected) + " " + problem);
             }
         }
     }
@@ -117,7 +119,8 @@ final class BufferCheck {
                         + (output ? (call.inPlace() ? "buffer" : "output") : "input") + " of rank "
                         + (output ? rank(i - inputs.size(), outputs.size()) : rank(i, inputs.size()))
                         + " overlaps another one; "
-                        + (call.inPlace() ? "give every rank memory of its own"
+                        + (call.inPlace()
+                                ? "give every rank memory of its own"
                                 : "give outputs memory of their own, or call the in-place form"));
             }
             anyEnd = later(anyEnd, starts[i] + bytes);

@@ -67,6 +67,7 @@ public final class CallQueue implements AutoCloseable {
     private @Nullable Pending current;
     /** Value of {@link System#nanoTime()} at which a running call breaks the queue. */
     private long lastMoment;
+
     private boolean watched;
     private boolean closed;
     private @Nullable String broken;

@@ -23,8 +23,8 @@ public record Choice(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
     public Choice {
         Objects.requireNonNull(algorithm, "algorithm");
         if (maxTrees < 1 || chunkBytes < LEAST_CHUNK) {
-            throw new IllegalArgumentException(
-                    "at most " + maxTrees + " trees in chunks of " + chunkBytes + " bytes; it takes a tree and 64 bytes");
+            throw new IllegalArgumentException("at most " + maxTrees + " trees in chunks of " + chunkBytes
+                    + " bytes; it takes a tree and 64 bytes");
         }
         if (maxTrees < Integer.MAX_VALUE && algorithm != AlgorithmChoice.PACKING) {
             throw new IllegalArgumentException(

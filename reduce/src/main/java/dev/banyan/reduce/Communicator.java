@@ -123,8 +123,8 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * A backend on GPUs that several communicators may share. Pairs of which the machine says that they must not use peer
-     * access ({@link NoPeerAccess}) go through the host; devices are known by their bus ids.
+     * A backend on GPUs that several communicators may share. Pairs of which the machine says that they must not use
+     * peer access ({@link NoPeerAccess}) go through the host; devices are known by their bus ids.
      *
      * @param machine that the GPUs are in; it may have others too
      * @param devices the GPU of each rank, as the driver counts them; one may have several ranks
@@ -139,9 +139,8 @@ public final class Communicator implements AutoCloseable {
     }
 
     private static PeerRule peerRule(Machine machine, List<String> busIds) {
-        int[] index = busIds.stream()
-                .mapToInt(id -> machine.deviceAt(id).orElse(-1))
-                .toArray();
+        int[] index =
+                busIds.stream().mapToInt(id -> machine.deviceAt(id).orElse(-1)).toArray();
         return (from, to) -> index[from] < 0 || index[to] < 0 || !NoPeerAccess.between(machine, index[from], index[to]);
     }
 
@@ -174,8 +173,9 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Memory of the host that is copied to and from devices as fast as can be: pinned, where devices have memory of their
-     * own. It is aligned to 64 bytes; what it holds at first is not defined. Take it once, and use it again and again.
+     * Memory of the host that is copied to and from devices as fast as can be: pinned, where devices have memory of
+     * their own. It is aligned to 64 bytes; what it holds at first is not defined. Take it once, and use it again and
+     * again.
      *
      * @param bytes size in bytes, at least 0
      * @param arena frees it; close it before the communicator and its backend, and not while something is copied
@@ -255,7 +255,8 @@ public final class Communicator implements AutoCloseable {
      * submitted before have ended: it begins when the work that is in the streams has ended, and work that is put into
      * them from then on waits for its end. Its timeout counts from its place in the streams.
      *
-     * @param streams one per rank, e.g. {@link dev.banyan.reduce.cuda.CudaStreams}; backends without streams refuse them
+     * @param streams one per rank, e.g. {@link dev.banyan.reduce.cuda.CudaStreams}; backends without streams refuse
+     * them
      * @return completed when the call has ended
      */
     public CompletableFuture<Void> enqueue(CollectiveCall call, CallerStreams streams) {
@@ -263,8 +264,11 @@ public final class Communicator implements AutoCloseable {
         CompletableFuture<Void> begun = new CompletableFuture<>();
         CompletableFuture<Void> ended = queue.submit(() -> {
             try {
-                execute(call, Way.CONFIGURED, (executable, inputs, outputs) ->
-                        executable.run(inputs, outputs, streams, () -> begun.complete(null)));
+                execute(
+                        call,
+                        Way.CONFIGURED,
+                        (executable, inputs, outputs) ->
+                                executable.run(inputs, outputs, streams, () -> begun.complete(null)));
             } finally {
                 begun.complete(null);
             }
@@ -279,8 +283,7 @@ public final class Communicator implements AutoCloseable {
     }
 
     /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> allReduceAsync(
-            List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+    public CompletableFuture<Void> allReduceAsync(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
         return runAsync(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
     }
 
@@ -331,8 +334,7 @@ public final class Communicator implements AutoCloseable {
 
     /** Copies the root's input to the outputs of all ranks. */
     public void broadcast(MemorySegment input, List<MemorySegment> outputs, long count, DataType type, int root) {
-        run(CollectiveCall.outOfPlace(
-                Collective.BROADCAST, root, count, type, ReduceOp.SUM, List.of(input), outputs));
+        run(CollectiveCall.outOfPlace(Collective.BROADCAST, root, count, type, ReduceOp.SUM, List.of(input), outputs));
     }
 
     /** As the blocking method of that name; the future completes when the call has ended. */
@@ -386,8 +388,8 @@ public final class Communicator implements AutoCloseable {
     /** As the blocking method of that name; the future completes when the call has ended. */
     public CompletableFuture<Void> allGatherAsync(
             List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type) {
-        return runAsync(CollectiveCall.outOfPlace(
-                Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, inputs, outputs));
+        return runAsync(
+                CollectiveCall.outOfPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, inputs, outputs));
     }
 
     /**

@@ -212,32 +212,33 @@ public record Config(
 
     private static final List<String> KNOWN = Stream.concat(
                     Stream.of(
-                    USE_TREE,
-                    LOG_TREE,
-                    TREE_ARRAY_BOUND,
-                    TREE_BACKTRACK,
-                    LINK_USAGE_PENALTY,
-                    BIG_ARRAY_BOUND,
-                    GPU_PEER_ACCESS,
-                    ALGORITHM,
-                    CHUNK_BYTES,
-                    THREADS,
-                    BUFFER_LIMIT,
-                    TIMEOUT_MS,
-                    SEED,
-                    REPRODUCIBLE,
-                    FUSION_BYTES,
-                    OUTSTANDING,
-                    CHECK_ORDER,
-                    FILE,
-                    MACHINE,
-                    DEVICES,
-                    WIRES),
+                            USE_TREE,
+                            LOG_TREE,
+                            TREE_ARRAY_BOUND,
+                            TREE_BACKTRACK,
+                            LINK_USAGE_PENALTY,
+                            BIG_ARRAY_BOUND,
+                            GPU_PEER_ACCESS,
+                            ALGORITHM,
+                            CHUNK_BYTES,
+                            THREADS,
+                            BUFFER_LIMIT,
+                            TIMEOUT_MS,
+                            SEED,
+                            REPRODUCIBLE,
+                            FUSION_BYTES,
+                            OUTSTANDING,
+                            CHECK_ORDER,
+                            FILE,
+                            MACHINE,
+                            DEVICES,
+                            WIRES),
                     TUNED_RULES.values().stream())
             .map(Setting::name)
             .toList();
     /** Names of other parts of Banyan. */
-    private static final List<String> ELSEWHERE = List.of("BANYAN_JAVA_OPTS", "BANYAN_NVML_LIBRARY", "BANYAN_MPI_LIBRARY");
+    private static final List<String> ELSEWHERE =
+            List.of("BANYAN_JAVA_OPTS", "BANYAN_NVML_LIBRARY", "BANYAN_MPI_LIBRARY");
 
     /**
      * @throws ConfigException if a value is not allowed
@@ -306,9 +307,7 @@ public record Config(
                 Stream.of(AlgorithmChoice.values())
                         .map(AlgorithmChoice::label)
                         .collect(Collectors.joining(
-                                ", ",
-                                "one of ",
-                                ", or a list by size such as star:4K,single-tree@64K:1M,packing/8")),
+                                ", ", "one of ", ", or a list by size such as star:4K,single-tree@64K:1M,packing/8")),
                 SizeRules::parse,
                 value -> true);
     }
@@ -546,7 +545,10 @@ public record Config(
                 }
             });
             return new Tuning(
-                    need(MACHINE, "", origin), Math.toIntExact(need(DEVICES, 0L, origin)), need(WIRES, "", origin), rules);
+                    need(MACHINE, "", origin),
+                    Math.toIntExact(need(DEVICES, 0L, origin)),
+                    need(WIRES, "", origin),
+                    rules);
         }
 
         private <T> T need(Setting<T> setting, T none, String origin) {

@@ -37,7 +37,10 @@ final class FastestChoice {
     private static final double MUCH = 1.12;
     /** Lengths that are much slower, in a row, before shorter ones are. */
     private static final int MUCH_SLOWER = 2;
-    /** Lengths that are no better, in a row, before shorter ones aren't: where wires are shared, some are better again. */
+    /**
+     * Lengths that are no better, in a row, before shorter ones aren't: where wires are shared, some are better
+     * again.
+     */
     private static final int NO_BETTER = 4;
     /** By how much the promise of a full pipeline must miss the best. */
     private static final double HOPELESS = 1.05;
@@ -47,6 +50,7 @@ final class FastestChoice {
     private static final int STEADY_PER_STAGE = 2;
     /** Where wires are shared it takes longer until each chunk takes the time of the one before. */
     private static final int LEAST_STEADY = 32;
+
     private static final int MOST_STEADY = 256;
     /** Steps that the shorter of two calls should have. */
     private static final int STEPS = 8_000;
@@ -134,12 +138,18 @@ final class FastestChoice {
     /** Packings of fewer trees than the best, each of another number. */
     private List<Choice> fewer(Task task) {
         List<Choice> choices = new ArrayList<>();
-        int more = algorithms.get(AlgorithmChoice.PACKING).trees(task.collective(), task.root()).size();
+        int more = algorithms
+                .get(AlgorithmChoice.PACKING)
+                .trees(task.collective(), task.root())
+                .size();
         for (int most : FEW) {
             if (most < more) {
                 Choice choice = new Choice(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
                 choices.add(choice);
-                more = algorithms.get(choice).trees(task.collective(), task.root()).size();
+                more = algorithms
+                        .get(choice)
+                        .trees(task.collective(), task.root())
+                        .size();
             }
         }
         return choices;
@@ -257,7 +267,9 @@ final class FastestChoice {
     private double predict(Choice choice, CollectiveRequest request) {
         double chunks = slice(choice, request) / request.chunkBytes();
         int few = steadyChunks(trees(choice, request));
-        return chunks <= 2 * few ? simulate(choice, request) : steady(choice, request, few).us(chunks);
+        return chunks <= 2 * few
+                ? simulate(choice, request)
+                : steady(choice, request, few).us(chunks);
     }
 
     private int steadyChunks(Trees of) {
@@ -266,15 +278,14 @@ final class FastestChoice {
     }
 
     private Steady steady(Choice choice, CollectiveRequest request, int chunks) {
-        Question question = new Question(
-                choice.algorithm(), choice.maxTrees(), sized(request, 1, request.chunkBytes()));
+        Question question =
+                new Question(choice.algorithm(), choice.maxTrees(), sized(request, 1, request.chunkBytes()));
         Steady known = steady.get(question);
         if (known == null) {
-            double bytes = chunks * request.chunkBytes() / trees(choice, request).longestShare();
+            double bytes =
+                    chunks * request.chunkBytes() / trees(choice, request).longestShare();
             known = new Steady(
-                    chunks,
-                    simulate(choice, ofBytes(request, bytes)),
-                    simulate(choice, ofBytes(request, 2 * bytes)));
+                    chunks, simulate(choice, ofBytes(request, bytes)), simulate(choice, ofBytes(request, 2 * bytes)));
             steady.put(question, known);
         }
         return known;

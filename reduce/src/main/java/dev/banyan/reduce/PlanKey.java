@@ -5,14 +5,7 @@ import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 
 /** What a plan depends on. Calls whose operation or root does not matter share a plan. */
-record PlanKey(
-        Collective collective,
-        long count,
-        DataType type,
-        ReduceOp op,
-        boolean inPlace,
-        int root,
-        Way way) {
+record PlanKey(Collective collective, long count, DataType type, ReduceOp op, boolean inPlace, int root, Way way) {
     static PlanKey of(CollectiveCall call, Way way) {
         return new PlanKey(
                 call.collective(),

@@ -32,7 +32,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Algorithms and answers of the model are kept. With the simulator, all first decisions for the 157 keys of
  * resnet-50 in a fresh JVM on two busy cores took 2.3 s of their thread on p3.16xlarge, 3.4 s on mi250x8, 3.1 s on
- * dgx-2 and 5.2 s on p2.16xlarge; packings of few trees are 0.7 s of the first and 2.7 s of the last. Not safe for use from several threads at once.
+ * dgx-2 and 5.2 s on p2.16xlarge; packings of few trees are 0.7 s of the first and 2.7 s of the last. Not safe for use
+ * from several threads at once.
  */
 public final class Planner {
     /** Above, trees, rings and schedules take too long to be tried. */
@@ -175,9 +176,7 @@ public final class Planner {
                 request.inPlace(),
                 choice.cuts() ? choice.chunkBytes() : request.chunkBytes());
         return new Planned(
-                choice,
-                algorithms.ordered(algorithms.get(choice)).schedule(cut),
-                algorithms.links(choice, request));
+                choice, algorithms.ordered(algorithms.get(choice)).schedule(cut), algorithms.links(choice, request));
     }
 
     /** Makes the schedule of a request in a given way. */

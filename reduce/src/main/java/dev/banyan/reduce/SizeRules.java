@@ -71,7 +71,9 @@ public record SizeRules(List<Rule> rules) {
             String choice = (colon < 0 ? entry : entry.substring(0, colon)).strip();
             rules.add(new Rule(
                     Choice.parse(choice),
-                    colon < 0 ? Long.MAX_VALUE : Bytes.parse(entry.substring(colon + 1).strip())));
+                    colon < 0
+                            ? Long.MAX_VALUE
+                            : Bytes.parse(entry.substring(colon + 1).strip())));
         }
         if (rules.getLast().upToBytes() < Long.MAX_VALUE) {
             rules.add(AUTO.rules().getFirst());

@@ -38,8 +38,8 @@ public record Tuning(String machine, int devices, String wires, Map<Collective, 
     public static String wires(Machine machine) {
         CRC32 sum = new CRC32();
         if (machine.size() > 1) {
-            Network network =
-                    Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
+            Network network = Network.ofAllLinks(
+                    machine, IntStream.range(0, machine.size()).toArray());
             for (int arc = 0; arc < network.arcs(); arc++) {
                 String text = network.from(arc) + " " + network.to(arc) + " " + network.gbs(arc) + " "
                         + network.latencyUs(arc) + " " + network.kind(arc) + ";";
@@ -55,7 +55,8 @@ public record Tuning(String machine, int devices, String wires, Map<Collective, 
         return machine.equals(other.name()) && devices == other.size() && wires.equals(found)
                 ? Optional.empty()
                 : Optional.of("the settings of banyan tune are for " + machine + " with " + devices
-                        + " devices (wires " + wires + "), not for " + other.name() + " with " + other.size() + " (wires "
+                        + " devices (wires " + wires + "), not for " + other.name() + " with " + other.size()
+                        + " (wires "
                         + found + "), so they are not used; run banyan tune for this machine");
     }
 

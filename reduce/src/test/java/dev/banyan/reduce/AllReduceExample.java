@@ -1,8 +1,6 @@
 package dev.banyan.reduce;
 
 // README: begin
-import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import dev.banyan.topology.Presets;
@@ -15,7 +13,9 @@ class AllReduceExample {
     public static void main(String[] args) {
         try (var ranks = Communicator.create(Presets.find("p3.16xlarge").orElseThrow(), Config.load())) {
             List<MemorySegment> gradients = IntStream.range(0, ranks.size())
-                    .mapToObj(rank -> ranks.allocate(rank, 1_000_000 * Float.BYTES).fill((byte) 0)).toList();
+                    .mapToObj(rank ->
+                            ranks.allocate(rank, 1_000_000 * Float.BYTES).fill((byte) 0))
+                    .toList();
             gradients.get(3).setAtIndex(ValueLayout.JAVA_FLOAT, 42, 8f);
             ranks.allReduce(gradients, 1_000_000, DataType.F32, ReduceOp.AVG); // in place, blocking
             System.out.println(gradients.get(0).getAtIndex(ValueLayout.JAVA_FLOAT, 42)); // 1.0, on every rank

@@ -28,8 +28,8 @@ class AllReduceExampleTest {
     @Test
     void standsInTheReadme() throws IOException {
         Path module = Path.of("").toAbsolutePath();
-        String source = Files.readString(
-                module.resolve("src/test/java").resolve(AllReduceExample.class.getName().replace('.', '/') + ".java"));
+        String source = Files.readString(module.resolve("src/test/java")
+                .resolve(AllReduceExample.class.getName().replace('.', '/') + ".java"));
         String example = source.substring(
                 source.indexOf("// README: begin\n") + "// README: begin\n".length(), source.indexOf("// README: end"));
         assertThat(Files.readString(module.resolveSibling("README.md"))).contains("```java\n" + example + "```");

@@ -53,7 +53,8 @@ class CollectiveEventTest {
             assertThat(event.getBoolean("succeeded")).isTrue();
             assertThat(event.getDuration()).isGreaterThan(Duration.ZERO);
         });
-        assertThat(events).extracting(event -> event.getString("collective"))
+        assertThat(events)
+                .extracting(event -> event.getString("collective"))
                 .containsExactly("all_reduce", "broadcast", "reduce");
         assertThat(events).extracting(event -> event.getLong("bytes")).containsExactly(4096L, 2000L, 0L);
         assertThat(events).extracting(event -> event.getString("type")).containsExactly("F32", "F16", "F64");

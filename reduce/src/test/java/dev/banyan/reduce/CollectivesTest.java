@@ -66,8 +66,7 @@ class CollectivesTest {
                 ReduceOp op = collective.reduces() ? ops[turn % ops.length] : ReduceOp.SUM;
                 boolean inPlace = turn % 2 == 0;
                 Communicator communicator = communicators.get(choice);
-                new Case(communicator, CHOICES.get(choice), collective, type, op, inPlace, 1_000_003, false)
-                        .check();
+                new Case(communicator, CHOICES.get(choice), collective, type, op, inPlace, 1_000_003, false).check();
                 turn++;
             }
         }
@@ -76,10 +75,17 @@ class CollectivesTest {
 
     /** One for each of the choices. */
     private static List<Communicator> communicators(int ranks) {
-        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(IntStream.range(0, ranks).toArray());
+        Machine machine = Presets.find("p3.16xlarge")
+                .orElseThrow()
+                .subset(IntStream.range(0, ranks).toArray());
         return CHOICES.stream()
                 .map(choice -> Communicator.create(
-                        machine, Config.builder().algorithm(choice).treeArrayBound(ARRAY_BOUND).threads(2).build()))
+                        machine,
+                        Config.builder()
+                                .algorithm(choice)
+                                .treeArrayBound(ARRAY_BOUND)
+                                .threads(2)
+                                .build()))
                 .toList();
     }
 
@@ -148,7 +154,9 @@ class CollectivesTest {
                 checkGuards();
                 for (int r = 0; r < ranks; r++) {
                     if (!inPlace) {
-                        assertThat(copies.get(r).asSlice(0, inputs.get(r).byteSize()).mismatch(inputs.get(r)))
+                        assertThat(copies.get(r)
+                                        .asSlice(0, inputs.get(r).byteSize())
+                                        .mismatch(inputs.get(r)))
                                 .as("input of rank %d of %s", r, name)
                                 .isEqualTo(-1);
                     }

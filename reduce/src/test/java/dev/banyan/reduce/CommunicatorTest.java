@@ -27,14 +27,15 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class CommunicatorTest {
-    private static final Machine FOUR = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+    private static final Machine FOUR =
+            Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
     private static final Config CONFIG = Config.builder().threads(2).build();
 
     private final Communicator communicator = Communicator.create(FOUR, CONFIG);
@@ -64,7 +65,9 @@ class CommunicatorTest {
                 .hasMessage("all_reduce got 3 buffers, but needs 4, one for each rank of the communicator");
         refused(2, communicator.allocate(2, 31), "the buffer of rank 2 has 31 bytes, but 32 are needed");
         refused(
-                1, MemorySegment.ofArray(new float[8]), "rank 1 is on the Java heap; take one from Communicator.allocate");
+                1,
+                MemorySegment.ofArray(new float[8]),
+                "rank 1 is on the Java heap; take one from Communicator.allocate");
         refused(3, good.get(3).asReadOnly(), "rank 3 is read-only");
         refused(1, good.get(0), "overlaps");
         try (Arena confined = Arena.ofConfined()) {
@@ -79,8 +82,9 @@ class CommunicatorTest {
         assertThatThrownBy(() -> communicator.allReduce(good, -1, DataType.F32, ReduceOp.SUM))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("-1 elements");
-        assertThat(good).allSatisfy(buffer ->
-                assertThat(buffer.toArray(ValueLayout.JAVA_FLOAT)).containsOnly(1f));
+        assertThat(good)
+                .allSatisfy(buffer ->
+                        assertThat(buffer.toArray(ValueLayout.JAVA_FLOAT)).containsOnly(1f));
     }
 
     private void refused(int rank, MemorySegment bad, String message) {
@@ -97,8 +101,11 @@ class CommunicatorTest {
     @Test
     void refusesOutputsThatOverlapOtherBuffers() {
         MemorySegment all = communicator.allocate(0, 9 * 32);
-        List<MemorySegment> inputs = IntStream.range(0, 4).mapToObj(r -> all.asSlice(32L * r, 32)).toList();
-        List<MemorySegment> outputs = IntStream.range(4, 8).mapToObj(r -> all.asSlice(32L * r - 4, 32)).toList();
+        List<MemorySegment> inputs =
+                IntStream.range(0, 4).mapToObj(r -> all.asSlice(32L * r, 32)).toList();
+        List<MemorySegment> outputs = IntStream.range(4, 8)
+                .mapToObj(r -> all.asSlice(32L * r - 4, 32))
+                .toList();
         assertThatThrownBy(() -> communicator.allReduce(inputs, outputs, 8, DataType.F32, ReduceOp.SUM))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(
@@ -126,8 +133,9 @@ class CommunicatorTest {
         communicator.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM);
         assertThat(futures).allMatch(CompletableFuture::isDone);
         float expected = (float) Math.pow(4, 21);
-        assertThat(buffers).allSatisfy(buffer ->
-                assertThat(buffer.toArray(ValueLayout.JAVA_FLOAT)).containsOnly(expected));
+        assertThat(buffers)
+                .allSatisfy(buffer ->
+                        assertThat(buffer.toArray(ValueLayout.JAVA_FLOAT)).containsOnly(expected));
     }
 
     @Test
@@ -162,7 +170,8 @@ class CommunicatorTest {
         List<MemorySegment> buffers = floats(each, 16, 1);
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         for (int i = 0; i < 2_000; i++) {
-            futures.add(each.allReduceAsync(buffers, 16, DataType.F32, ReduceOp.SUM).thenRun(each::close));
+            futures.add(
+                    each.allReduceAsync(buffers, 16, DataType.F32, ReduceOp.SUM).thenRun(each::close));
         }
         submitted.countDown();
         CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(50, TimeUnit.SECONDS);
@@ -187,8 +196,9 @@ class CommunicatorTest {
         communicator.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
         assertThat(Thread.interrupted()).isTrue();
         assertThat(earlier).isCompleted();
-        assertThat(buffers).allSatisfy(buffer -> assertThat(allEqual(buffer.toArray(ValueLayout.JAVA_FLOAT), 16f))
-                .isTrue());
+        assertThat(buffers)
+                .allSatisfy(buffer -> assertThat(allEqual(buffer.toArray(ValueLayout.JAVA_FLOAT), 16f))
+                        .isTrue());
     }
 
     @Test
@@ -227,12 +237,14 @@ class CommunicatorTest {
 
     @Test
     void theLongestTimeoutIsNone() throws Exception {
-        Config patient = Config.builder().timeout(Duration.ofSeconds(Long.MAX_VALUE)).build();
+        Config patient =
+                Config.builder().timeout(Duration.ofSeconds(Long.MAX_VALUE)).build();
         try (Communicator each = Communicator.create(FOUR, patient)) {
             List<MemorySegment> buffers = floats(each, 1_000_000, 1);
             each.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
             each.allReduceAsync(buffers, 1_000_000, DataType.F32, ReduceOp.SUM).get(30, TimeUnit.SECONDS);
-            assertThat(buffers.getFirst().getAtIndex(ValueLayout.JAVA_FLOAT, 999_999)).isEqualTo(16f);
+            assertThat(buffers.getFirst().getAtIndex(ValueLayout.JAVA_FLOAT, 999_999))
+                    .isEqualTo(16f);
         }
     }
 
@@ -300,8 +312,9 @@ class CommunicatorTest {
     void closingWaitsForWhatWasSubmitted() {
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         try (Arena arena = Arena.ofShared()) {
-            List<MemorySegment> buffers =
-                    IntStream.range(0, 4).mapToObj(r -> arena.allocate(4_000_000)).toList();
+            List<MemorySegment> buffers = IntStream.range(0, 4)
+                    .mapToObj(r -> arena.allocate(4_000_000))
+                    .toList();
             for (int i = 0; i < 10; i++) {
                 futures.add(communicator.allReduceAsync(buffers, 1_000_000, DataType.F32, ReduceOp.SUM));
             }
@@ -330,10 +343,12 @@ class CommunicatorTest {
             List<MemorySegment> buffers = floats(broken, 8, 1);
             assertThatThrownBy(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
                     .hasMessage("lost device 2");
-            assertThatThrownBy(() -> broken.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM).get())
+            assertThatThrownBy(() -> broken.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM)
+                            .get())
                     .isInstanceOf(ExecutionException.class)
                     .hasRootCauseMessage("lost device 2");
-            assertThatCode(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM)).doesNotThrowAnyException();
+            assertThatCode(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
+                    .doesNotThrowAnyException();
         }
     }
 
@@ -347,7 +362,8 @@ class CommunicatorTest {
                 throw new IllegalStateException(e);
             }
         });
-        Config hasty = Config.builder().threads(1).timeout(Duration.ofMillis(10)).build();
+        Config hasty =
+                Config.builder().threads(1).timeout(Duration.ofMillis(10)).build();
         Communicator broken = Communicator.create(FOUR, hasty, stuck);
         try {
             List<MemorySegment> buffers = floats(broken, 8, 1);
@@ -377,7 +393,8 @@ class CommunicatorTest {
             entered.countDown();
             await(release);
         });
-        Config hasty = Config.builder().threads(1).timeout(Duration.ofMillis(10)).build();
+        Config hasty =
+                Config.builder().threads(1).timeout(Duration.ofMillis(10)).build();
         Communicator broken = Communicator.create(FOUR, hasty, stuck);
         List<MemorySegment> buffers = floats(broken, 8, 1);
         Thread first = new Thread(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM));
@@ -414,8 +431,8 @@ class CommunicatorTest {
         List<Long> closed = new ArrayList<>();
         for (long count : new long[] {1, 2, 1, 3, 1, 2}) {
             PlanKey key = PlanKey.of(
-                    CollectiveCall.inPlace(
-                            Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()), Way.CONFIGURED);
+                    CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()),
+                    Way.CONFIGURED);
             cache.get(
                     key,
                     made -> new Plan(

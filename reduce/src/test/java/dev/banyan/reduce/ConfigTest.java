@@ -143,7 +143,8 @@ class ConfigTest {
                         true,
                         Optional.empty(),
                         List.of()));
-        assertThat(Config.builder().chunkBytes(Long.MAX_VALUE).build().chunkBytes()).isEqualTo(Long.MAX_VALUE);
+        assertThat(Config.builder().chunkBytes(Long.MAX_VALUE).build().chunkBytes())
+                .isEqualTo(Long.MAX_VALUE);
     }
 
     @Test
@@ -165,7 +166,8 @@ class ConfigTest {
 
     @Test
     void blankCountsAsNone() {
-        assertThat(load(Map.of("BANYAN_SEED", " "), Map.of("BANYAN_SEED", "4")).seed()).isEqualTo(4);
+        assertThat(load(Map.of("BANYAN_SEED", " "), Map.of("BANYAN_SEED", "4")).seed())
+                .isEqualTo(4);
     }
 
     @Test
@@ -179,7 +181,11 @@ class ConfigTest {
                 .asString()
                 .startsWith("seed (file " + other + ") is not a setting")
                 .contains("BANYAN_SEED");
-        assertThat(Config.builder().file(other).load(Map.of(), Map.of(), directory).seed()).isEqualTo(2);
+        assertThat(Config.builder()
+                        .file(other)
+                        .load(Map.of(), Map.of(), directory)
+                        .seed())
+                .isEqualTo(2);
     }
 
     @Test
@@ -223,10 +229,12 @@ class ConfigTest {
 
     @Test
     void readsWhatWasTunedFromItsOwnFile() throws IOException {
-        Tuning tuning = new Tuning(
-                "a b", 4, "0123abcd", Map.of(Collective.ALL_REDUCE, SizeRules.parse("star:4K,packing@64K")));
+        Tuning tuning =
+                new Tuning("a b", 4, "0123abcd", Map.of(Collective.ALL_REDUCE, SizeRules.parse("star:4K,packing@64K")));
         StringBuilder text = new StringBuilder();
-        tuning.settings().forEach((name, value) -> text.append(name).append('=').append(value).append('\n'));
+        tuning.settings()
+                .forEach((name, value) ->
+                        text.append(name).append('=').append(value).append('\n'));
         Files.writeString(directory.resolve("banyan-tuned.properties"), text + "BANYAN_SEED=4\nBANYAN_THREADS=4\n");
         Files.writeString(directory.resolve("banyan.properties"), "BANYAN_THREADS=3\n");
         Config config = load(Map.of(), Map.of());
@@ -235,7 +243,9 @@ class ConfigTest {
         assertThat(config.threads()).isEqualTo(3);
         assertThat(config.warnings()).isEmpty();
         assertThat(Config.builder().tuning(tuning).build().tuning()).contains(tuning);
-        assertThat(load(Map.of("BANYAN_CONFIG", "banyan-tuned.properties"), Map.of()).tuning()).contains(tuning);
+        assertThat(load(Map.of("BANYAN_CONFIG", "banyan-tuned.properties"), Map.of())
+                        .tuning())
+                .contains(tuning);
         assertThatExceptionOfType(ConfigException.class)
                 .isThrownBy(() -> load(Map.of("BANYAN_TUNED_MACHINE", "other"), Map.of()))
                 .withMessageStartingWith("BANYAN_TUNED_DEVICES is missing (system property)");

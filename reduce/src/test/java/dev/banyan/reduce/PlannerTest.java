@@ -27,7 +27,9 @@ class PlannerTest {
     private static Machine unconnected(int devices) {
         return new Machine(
                 "bare",
-                IntStream.range(0, devices).mapToObj(i -> Device.named("GPU" + i)).toList(),
+                IntStream.range(0, devices)
+                        .mapToObj(i -> Device.named("GPU" + i))
+                        .toList(),
                 List.of(),
                 List.of(),
                 List.of(),
@@ -37,23 +39,34 @@ class PlannerTest {
     @Test
     void aboveTheArrayBoundLinksDecide() {
         Planner planner = new Planner(P3, BOUND, null);
-        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1000)).algorithm()).isEqualTo(AlgorithmChoice.SINGLE_TREE);
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, 1000)).algorithm())
+                .isEqualTo(AlgorithmChoice.SINGLE_TREE);
         for (Collective collective : Collective.values()) {
-            AlgorithmChoice choice = planner.choose(request(collective, 20_000_000)).algorithm();
+            AlgorithmChoice choice =
+                    planner.choose(request(collective, 20_000_000)).algorithm();
             assertThat(choice).as("%s", collective).isEqualTo(AlgorithmChoice.PACKING);
-            assertThat(planner.plan(Choice.of(choice), request(collective, 20_000_000)).schedule().algorithm()).isEqualTo("packing");
+            assertThat(planner.plan(Choice.of(choice), request(collective, 20_000_000))
+                            .schedule()
+                            .algorithm())
+                    .isEqualTo("packing");
         }
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1001)).algorithm())
-                .isEqualTo(new Planner(P3, BOUND, null).choose(request(Collective.ALL_REDUCE, 1001)).algorithm());
+                .isEqualTo(new Planner(P3, BOUND, null)
+                        .choose(request(Collective.ALL_REDUCE, 1001))
+                        .algorithm());
     }
 
     @Test
     void settingsComeFirst() {
         Config star = Config.builder().useTree(false).treeArrayBound(0).build();
-        assertThat(new Planner(P3, star, null).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
+        assertThat(new Planner(P3, star, null)
+                        .choose(request(Collective.ALL_REDUCE, 1 << 30))
+                        .algorithm())
                 .isEqualTo(AlgorithmChoice.STAR);
         Config ring = Config.builder().algorithm(AlgorithmChoice.RING).build();
-        assertThat(new Planner(P3, ring, null).choose(request(Collective.ALL_REDUCE, 1 << 30)).algorithm())
+        assertThat(new Planner(P3, ring, null)
+                        .choose(request(Collective.ALL_REDUCE, 1 << 30))
+                        .algorithm())
                 .isEqualTo(AlgorithmChoice.RING);
     }
 
@@ -65,7 +78,8 @@ class PlannerTest {
             Planner planner = new Planner(unconnected(devices), config, null);
             for (Collective collective : Collective.values()) {
                 CollectiveRequest request = request(collective, 1000);
-                ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
+                ScheduleVerifier.verify(
+                        planner.plan(planner.choose(request), request).schedule());
             }
         }
     }
@@ -76,7 +90,8 @@ class PlannerTest {
         for (int[] group : new int[][] {{0, 1, 6}, {0, 5}, {3, 0, 4, 7, 1}}) {
             Planner planner = new Planner(P3.subset(group), BOUND, null);
             CollectiveRequest request = request(collective, 100_000);
-            ScheduleVerifier.verify(planner.plan(planner.choose(request), request).schedule());
+            ScheduleVerifier.verify(
+                    planner.plan(planner.choose(request), request).schedule());
         }
     }
 
@@ -114,7 +129,9 @@ class PlannerTest {
         assertThat(tuning.objection(P3.subset(0, 1, 2, 3)).orElseThrow())
                 .contains("p3.16xlarge with 8 devices", "p3.16xlarge with 4", "run banyan tune");
         Config bound = Config.builder().tuning(tuning).treeArrayBound(1).build();
-        assertThat(new Planner(P3, bound, null).choose(request(Collective.ALL_REDUCE, 1 << 18)).algorithm())
+        assertThat(new Planner(P3, bound, null)
+                        .choose(request(Collective.ALL_REDUCE, 1 << 18))
+                        .algorithm())
                 .isEqualTo(AlgorithmChoice.PACKING);
     }
 }

@@ -42,11 +42,14 @@ class PricesTest {
         LinkMatrix matrix = LinkMatrix.of(machine);
         Map<AlgorithmChoice, TreeAlgorithm> algorithms = new EnumMap<>(AlgorithmChoice.class);
         algorithms.put(
-                AlgorithmChoice.SINGLE_TREE, new ForestAlgorithm("single-tree", new KernighanLin().generate(matrix, 0)));
+                AlgorithmChoice.SINGLE_TREE,
+                new ForestAlgorithm("single-tree", new KernighanLin().generate(matrix, 0)));
         algorithms.put(
                 AlgorithmChoice.MULTI_TREE,
                 new ForestAlgorithm(
-                        "multi-tree", new KernighanLin().generate(matrix, IntStream.range(0, n).toArray())));
+                        "multi-tree",
+                        new KernighanLin()
+                                .generate(matrix, IntStream.range(0, n).toArray())));
         algorithms.put(AlgorithmChoice.PACKING, packed);
         algorithms.put(AlgorithmChoice.STAR, new StarAlgorithm(n));
         return algorithms;
@@ -58,9 +61,11 @@ class PricesTest {
     }
 
     private static Prices prices(Map<AlgorithmChoice, TreeAlgorithm> algorithms, Machine machine) {
-        return new Prices(machine, choice -> algorithms.computeIfAbsent(choice.algorithm(), absent -> {
-            throw new AssertionError(absent + " is not to be made");
-        }));
+        return new Prices(
+                machine,
+                choice -> algorithms.computeIfAbsent(choice.algorithm(), absent -> {
+                    throw new AssertionError(absent + " is not to be made");
+                }));
     }
 
     private static CollectiveRequest request(Collective collective, int root, long count, long chunkBytes) {
@@ -144,8 +149,8 @@ class PricesTest {
         List<PackedTree> trees = PackedTree.of(Forest.equalShares(
                 List.of(Tree.ofParents(3, 2, 3, -1), Tree.ofParents(1, -1, 1, 2), Tree.ofParents(-1, 3, 0, 0))));
         BigFraction gbs = BigFraction.of(75);
-        Bound bound = new Bound(
-                gbs, new Certificate.Partition(List.of(List.of(0), List.of(1), List.of(2), List.of(3))));
+        Bound bound =
+                new Bound(gbs, new Certificate.Partition(List.of(List.of(0), List.of(1), List.of(2), List.of(3))));
         TreePacking packing = new TreePacking(Network.of(quad), trees, gbs, bound, List.of());
         assertThat(ForestCost.of(packing, Direction.UP_AND_DOWN).rateGbs()).isEqualTo(gbs);
         Map<AlgorithmChoice, TreeAlgorithm> algorithms =

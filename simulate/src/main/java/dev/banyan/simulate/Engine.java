@@ -25,6 +25,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private final @Nullable SimulationListener listener;
     /** Events as numbers: what about, and what. */
     private final EventQueue queue = new EventQueue();
+
     private final FairShares shares;
     private final ReadyQueues queues;
 
@@ -42,6 +43,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private final long[] stepTime;
     /** By operation: when the host has issued it; empty if that takes no time. */
     private final long[] issued;
+
     private final long[] rankFree;
 
     private final boolean[] running;
@@ -62,6 +64,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private final SharedEnds ends;
     /** By flow: whether it has sent all at this tick and is still on the wires. */
     private final boolean[] ended;
+
     private final int[] endedFlows;
     private int endedCount;
     private final double[] sent;

@@ -9,14 +9,14 @@ import java.util.Arrays;
  *
  * <p>Each flow is slowed by one resource of its path, its bottleneck, and its rate is the level of that; a resource
  * that slows none has an infinite level. Levels are fair if and only if each fits the rates of the flows that others
- * slow (the resource gives what they leave in equal parts to those that it slows itself), and no flow crosses a resource
- * of a lower level than its bottleneck's. Where flows came or went, levels are put right from the least up: of the
- * resources whose level may not fit, the one goes first whose level, as it is or as it should be, is least. What lies
- * below is right by then, so that a level that falls is final, and one that rises only rises again after another has
- * become final; that bounds the changes by the square of the number of resources, and there are hardly more of them
+ * slow (the resource gives what they leave in equal parts to those that it slows itself), and no flow crosses a
+ * resource of a lower level than its bottleneck's. Where flows came or went, levels are put right from the least up: of
+ * the resources whose level may not fit, the one goes first whose level, as it is or as it should be, is least. What
+ * lies below is right by then, so that a level that falls is final, and one that rises only rises again after another
+ * has become final; that bounds the changes by the square of the number of resources, and there are hardly more of them
  * than levels that differ in the end. A change costs O(flows at the resource + lengths of the paths of those that it
- * slows), and to find the next one O(resources that may not fit): nothing is done where a change does not reach. Nothing
- * is allocated after the start.
+ * slows), and to find the next one O(resources that may not fit): nothing is done where a change does not reach.
+ * Nothing is allocated after the start.
  *
  * <p>Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2, for what is fair; the order
  * is that of G. Ramalingam, T. Reps, "An Incremental Algorithm for a Generalization of the Shortest-Path Problem",

@@ -18,6 +18,7 @@ final class HostStaging {
     private final Machine machine;
     /** By node: hops to the nearest root; -1 where there is none. */
     private final int[] depth;
+
     private final List<Hub> hubs;
     private final List<Link> links = new ArrayList<>();
 

@@ -19,10 +19,10 @@ import java.util.stream.IntStream;
  *
  * <p>The model: data go over the {@linkplain RingSet rings} that the machine's wires allow, both ways around. The
  * {@linkplain dev.banyan.reduce.algorithm.RingAlgorithm ring schedule} is run by the {@link Simulator}, once for
- * each {@link Protocol} that the profile lets NCCL use, with the protocol's constants in place of those of copies: a call takes {@code
- * baseUs}, a hop {@code hopUs}, whatever hubs it passes, and links carry {@code fraction} of what the profile says
- * of them. Like NCCL's tuning model ({@code src/graph/tuning.cc}: latency and bandwidth of each algorithm and
- * protocol), the fastest protocol is taken. Kernels reduce while they receive, so a reduction costs nothing more.
+ * each {@link Protocol} that the profile lets NCCL use, with the protocol's constants in place of those of copies: a
+ * call takes {@code baseUs}, a hop {@code hopUs}, whatever hubs it passes, and links carry {@code fraction} of what the
+ * profile says of them. Like NCCL's tuning model ({@code src/graph/tuning.cc}: latency and bandwidth of each algorithm
+ * and protocol), the fastest protocol is taken. Kernels reduce while they receive, so a reduction costs nothing more.
  *
  * <p>Reduce and broadcast are chains. As nccl-tests call one after another, the next call enters the chain when
  * the one before has left its first device: a call is taken to cost {@code baseUs}, a hop, and what the simulated
@@ -39,6 +39,7 @@ public final class NcclRings {
     private static final int ELEMENT_BYTES = 4;
     /** Pieces of the data of a chain: more than it has hops, so that all of its wires are busy. */
     private static final int PIECES = 32;
+
     private static final double NO_LIMIT = 1e6;
 
     private final RingSet rings;
@@ -68,8 +69,7 @@ public final class NcclRings {
         for (Protocol protocol : Protocol.values()) {
             if (profile.get(protocol.fraction()) > 0) {
                 Machine timed = withHops(wires, profile.get(protocol.hopUs()));
-                Network network =
-                        rings.network().nvlinkOnly() ? Network.of(timed) : Network.ofAllLinks(timed, all);
+                Network network = rings.network().nvlinkOnly() ? Network.of(timed) : Network.ofAllLinks(timed, all);
                 double fraction = profile.get(protocol.fraction());
                 oneWay.put(protocol, simulator(network, protocol, fraction));
                 bothWays.put(protocol, simulator(network, protocol, fraction * duplex()));
@@ -110,7 +110,12 @@ public final class NcclRings {
                 .map(link -> {
                     int ends = (link.a() < machine.size() ? 1 : 0) + (link.b() < machine.size() ? 1 : 0);
                     return new Link(
-                            link.a(), link.b(), link.kind(), link.lanes(), link.gbsAToB(), link.gbsBToA(),
+                            link.a(),
+                            link.b(),
+                            link.kind(),
+                            link.lanes(),
+                            link.gbsAToB(),
+                            link.gbsBToA(),
                             hopUs * ends / 2);
                 })
                 .toList();
@@ -151,8 +156,8 @@ public final class NcclRings {
     public Timing time(Collective collective, long bytes, int devicesPerProcess) {
         int n = rings.network().ranks();
         if (bytes < 0 || devicesPerProcess < 1 || devicesPerProcess > n) {
-            throw new IllegalArgumentException(bytes + " bytes, " + devicesPerProcess + " devices per process of "
-                    + n + "; sizes are at least 0 and processes have 1 to " + n + " devices");
+            throw new IllegalArgumentException(bytes + " bytes, " + devicesPerProcess + " devices per process of " + n
+                    + "; sizes are at least 0 and processes have 1 to " + n + " devices");
         }
         Map<Protocol, Simulator> simulators = collective.hasRoot() && n == 2 ? oneWay : bothWays;
         Protocol fastest = Protocol.SIMPLE;

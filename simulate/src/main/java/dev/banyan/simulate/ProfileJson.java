@@ -61,10 +61,12 @@ public final class ProfileJson {
         } catch (JsonProcessingException e) {
             String place = e.getLocation() == null
                     ? ""
-                    : " at line " + e.getLocation().getLineNr() + ", column " + e.getLocation().getColumnNr();
-            throw new ProfileException(source, "is no JSON" + place + ": " + e.getOriginalMessage().lines()
-                    .findFirst()
-                    .orElse(""));
+                    : " at line " + e.getLocation().getLineNr() + ", column "
+                            + e.getLocation().getColumnNr();
+            throw new ProfileException(
+                    source,
+                    "is no JSON" + place + ": "
+                            + e.getOriginalMessage().lines().findFirst().orElse(""));
         }
         checkKeys(source, "the profile", whole, "profile", "constants");
         JsonNode name = need(source, whole, "profile", "a name");
@@ -91,8 +93,7 @@ public final class ProfileJson {
         JsonNode number = entry.path("value");
         if (!number.isNumber() || !constant.allows(number.doubleValue())) {
             throw new ProfileException(
-                    source,
-                    "\"value\" of " + what + " is " + quote(number) + "; it must be " + constant.allowed());
+                    source, "\"value\" of " + what + " is " + quote(number) + "; it must be " + constant.allowed());
         }
         JsonNode origin = entry.path("source");
         if (!origin.isTextual() || origin.textValue().isBlank()) {
@@ -112,13 +113,16 @@ public final class ProfileJson {
 
     private static void checkKeys(String source, String what, JsonNode node, String... known) {
         if (!node.isObject()) {
-            throw new ProfileException(source, what + " is " + quote(node) + "; it must be an object with the keys "
-                    + String.join(", ", known));
+            throw new ProfileException(
+                    source,
+                    what + " is " + quote(node) + "; it must be an object with the keys " + String.join(", ", known));
         }
         for (String key : (Iterable<String>) node::fieldNames) {
             if (!Arrays.asList(known).contains(key)) {
-                throw new ProfileException(source, "key \"" + shorten(key) + "\" of " + what
-                        + " is not known; known are " + Arrays.stream(known).collect(Collectors.joining(", ")));
+                throw new ProfileException(
+                        source,
+                        "key \"" + shorten(key) + "\" of " + what + " is not known; known are "
+                                + Arrays.stream(known).collect(Collectors.joining(", ")));
             }
         }
     }

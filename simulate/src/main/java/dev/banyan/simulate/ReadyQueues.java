@@ -11,6 +11,7 @@ final class ReadyQueues {
     private final int[] start;
     /** A binary heap per stream of what is ready, or a line of what is issued. */
     private final int[] waiting;
+
     private final int[] head;
     private final int[] tail;
     private final boolean[] ready;

@@ -29,8 +29,9 @@ record RingsAlgorithm(RingSet rings) implements TreeAlgorithm {
                 RingAlgorithm one = new RingAlgorithm(
                         order.stream().mapToInt(Integer::intValue).toArray());
                 BigFraction share = ring.share().divide(2);
-                one.trees(collective, root).forEach(tree ->
-                        trees.add(new PackedTree(tree.share().multiply(share), tree.up(), tree.down())));
+                one.trees(collective, root)
+                        .forEach(tree ->
+                                trees.add(new PackedTree(tree.share().multiply(share), tree.up(), tree.down())));
             }
         }
         return trees;

@@ -9,6 +9,7 @@ public final class Simulation {
     private final int arcs;
     /** By arc, then by rank. */
     private final double[] bytes;
+
     private final double[] busyUs;
 
     Simulation(int steps, double[] jobEndUs, int arcs, double[] bytes, double[] busyUs) {

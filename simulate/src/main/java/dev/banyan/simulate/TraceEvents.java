@@ -7,8 +7,8 @@ import java.io.Writer;
 import java.util.Map;
 
 /**
- * Writes a timeline as trace-event JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing show: slices in rows, rows in
- * groups, which the format calls threads and processes.
+ * Writes a timeline as trace-event JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing show: slices in rows,
+ * rows in groups, which the format calls threads and processes.
  *
  * <p>Format: "Trace Event Format", complete events ({@code ph X}) in us. Not safe for use from several threads at once.
  */
@@ -70,8 +70,7 @@ public final class TraceEvents implements AutoCloseable {
      * @param details strings, numbers and booleans, by name
      * @throws IOException if that can't be written
      */
-    public void slice(
-            int group, int row, String name, double startUs, double durationUs, Map<String, Object> details)
+    public void slice(int group, int row, String name, double startUs, double durationUs, Map<String, Object> details)
             throws IOException {
         json.writeStartObject();
         json.writeStringField("name", name);

@@ -27,8 +27,7 @@ public final class TraceWriter implements SimulationListener {
     private final List<List<Slice>> byArc = new ArrayList<>();
     private final List<List<Slice>> byRank = new ArrayList<>();
 
-    private record Slice(
-            String name, int job, int chunk, int step, double bytes, double startUs, double endUs) {}
+    private record Slice(String name, int job, int chunk, int step, double bytes, double startUs, double endUs) {}
 
     /** A timeline without events. */
     public TraceWriter(Network network) {
@@ -44,7 +43,8 @@ public final class TraceWriter implements SimulationListener {
     @Override
     public void transferred(Transfer transfer) {
         Slice slice = new Slice(
-                network.node(transfer.from()).name() + " to " + network.node(transfer.to()).name(),
+                network.node(transfer.from()).name() + " to "
+                        + network.node(transfer.to()).name(),
                 transfer.job(),
                 transfer.chunk(),
                 transfer.step(),

@@ -47,11 +47,7 @@ final class Wiring {
             capacity[arc] = network.gbs(arc) * profile.efficiency(network.kind(arc)) * Clock.BYTES_PER_TICK;
             queueing[arc] = profile.queueing(network.kind(arc));
         }
-        Arrays.fill(
-                capacity,
-                network.arcs(),
-                capacity.length,
-                profile.get(Constant.REDUCE_GBS) * Clock.BYTES_PER_TICK);
+        Arrays.fill(capacity, network.arcs(), capacity.length, profile.get(Constant.REDUCE_GBS) * Clock.BYTES_PER_TICK);
         List<Flow> flows = new ArrayList<>();
         flowStart = new int[streams + 1];
         List<@Nullable LogicalLink> planned = new ArrayList<>();
@@ -108,8 +104,7 @@ final class Wiring {
                 .toArray();
     }
 
-    private void addPaths(
-            int pair, @Nullable LogicalLink planned, Detours detours, Profile profile, List<Flow> flows) {
+    private void addPaths(int pair, @Nullable LogicalLink planned, Detours detours, Profile profile, List<Flow> flows) {
         int from = pair / ranks;
         int to = pair % ranks;
         if (planned != null) {

@@ -17,6 +17,7 @@ final class Workload {
     final int steps;
     /** First step of each job, and the end of the last. */
     final int[] jobStart;
+
     final int[] jobOfStep;
     /** First chunk of each job, and the end of the last. */
     private final int[] jobChunks;
@@ -24,6 +25,7 @@ final class Workload {
     private final int[] chunkStart;
     /** First operation of each step, and the end of the last. */
     final int[] opStart;
+
     final int[] stepOfOp;
     final int[] streamOfOp;
     /** Bytes that an operation moves: a chunk's length for a copy, all that it reads and writes for a kernel. */
@@ -32,6 +34,7 @@ final class Workload {
     final int[] waits;
     /** Where the steps that wait for a step begin in {@link #followers}, and the end of the last. */
     final int[] followerStart;
+
     final int[] followers;
     /** First operation of each stream if they were sorted by stream, and the end of the last. */
     final int[] queueStart;
@@ -147,7 +150,8 @@ final class Workload {
                             + " steps; simulate fewer collectives at once or longer chunks");
                 }
                 jobStart[job + 1] = (int) total;
-                jobChunks[job + 1] = jobChunks[job] + jobs.get(job).schedule().chunks().size();
+                jobChunks[job + 1] =
+                        jobChunks[job] + jobs.get(job).schedule().chunks().size();
             }
             chunkStart = new int[jobChunks[jobs.size()]];
             jobOfStep = new int[(int) total];
@@ -208,7 +212,8 @@ final class Workload {
             int stream = from * wiring.ranks + to;
             if (!wiring.hasPath(stream)) {
                 throw new IllegalArgumentException("no path from rank " + from + " to rank " + to
-                        + " in the network of " + wiring.network.name() + (wiring.network.nvlinkOnly()
+                        + " in the network of " + wiring.network.name()
+                        + (wiring.network.nvlinkOnly()
                                 ? ", which is of NVLinks alone; take the network of all links"
                                 : ""));
             }

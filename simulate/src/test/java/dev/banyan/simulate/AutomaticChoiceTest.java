@@ -91,7 +91,9 @@ class AutomaticChoiceTest {
                 }
                 double other = costs.predictedUs(planned.schedule(), planned.links());
                 assertThat(taken)
-                        .as("%s on %s, %d bytes, against %s", automatic, costs.network().name(), bytes, planned.choice())
+                        .as(
+                                "%s on %s, %d bytes, against %s",
+                                automatic, costs.network().name(), bytes, planned.choice())
                         .isLessThanOrEqualTo(1.05 * other);
             }
         }
@@ -131,7 +133,8 @@ class AutomaticChoiceTest {
         Planner planner = new Planner(machine, Config.defaults(), costs);
         CollectiveRequest request = allReduce(256 << 20);
         for (AlgorithmChoice algorithm : algorithms()) {
-            Choice choice = Choice.of(algorithm).withChunkBytes(algorithm == AlgorithmChoice.RING ? 64 << 10 : 256 << 10);
+            Choice choice =
+                    Choice.of(algorithm).withChunkBytes(algorithm == AlgorithmChoice.RING ? 64 << 10 : 256 << 10);
             double all = us(planner, costs, choice, request);
             assertThat(planner.predictedUs(choice, request)).as("%s", choice).isBetween(0.95 * all, 1.05 * all);
         }
@@ -156,8 +159,7 @@ class AutomaticChoiceTest {
     void theSimulatorIsFoundAsAService() {
         Machine machine = preset("dgx-2");
         Planner found = Planner.of(machine, Config.defaults());
-        Planner given =
-                new Planner(machine, Config.defaults(), new SimulatedCosts(machine, Profiles.of(machine)));
+        Planner given = new Planner(machine, Config.defaults(), new SimulatedCosts(machine, Profiles.of(machine)));
         for (long bytes : new long[] {1 << 10, 1 << 20}) {
             Choice choice = found.choose(allReduce(bytes));
             assertThat(choice).isEqualTo(given.choose(allReduce(bytes)));

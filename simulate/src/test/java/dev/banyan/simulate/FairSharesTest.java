@@ -32,7 +32,9 @@ class FairSharesTest {
         }
 
         private double total(int resource, Set<Integer> active) {
-            long users = active.stream().filter(flow -> paths.get(flow).contains(resource)).count();
+            long users = active.stream()
+                    .filter(flow -> paths.get(flow).contains(resource))
+                    .count();
             return capacity.get(resource) / (1 + queueing.get(resource) * (users - 1));
         }
 
@@ -45,7 +47,8 @@ class FairSharesTest {
                 for (int flow : List.copyOf(growing)) {
                     boolean fits = paths.get(flow).stream()
                             .allMatch(resource -> rates.entrySet().stream()
-                                                    .filter(each -> paths.get(each.getKey()).contains(resource))
+                                                    .filter(each -> paths.get(each.getKey())
+                                                            .contains(resource))
                                                     .mapToDouble(Map.Entry::getValue)
                                                     .sum()
                                             + step
@@ -90,7 +93,9 @@ class FairSharesTest {
         }
 
         private List<Integer> users(int resource, Set<Integer> among) {
-            return among.stream().filter(flow -> paths.get(flow).contains(resource)).toList();
+            return among.stream()
+                    .filter(flow -> paths.get(flow).contains(resource))
+                    .toList();
         }
     }
 
@@ -129,7 +134,9 @@ class FairSharesTest {
         }
         return new Case(
                 paths,
-                IntStream.range(0, resources).mapToObj(i -> 1.0 + random.nextInt(20)).toList(),
+                IntStream.range(0, resources)
+                        .mapToObj(i -> 1.0 + random.nextInt(20))
+                        .toList(),
                 IntStream.range(0, resources)
                         .mapToObj(i -> random.nextInt(3) == 0 ? random.nextDouble() : 0.0)
                         .toList());
@@ -227,25 +234,22 @@ class FairSharesTest {
             }
             shares.settle(new Heard());
             double step = 2e-3;
-            sample.byGrowing(active, step).forEach((flow, rate) ->
-                    assertThat(shares.rate(flow)).isEqualTo(rate, within(0.02)));
+            sample.byGrowing(active, step)
+                    .forEach((flow, rate) -> assertThat(shares.rate(flow)).isEqualTo(rate, within(0.02)));
         }
     }
 
     @Test
     void listenersHearOfChangesOnly() {
-        Case sample = new Case(
-                List.of(Set.of(0), Set.of(0), Set.of(1), Set.of(0, 1)), List.of(6.0, 5.0), List.of(0.0, 0.0));
+        Case sample =
+                new Case(List.of(Set.of(0), Set.of(0), Set.of(1), Set.of(0, 1)), List.of(6.0, 5.0), List.of(0.0, 0.0));
         FairShares shares = sample.shares();
         assertThat(afterSettling(shares)).isEmpty();
         shares.add(0, 0);
         shares.add(2, 0);
         assertThat(afterSettling(shares))
                 .containsExactlyInAnyOrder(
-                        "resource 0 gives 6.0",
-                        "flow 0 by resource 0",
-                        "resource 1 gives 5.0",
-                        "flow 2 by resource 1");
+                        "resource 0 gives 6.0", "flow 0 by resource 0", "resource 1 gives 5.0", "flow 2 by resource 1");
         shares.add(1, 10);
         assertThat(afterSettling(shares)).containsExactly("resource 0 gives 3.0", "flow 1 by resource 0");
         shares.add(3, 15);

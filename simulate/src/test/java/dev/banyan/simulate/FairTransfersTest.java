@@ -42,8 +42,9 @@ class FairTransfersTest {
 
         private Map<SimulationListener.Transfer, Double> rates(Set<SimulationListener.Transfer> active) {
             Map<Integer, List<SimulationListener.Transfer>> users = new HashMap<>();
-            active.forEach(transfer -> transfer.arcs().forEach(arc -> users.computeIfAbsent(arc, a -> new ArrayList<>())
-                    .add(transfer)));
+            active.forEach(transfer -> transfer.arcs()
+                    .forEach(arc ->
+                            users.computeIfAbsent(arc, a -> new ArrayList<>()).add(transfer)));
             Map<Integer, Double> left = new HashMap<>();
             users.forEach((arc, all) -> left.put(arc, total(arc, all.size())));
             Map<SimulationListener.Transfer, Double> rates = new HashMap<>();
@@ -51,7 +52,8 @@ class FairTransfersTest {
                 int first = -1;
                 double level = Double.POSITIVE_INFINITY;
                 for (Map.Entry<Integer, List<SimulationListener.Transfer>> each : users.entrySet()) {
-                    double share = left.getOrDefault(each.getKey(), 0.0) / each.getValue().size();
+                    double share = left.getOrDefault(each.getKey(), 0.0)
+                            / each.getValue().size();
                     if (!each.getValue().isEmpty() && share < level) {
                         level = share;
                         first = each.getKey();
@@ -136,8 +138,8 @@ class FairTransfersTest {
     void onMachinesWhoseTransfersShareWires(String name) {
         Machine machine = Samples.preset(name);
         Wires all = new Wires(Network.ofAllLinks(machine, ranks(machine)), Profiles.of(machine));
-        CollectiveAlgorithm trees = new ForestAlgorithm(
-                "multi-tree", new KernighanLin().generate(LinkMatrix.of(machine), ranks(machine)));
+        CollectiveAlgorithm trees =
+                new ForestAlgorithm("multi-tree", new KernighanLin().generate(LinkMatrix.of(machine), ranks(machine)));
         for (CollectiveAlgorithm algorithm : List.of(trees, new StarAlgorithm(machine.size()))) {
             Job job = Job.of(Samples.allReduce(algorithm, 3L << 20, 1 << 16));
             all.check(transfers(new Simulator(all.network, List.of(), all.profile), List.of(job)));

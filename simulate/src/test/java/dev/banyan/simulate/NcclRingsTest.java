@@ -33,7 +33,11 @@ class NcclRingsTest {
 
     private static NcclRings circle(Profile profile) {
         Machine machine = Samples.machine(
-                4, 0, Samples.nvlink(0, 1, 10), Samples.nvlink(1, 2, 10), Samples.nvlink(2, 3, 10),
+                4,
+                0,
+                Samples.nvlink(0, 1, 10),
+                Samples.nvlink(1, 2, 10),
+                Samples.nvlink(2, 3, 10),
                 Samples.nvlink(3, 0, 10));
         return NcclRings.of(machine, profile, Transport.PEER);
     }
@@ -53,10 +57,11 @@ class NcclRingsTest {
 
     /** Calls follow one another down the chain: one hop, not three. */
     @ParameterizedTest
-    @EnumSource(value = Collective.class, names = {"REDUCE", "BROADCAST"})
+    @EnumSource(
+            value = Collective.class,
+            names = {"REDUCE", "BROADCAST"})
     void aChainIsPaidOnce(Collective collective) {
-        assertThat(circle(PLAIN).time(collective, 64_000_000, 1).us())
-                .isEqualTo(5 + 3 + 64e6 / 20e3, within(10.0));
+        assertThat(circle(PLAIN).time(collective, 64_000_000, 1).us()).isEqualTo(5 + 3 + 64e6 / 20e3, within(10.0));
     }
 
     @Test
@@ -68,7 +73,8 @@ class NcclRingsTest {
         assertThat(small.protocol()).isEqualTo(Protocol.LL);
         assertThat(small.us()).isEqualTo(6 + 1024 * 1.5 / 10e3, within(0.05));
         assertThat(large.protocol()).isEqualTo(Protocol.SIMPLE);
-        assertThat(large.us()).isEqualTo(circle(PLAIN).time(Collective.ALL_REDUCE, GIB, 1).us());
+        assertThat(large.us())
+                .isEqualTo(circle(PLAIN).time(Collective.ALL_REDUCE, GIB, 1).us());
     }
 
     @Test
@@ -105,8 +111,14 @@ class NcclRingsTest {
     /** What a machine's nominal bandwidth allows, less losses that are no greater than any that was measured. */
     @ParameterizedTest
     @CsvSource({
-        "p3.16xlarge, 150", "p3.8xlarge, 100", "dgx-1p, 80", "dgx-2, 150", "dgx-a100, 300", "dgx-h100, 450",
-        "pcie-4, 12", "pcie-8, 10"
+        "p3.16xlarge, 150",
+        "p3.8xlarge, 100",
+        "dgx-1p, 80",
+        "dgx-2, 150",
+        "dgx-a100, 300",
+        "dgx-h100, 450",
+        "pcie-4, 12",
+        "pcie-8, 10"
     })
     void everyPresetIsNearItsRings(String preset, double nominal) {
         assertThat(busbw(of(preset), Collective.ALL_REDUCE, GIB)).isBetween(0.6 * nominal, nominal);
@@ -136,8 +148,8 @@ class NcclRingsTest {
     @Test
     void whatMakesNoSenseIsRefused() {
         Machine machine = Samples.preset("p3.8xlarge");
-        assertThatThrownBy(() -> NcclRings.of(
-                        machine, PLAIN.with(Constant.NCCL_SIMPLE_FRACTION, 0, "test"), Transport.PEER))
+        assertThatThrownBy(() ->
+                        NcclRings.of(machine, PLAIN.with(Constant.NCCL_SIMPLE_FRACTION, 0, "test"), Transport.PEER))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("profile ideal lets NCCL use no protocol; give nccl.simpleFraction a value above 0");
         assertThatThrownBy(() -> NcclRings.of(

@@ -16,7 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ProfileJsonTest {
-    private static final String GOOD = ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow());
+    private static final String GOOD =
+            ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow());
 
     private static AbstractThrowableAssert<?, ? extends Throwable> refused(String text) {
         return assertThatThrownBy(() -> ProfileJson.parse("my.json", text)).isInstanceOf(ProfileException.class);
@@ -45,8 +46,7 @@ class ProfileJsonTest {
                 .hasMessage("my.json: \"value\" of \"nvlink.efficiency\" is missing; it must be above 0 and at most"
                         + " 1.5");
         refused(GOOD.replaceFirst("\"source\" : \"[^\"]*\"", "\"source\" : \"\""))
-                .hasMessage(
-                        "my.json: \"source\" of \"nvlink.efficiency\" is \"\"; say where the value comes from");
+                .hasMessage("my.json: \"source\" of \"nvlink.efficiency\" is \"\"; say where the value comes from");
     }
 
     @Test
@@ -61,24 +61,27 @@ class ProfileJsonTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-        "nvlink.efficiency|0|above 0 and at most 1.5",
-        "nvlink.efficiency|-1|above 0 and at most 1.5",
-        "pcie.efficiency|1.6|above 0 and at most 1.5",
-        "pcie.queueing|-0.1|from 0 to 10",
-        "socket.hopUs|1e9|from -1000 to 1000",
-        "reduceGbs|0|above 0 and at most 1000000",
-        "launchUs|-2|from 0 to 1000000",
-        "collectiveUs|\"3\"|from 0 to 1000000",
-        "copyEngines|1.5|a whole number from 1 to 1000000",
-        "copyEngines|0|a whole number from 1 to 1000000",
-        "kernelUs|null|from 0 to 1000000",
-    })
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "nvlink.efficiency|0|above 0 and at most 1.5",
+                "nvlink.efficiency|-1|above 0 and at most 1.5",
+                "pcie.efficiency|1.6|above 0 and at most 1.5",
+                "pcie.queueing|-0.1|from 0 to 10",
+                "socket.hopUs|1e9|from -1000 to 1000",
+                "reduceGbs|0|above 0 and at most 1000000",
+                "launchUs|-2|from 0 to 1000000",
+                "collectiveUs|\"3\"|from 0 to 1000000",
+                "copyEngines|1.5|a whole number from 1 to 1000000",
+                "copyEngines|0|a whole number from 1 to 1000000",
+                "kernelUs|null|from 0 to 1000000",
+            })
     void whatIsImpossibleIsNamed(String key, String value, String allowed) {
         String text = GOOD.replaceFirst(
                 "(?s)(\"" + key.replace(".", "\\.") + "\" : \\{\\s*\"value\" : )[-0-9.E]+", "$1" + value);
         assertThat(text).isNotEqualTo(GOOD);
-        refused(text).hasMessageStartingWith("my.json: \"value\" of \"" + key + "\" is ")
+        refused(text)
+                .hasMessageStartingWith("my.json: \"value\" of \"" + key + "\" is ")
                 .hasMessageEndingWith("; it must be " + allowed);
     }
 

@@ -155,8 +155,7 @@ final class Samples {
     }
 
     static Schedule allReduce(CollectiveAlgorithm algorithm, long bytes, long chunkBytes) {
-        return algorithm.schedule(
-                new CollectiveRequest(Collective.ALL_REDUCE, -1, bytes / 4, 4, true, chunkBytes));
+        return algorithm.schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, bytes / 4, 4, true, chunkBytes));
     }
 
     static Tree tree(int ranks, int root, Random random) {
@@ -201,9 +200,14 @@ final class Samples {
         Profile profile = IDEAL;
         for (Constant constant : Constant.values()) {
             double value = switch (constant) {
-                case NVLINK_EFFICIENCY, XGMI_EFFICIENCY, PCIE_EFFICIENCY, SOCKET_EFFICIENCY, NCCL_LL_FRACTION,
-                        NCCL_LL128_FRACTION, NCCL_SIMPLE_FRACTION, HOST_DUPLEX ->
-                    0.5 + random.nextDouble() / 2;
+                case NVLINK_EFFICIENCY,
+                        XGMI_EFFICIENCY,
+                        PCIE_EFFICIENCY,
+                        SOCKET_EFFICIENCY,
+                        NCCL_LL_FRACTION,
+                        NCCL_LL128_FRACTION,
+                        NCCL_SIMPLE_FRACTION,
+                        HOST_DUPLEX -> 0.5 + random.nextDouble() / 2;
                 case PCIE_QUEUEING, SOCKET_QUEUEING -> random.nextInt(2) * random.nextDouble();
                 case REDUCE_GBS -> 100 + random.nextInt(1000);
                 case COPY_ENGINES -> 1 + random.nextInt(8);

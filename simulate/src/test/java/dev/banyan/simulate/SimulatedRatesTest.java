@@ -31,8 +31,7 @@ class SimulatedRatesTest {
     private static final long GIB = 1L << 30;
 
     private static double gbs(Network network, Profile profile, CollectiveAlgorithm algorithm, long chunkBytes) {
-        Simulation simulation =
-                new Simulator(network, List.of(), profile).run(allReduce(algorithm, GIB, chunkBytes));
+        Simulation simulation = new Simulator(network, List.of(), profile).run(allReduce(algorithm, GIB, chunkBytes));
         return GIB / simulation.endUs() / 1e3;
     }
 
@@ -121,8 +120,7 @@ class SimulatedRatesTest {
     @Test
     void twoPathsReachTheBoundOfFourDevices() {
         Network network = Samples.allToAll(4, 25);
-        Forest forest = Forest.equalShares(
-                List.of(Tree.ofParents(1, 2, -1, 2), Tree.ofParents(-1, 3, 0, 0)));
+        Forest forest = Forest.equalShares(List.of(Tree.ofParents(1, 2, -1, 2), Tree.ofParents(-1, 3, 0, 0)));
         Profile profile = Profiles.find("v100-nvlink").orElseThrow();
         double rate = gbs(network, profile, new ForestAlgorithm("paths", forest), 1 << 20);
         assertThat(byLoads(network, forest)).isEqualTo(50, within(1e-9));
@@ -153,7 +151,9 @@ class SimulatedRatesTest {
         double stalled = new Simulator(network, List.of(), profile, StreamOrder.AS_ISSUED)
                 .run(allReduce(algorithm, GIB, 1 << 20))
                 .endUs();
-        double free = new Simulator(network, List.of(), profile).run(allReduce(algorithm, GIB, 1 << 20)).endUs();
+        double free = new Simulator(network, List.of(), profile)
+                .run(allReduce(algorithm, GIB, 1 << 20))
+                .endUs();
         assertThat(stalled / free).isGreaterThan(2);
     }
 }

@@ -99,8 +99,7 @@ class SimulatorPropertyTest {
         for (int arc = 0; arc < network.arcs(); arc++) {
             assertThat(simulation.bytes(arc)).isEqualTo(expected[arc]);
             // No faster than the wire, and not busy without a transfer.
-            double fastestUs = expected[arc]
-                    / (network.gbs(arc) * sample.profile.efficiency(network.kind(arc)) * 1e3);
+            double fastestUs = expected[arc] / (network.gbs(arc) * sample.profile.efficiency(network.kind(arc)) * 1e3);
             assertThat(simulation.busyUs(arc)).isGreaterThanOrEqualTo(fastestUs * (1 - 1e-9) - 1e-3);
             assertThat(simulation.busyUs(arc)).isLessThanOrEqualTo(simulation.endUs());
         }
@@ -166,7 +165,8 @@ class SimulatorPropertyTest {
                     for (int before : steps.get(s).after()) {
                         assertThat(span[0])
                                 .isGreaterThanOrEqualTo(spans.get(j).get(c).get(before)[1]
-                                        + sample.profile.get(Constant.LAUNCH_US) - 1e-5);
+                                        + sample.profile.get(Constant.LAUNCH_US)
+                                        - 1e-5);
                     }
                     assertThat(simulation.endUs(j)).isGreaterThanOrEqualTo(span[1]);
                 }
@@ -186,14 +186,14 @@ class SimulatorPropertyTest {
             List<SimulationListener.Transfer> running = log.transfers.stream()
                     .filter(each -> each.startUs() <= at.startUs() && at.startUs() < each.endUs())
                     .toList();
-            assertThat(running.stream().filter(each -> each.from() == at.from())).hasSizeLessThanOrEqualTo(engines);
+            assertThat(running.stream().filter(each -> each.from() == at.from()))
+                    .hasSizeLessThanOrEqualTo(engines);
             assertThat(running.stream().filter(each -> each.to() == at.to())).hasSizeLessThanOrEqualTo(engines);
             assertThat(running.stream().filter(each -> each.from() == at.from() && each.to() == at.to()))
                     .hasSize(1);
             for (int arc : at.arcs()) {
                 // All that is sent wholly between the start of this one and any end.
-                double gbs = sample.network.gbs(arc)
-                        * sample.profile.efficiency(sample.network.kind(arc));
+                double gbs = sample.network.gbs(arc) * sample.profile.efficiency(sample.network.kind(arc));
                 double inside = log.transfers.stream()
                         .filter(each -> each.arcs().contains(arc)
                                 && each.startUs() >= at.startUs()

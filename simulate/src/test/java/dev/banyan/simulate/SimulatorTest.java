@@ -44,8 +44,7 @@ class SimulatorTest {
     @Test
     void oneCopyTakesItsBytesOverTheBandwidth() {
         Network network = allToAll(2, 10);
-        Simulation simulation =
-                new Simulator(network, List.of(), IDEAL).run(schedule(2, BYTES, copy(0, 1)));
+        Simulation simulation = new Simulator(network, List.of(), IDEAL).run(schedule(2, BYTES, copy(0, 1)));
         assertThat(simulation.endUs()).isEqualTo(1000, EXACT);
         assertThat(simulation.bytes(arc(network, 0, 1))).isEqualTo(BYTES);
         assertThat(simulation.busyUs(arc(network, 0, 1))).isEqualTo(1000, EXACT);
@@ -73,8 +72,8 @@ class SimulatorTest {
     @Test
     void bothWaysOfALinkAreIndependent() {
         Network network = around(2, 10);
-        Simulation simulation = new Simulator(network, List.of(), IDEAL)
-                .run(schedule(2, BYTES, copy(0, 1), copy(1, 0)));
+        Simulation simulation =
+                new Simulator(network, List.of(), IDEAL).run(schedule(2, BYTES, copy(0, 1), copy(1, 0)));
         assertThat(simulation.endUs()).isEqualTo(1000, EXACT);
         for (int arc = 0; arc < network.arcs(); arc++) {
             assertThat(simulation.bytes(arc)).isEqualTo(BYTES);
@@ -112,7 +111,8 @@ class SimulatorTest {
     @Test
     void queueingOnPcieLosesBandwidth() {
         Schedule schedule = schedule(3, BYTES, copy(0, 2), copy(1, 2));
-        assertThat(end(around(3, 10), ideal(Constant.PCIE_QUEUEING, 0.25), schedule)).isEqualTo(2500, EXACT);
+        assertThat(end(around(3, 10), ideal(Constant.PCIE_QUEUEING, 0.25), schedule))
+                .isEqualTo(2500, EXACT);
     }
 
     @Test
@@ -130,15 +130,19 @@ class SimulatorTest {
     @Test
     void copyEnginesLimitWhatLeavesADevice() {
         Schedule schedule = schedule(4, BYTES, copy(0, 1), copy(0, 2), copy(0, 3));
-        assertThat(end(allToAll(4, 10), ideal(Constant.COPY_ENGINES, 1), schedule)).isEqualTo(3000, EXACT);
-        assertThat(end(allToAll(4, 10), ideal(Constant.COPY_ENGINES, 2), schedule)).isEqualTo(2000, EXACT);
-        assertThat(end(allToAll(4, 10), ideal(Constant.COPY_ENGINES, 3), schedule)).isEqualTo(1000, EXACT);
+        assertThat(end(allToAll(4, 10), ideal(Constant.COPY_ENGINES, 1), schedule))
+                .isEqualTo(3000, EXACT);
+        assertThat(end(allToAll(4, 10), ideal(Constant.COPY_ENGINES, 2), schedule))
+                .isEqualTo(2000, EXACT);
+        assertThat(end(allToAll(4, 10), ideal(Constant.COPY_ENGINES, 3), schedule))
+                .isEqualTo(1000, EXACT);
     }
 
     @Test
     void copyEnginesLimitWhatEntersADevice() {
         Schedule schedule = schedule(4, BYTES, copy(1, 0), copy(2, 0), copy(3, 0), copy(0, 1));
-        assertThat(end(allToAll(4, 10), ideal(Constant.COPY_ENGINES, 1), schedule)).isEqualTo(3000, EXACT);
+        assertThat(end(allToAll(4, 10), ideal(Constant.COPY_ENGINES, 1), schedule))
+                .isEqualTo(3000, EXACT);
     }
 
     @Test
@@ -148,17 +152,17 @@ class SimulatorTest {
         Network network = Network.of(machine(
                 devices,
                 0,
-                IntStream.range(1, devices)
-                        .mapToObj(i -> nvlink(i - 1, i, 10))
-                        .toArray(Link[]::new)));
+                IntStream.range(1, devices).mapToObj(i -> nvlink(i - 1, i, 10)).toArray(Link[]::new)));
         List<Step> chain = IntStream.range(1, devices)
                 .mapToObj(i -> i == 1 ? copy(0, 1) : copy(i - 1, i, i - 2))
                 .toList();
-        Schedule schedule =
-                schedule(devices, Collections.nCopies(chunks, new Chunk(BYTES, chain)).toArray(Chunk[]::new));
+        Schedule schedule = schedule(
+                devices, Collections.nCopies(chunks, new Chunk(BYTES, chain)).toArray(Chunk[]::new));
         int hops = devices - 1;
         for (StreamOrder order : StreamOrder.values()) {
-            assertThat(new Simulator(network, List.of(), IDEAL, order).run(schedule).endUs())
+            assertThat(new Simulator(network, List.of(), IDEAL, order)
+                            .run(schedule)
+                            .endUs())
                     .isEqualTo((chunks + hops - 1) * 1000, EXACT);
         }
         // Latencies and launches are paid once per hop: they overlap with the chunk before.
@@ -186,8 +190,8 @@ class SimulatorTest {
         Profile profile = ideal(Constant.REDUCE_GBS, 100)
                 .with(Constant.KERNEL_US, 3, "test")
                 .with(Constant.LAUNCH_US, 2, "test");
-        Simulation simulation = new Simulator(network, List.of(), profile)
-                .run(schedule(4, BYTES, combine(0, List.of(0, 1, 2, 3))));
+        Simulation simulation =
+                new Simulator(network, List.of(), profile).run(schedule(4, BYTES, combine(0, List.of(0, 1, 2, 3))));
         // Five times 10 MB through the memory at 100 GB/s.
         assertThat(simulation.endUs()).isEqualTo(2 + 1000 + 2 + 3 + 500, EXACT);
         assertThat(simulation.reducedBytes(0)).isEqualTo(5 * BYTES);
@@ -197,10 +201,7 @@ class SimulatorTest {
 
     @Test
     void sourcesThatAreAllRemoteNeedAKernelToo() {
-        assertThat(end(
-                        allToAll(3, 10),
-                        ideal(Constant.REDUCE_GBS, 30),
-                        schedule(3, BYTES, combine(0, List.of(1, 2)))))
+        assertThat(end(allToAll(3, 10), ideal(Constant.REDUCE_GBS, 30), schedule(3, BYTES, combine(0, List.of(1, 2)))))
                 .isEqualTo(2000, EXACT);
     }
 
@@ -213,14 +214,14 @@ class SimulatorTest {
     @Test
     void kernelsOfADeviceComeOneAfterAnother() {
         Schedule schedule = schedule(2, BYTES, copy(0, 0), copy(0, 0), copy(1, 1));
-        assertThat(end(allToAll(2, 10), ideal(Constant.REDUCE_GBS, 20), schedule)).isEqualTo(2000, EXACT);
+        assertThat(end(allToAll(2, 10), ideal(Constant.REDUCE_GBS, 20), schedule))
+                .isEqualTo(2000, EXACT);
     }
 
     @Test
     void stepsWaitForThoseBefore() {
         Network network = allToAll(4, 10);
-        Schedule schedule = schedule(
-                4, BYTES, copy(0, 1), copy(0, 2), copy(1, 3, 0, 1), copy(2, 3, 2), copy(3, 0));
+        Schedule schedule = schedule(4, BYTES, copy(0, 1), copy(0, 2), copy(1, 3, 0, 1), copy(2, 3, 2), copy(3, 0));
         Simulation simulation = new Simulator(network, List.of(), IDEAL).run(schedule);
         assertThat(simulation.endUs()).isEqualTo(3000, EXACT);
     }
@@ -265,8 +266,7 @@ class SimulatorTest {
     @Test
     void pathsCarryTheirShares() {
         // Three quarters over the direct link, a quarter through the hub.
-        Network network = Network.ofAllLinks(
-                machine(2, 1, nvlink(0, 1, 30), pcie(0, 2, 5), pcie(2, 1, 8)), 0, 1);
+        Network network = Network.ofAllLinks(machine(2, 1, nvlink(0, 1, 30), pcie(0, 2, 5), pcie(2, 1, 8)), 0, 1);
         LogicalLink link = new LogicalLink(
                 0,
                 1,
@@ -286,9 +286,7 @@ class SimulatorTest {
     void onlyTheOrderOfIssueHoldsBackWhatCouldBegin() {
         // From 0 to 1 the first chunk waits for 2's data; the second could go at once.
         Schedule schedule = schedule(
-                3,
-                new Chunk(BYTES, List.of(copy(2, 0), copy(0, 1, 0))),
-                new Chunk(BYTES, List.of(copy(0, 1))));
+                3, new Chunk(BYTES, List.of(copy(2, 0), copy(0, 1, 0))), new Chunk(BYTES, List.of(copy(0, 1))));
         Network network = allToAll(3, 10);
         assertThat(new Simulator(network, List.of(), IDEAL, StreamOrder.READY_FIRST)
                         .run(schedule)
@@ -314,8 +312,7 @@ class SimulatorTest {
         assertThatThrownBy(() -> simulator.run(schedule(3, BYTES, copy(0, 3))))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("names rank 3; the ranks are 0..2");
-        assertThatThrownBy(() -> simulator.run(
-                        List.of(new Job(schedule(3, BYTES, copy(0, 1)), 0, List.of(0)))))
+        assertThatThrownBy(() -> simulator.run(List.of(new Job(schedule(3, BYTES, copy(0, 1)), 0, List.of(0)))))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("job 0 is after job 0, which does not come before it");
         assertThatThrownBy(() -> new Job(schedule(3), -1, List.of()))
@@ -326,15 +323,13 @@ class SimulatorTest {
                 .hasMessageContaining("passes 26 days");
         assertThatThrownBy(() -> new Simulator(
                         line,
-                        List.of(new LogicalLink(
-                                0, 2, List.of(new LogicalLink.Path(List.of(0, 2), BigFraction.ONE)))),
+                        List.of(new LogicalLink(0, 2, List.of(new LogicalLink.Path(List.of(0, 2), BigFraction.ONE)))),
                         IDEAL))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("path [0, 2] takes an arc that test has not");
         assertThatThrownBy(() -> new Simulator(
                         line,
-                        List.of(new LogicalLink(
-                                0, 2, List.of(new LogicalLink.Path(List.of(0, 1), BigFraction.ONE)))),
+                        List.of(new LogicalLink(0, 2, List.of(new LogicalLink.Path(List.of(0, 1), BigFraction.ONE)))),
                         IDEAL))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("path [0, 1] does not lead from rank 0 to rank 2");

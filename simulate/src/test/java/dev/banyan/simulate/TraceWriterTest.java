@@ -23,10 +23,7 @@ class TraceWriterTest {
         new Simulator(network, List.of(), Samples.ideal(Constant.REDUCE_GBS, 30))
                 .run(
                         List.of(Job.of(Samples.schedule(
-                                3,
-                                10_000_000,
-                                Samples.combine(2, List.of(0, 1)),
-                                Samples.copy(2, 1, 0)))),
+                                3, 10_000_000, Samples.combine(2, List.of(0, 1)), Samples.copy(2, 1, 0)))),
                         trace);
         return trace;
     }
@@ -35,7 +32,8 @@ class TraceWriterTest {
         Map<String, String> rows = new HashMap<>();
         for (JsonNode event : whole.get("traceEvents")) {
             if (event.get("name").textValue().equals("thread_name")) {
-                rows.put(event.get("tid").asText(), event.get("args").get("name").textValue());
+                rows.put(
+                        event.get("tid").asText(), event.get("args").get("name").textValue());
             }
         }
         return rows;

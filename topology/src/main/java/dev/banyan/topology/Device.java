@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param numa NUMA node, or -1 where it is not known
  * @param attributes what else the description says of it, by name; kept so that no format loses it
  */
-public record Device(
-        String name, @Nullable String busId, int numa, Map<String, String> attributes) implements Node {
+public record Device(String name, @Nullable String busId, int numa, Map<String, String> attributes) implements Node {
     public Device {
         Objects.requireNonNull(name, "name");
         attributes = Attributes.copyOf(attributes);

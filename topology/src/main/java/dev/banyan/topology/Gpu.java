@@ -17,6 +17,7 @@ enum Gpu {
     final String model;
     /** NCCL's name of the attribute that tells its architecture; empty where there is none. */
     final String architectureKey;
+
     final String architecture;
     final Kind linkKind;
     final double gbsPerLane;

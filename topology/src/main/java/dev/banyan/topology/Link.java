@@ -41,7 +41,8 @@ public record Link(int a, int b, Kind kind, int lanes, double gbsAToB, double gb
             throw new IllegalArgumentException("link " + a + "-" + b + " has a negative end; node indices start at 0");
         }
         if (lanes < 1) {
-            throw new IllegalArgumentException("link " + a + "-" + b + " has " + lanes + " lanes; at least 1 is needed");
+            throw new IllegalArgumentException(
+                    "link " + a + "-" + b + " has " + lanes + " lanes; at least 1 is needed");
         }
         check(gbsAToB, "bandwidth", a, b);
         check(gbsBToA, "bandwidth", a, b);

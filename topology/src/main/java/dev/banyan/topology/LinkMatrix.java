@@ -122,9 +122,13 @@ public final class LinkMatrix {
                 }
             }
         }
-        return new LinkMatrix(classes, gbs, List.of(staged / 2 + " of " + n * (n - 1) / 2 + " pairs of devices of "
-                + machine.name() + " have no connection in its description: they are taken as staged through the host"
-                + " at " + HOST_STAGED_GBS + " GB/s"));
+        return new LinkMatrix(
+                classes,
+                gbs,
+                List.of(staged / 2 + " of " + n * (n - 1) / 2 + " pairs of devices of "
+                        + machine.name()
+                        + " have no connection in its description: they are taken as staged through the host"
+                        + " at " + HOST_STAGED_GBS + " GB/s"));
     }
 
     /** The lowest device that pairs of classes above the bound don't join to device 0. */

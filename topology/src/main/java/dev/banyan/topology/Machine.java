@@ -87,8 +87,7 @@ public record Machine(
         List<Device> chosen = new ArrayList<>(group.length);
         for (int device : group) {
             if (device < 0 || device >= size()) {
-                throw new IllegalArgumentException(
-                        "no device " + device + " in " + name + "; " + describeIndices());
+                throw new IllegalArgumentException("no device " + device + " in " + name + "; " + describeIndices());
             }
             if (newIndex[device] >= 0) {
                 throw new IllegalArgumentException("device " + device + " is named twice; name each device once");

@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Pairs of devices that must not touch each other's memory, as the driver refuses it or a probe has found it wrong, stuck
- * or slower than the way through the host. They are kept as an attribute of devices, {@value #ATTRIBUTE}: bus ids, or
- * names where there are none, of the other devices, with blanks between.
+ * Pairs of devices that must not touch each other's memory, as the driver refuses it or a probe has found it wrong,
+ * stuck or slower than the way through the host. They are kept as an attribute of devices, {@value #ATTRIBUTE}: bus
+ * ids, or names where there are none, of the other devices, with blanks between.
  */
 public final class NoPeerAccess {
     /** Name of the attribute. */

@@ -39,6 +39,7 @@ public final class PcieHierarchy {
     private final int[] attachment;
     /** Per class that names a group, nearest first: per end, the first end of its group. */
     private final Map<Connection.Kind, int[]> groups = new EnumMap<>(Connection.Kind.class);
+
     private final Map<String, Integer> named = new HashMap<>();
 
     /**
@@ -154,7 +155,12 @@ public final class PcieHierarchy {
         }
         for (int i = 0; i < sockets.size(); i++) {
             for (int j = i + 1; j < sockets.size(); j++) {
-                links.add(Link.duplex(sockets.get(i), sockets.get(j), Link.Kind.SOCKET, 1, LinkSpeeds.SOCKET_GBS,
+                links.add(Link.duplex(
+                        sockets.get(i),
+                        sockets.get(j),
+                        Link.Kind.SOCKET,
+                        1,
+                        LinkSpeeds.SOCKET_GBS,
                         LinkSpeeds.SOCKET_US));
             }
         }
@@ -235,10 +241,12 @@ public final class PcieHierarchy {
 
     private int[] firstOfSet(UnionFind<Integer> sets) {
         Map<Integer, Integer> first = new HashMap<>();
-        return IntStream.range(0, ends.size()).map(end -> {
-            Integer earlier = first.putIfAbsent(sets.find(end), end);
-            return earlier == null ? end : earlier;
-        }).toArray();
+        return IntStream.range(0, ends.size())
+                .map(end -> {
+                    Integer earlier = first.putIfAbsent(sets.find(end), end);
+                    return earlier == null ? end : earlier;
+                })
+                .toArray();
     }
 
     /** The groups of a class among some ends. */
@@ -264,7 +272,8 @@ public final class PcieHierarchy {
         }
         for (int i = 0; i < n; i++) {
             for (int j = 0; j < i; j++) {
-                if (ends.get(i).device < 0 || ends.get(j).device < 0
+                if (ends.get(i).device < 0
+                        || ends.get(j).device < 0
                         || !ends.get(i).affinity.equals(ends.get(j).affinity)) {
                     continue;
                 }

@@ -55,7 +55,8 @@ final class PresetBuilder {
 
     /** A PCIe switch under a hub. */
     int pcieSwitch(int parent) {
-        long switches = hubs.stream().filter(h -> h.kind() == Hub.Kind.PCIE_SWITCH).count();
+        long switches =
+                hubs.stream().filter(h -> h.kind() == Hub.Kind.PCIE_SWITCH).count();
         int hub = addHub(Hub.of("PCIe switch " + switches, Hub.Kind.PCIE_SWITCH));
         pcie(parent, hub);
         return hub;
@@ -119,7 +120,7 @@ final class PresetBuilder {
             }
             devices.add(new Device("GPU" + i, null, numa[i], attributes));
         }
-        return new Preset(name, List.of(aliases), description, new Machine(name, devices, hubs, links, List.of(),
-                List.of()));
+        return new Preset(
+                name, List.of(aliases), description, new Machine(name, devices, hubs, links, List.of(), List.of()));
     }
 }

@@ -52,7 +52,6 @@ public final class ThisMachine {
         if (!failures.isEmpty()) {
             return new Missing(String.join("; ", failures), true);
         }
-        return new Missing(
-                absences.isEmpty() ? "this build has no probe of GPUs" : String.join("; ", absences), false);
+        return new Missing(absences.isEmpty() ? "this build has no probe of GPUs" : String.join("; ", absences), false);
     }
 }

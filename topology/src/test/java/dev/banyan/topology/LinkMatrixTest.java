@@ -32,8 +32,13 @@ class LinkMatrixTest {
 
     @Test
     void pairsWithoutAnyConnectionAreStagedThroughTheHost() {
-        Machine machine = new Machine("apart", List.of(Device.named("a"), Device.named("b"), Device.named("c")),
-                List.of(), List.of(Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 1.8)), List.of(), List.of());
+        Machine machine = new Machine(
+                "apart",
+                List.of(Device.named("a"), Device.named("b"), Device.named("c")),
+                List.of(),
+                List.of(Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 1.8)),
+                List.of(),
+                List.of());
         LinkMatrix matrix = LinkMatrix.of(machine);
         assertThat(matrix.weight(0, 1)).isEqualTo(2);
         assertThat(matrix.weight(0, 2)).isEqualTo(1.0 / 3);

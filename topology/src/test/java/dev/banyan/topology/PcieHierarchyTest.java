@@ -70,8 +70,12 @@ class PcieHierarchyTest {
             for (int a = 0; a < seats.size(); a++) {
                 for (int b = 0; b < seats.size(); b++) {
                     Kind expected = a == b ? Kind.SELF : seats.get(a).to(seats.get(b));
-                    assertThat(routes.between(a, b).kind()).as("%d-%d of %s", a, b, seats).isEqualTo(expected);
-                    assertThat(hierarchy.kind(a, b)).as("%d-%d of %s", a, b, seats).isEqualTo(expected);
+                    assertThat(routes.between(a, b).kind())
+                            .as("%d-%d of %s", a, b, seats)
+                            .isEqualTo(expected);
+                    assertThat(hierarchy.kind(a, b))
+                            .as("%d-%d of %s", a, b, seats)
+                            .isEqualTo(expected);
                 }
             }
         }
@@ -90,14 +94,14 @@ class PcieHierarchyTest {
         List<End> ends = List.of(End.assumed(0, "numa 0"), End.assumed(1, "numa 0"), End.assumed(2, "numa 0"));
         PcieHierarchy hierarchy = PcieHierarchy.of(ends, (a, b) -> a + b == 1 ? Kind.SYS : null, 3);
         assertThat(hierarchy.kind(0, 1)).isEqualTo(Kind.SYS);
-        assertThat(hierarchy.kind(1, 2) == Kind.NODE ^ hierarchy.kind(0, 2) == Kind.NODE).isTrue();
+        assertThat(hierarchy.kind(1, 2) == Kind.NODE ^ hierarchy.kind(0, 2) == Kind.NODE)
+                .isTrue();
     }
 
     @Test
     void nearerClassesWinOverContradictions() {
         List<End> ends = List.of(End.assumed(0, ""), End.assumed(1, ""), End.assumed(2, ""));
-        PcieHierarchy hierarchy =
-                PcieHierarchy.of(ends, (a, b) -> Math.abs(a - b) == 1 ? Kind.PIX : Kind.SYS, 3);
+        PcieHierarchy hierarchy = PcieHierarchy.of(ends, (a, b) -> Math.abs(a - b) == 1 ? Kind.PIX : Kind.SYS, 3);
         assertThat(hierarchy.kind(0, 2)).isEqualTo(Kind.PIX);
     }
 
@@ -105,17 +109,22 @@ class PcieHierarchyTest {
     void uplinksAreAsWideAsTheirWidestSlot() {
         List<End> ends = List.of(new End(0, "", 16, 12), new End(1, "", 8, 24), new End(2, "", 4, 3));
         // 0 and 1 on a switch, 2 under another bridge of the same socket.
-        PcieHierarchy hierarchy =
-                PcieHierarchy.of(ends, (a, b) -> a + b == 1 ? Kind.PIX : Kind.NODE, 3);
-        Machine machine = new Machine("slots", List.of(Device.named("a"), Device.named("b"), Device.named("c")),
-                hierarchy.hubs(), hierarchy.links(), List.of(), List.of());
+        PcieHierarchy hierarchy = PcieHierarchy.of(ends, (a, b) -> a + b == 1 ? Kind.PIX : Kind.NODE, 3);
+        Machine machine = new Machine(
+                "slots",
+                List.of(Device.named("a"), Device.named("b"), Device.named("c")),
+                hierarchy.hubs(),
+                hierarchy.links(),
+                List.of(),
+                List.of());
         Routes routes = Routes.of(machine);
         assertThat(routes.between(0, 1).gbs()).isEqualTo(12);
         assertThat(routes.between(1, 2).gbs()).isEqualTo(3);
         assertThat(machine.links()).anySatisfy(link -> {
             assertThat(link.lanes()).isEqualTo(8);
             assertThat(link.gbsAToB()).isEqualTo(24);
-            assertThat(machine.node(link.a()).name() + machine.node(link.b()).name()).contains("switch", "bridge");
+            assertThat(machine.node(link.a()).name() + machine.node(link.b()).name())
+                    .contains("switch", "bridge");
         });
     }
 }

@@ -30,11 +30,17 @@ class PeerAccessTest {
     void keepsRanksWhereAccessTellsNothing() {
         int[][] pcie = {{0, 1, 1}, {1, 0, 1}, {1, 1, 0}};
 
-        assertThat(PeerAccess.reconcile(RANKS, access("vvv", "vvv", "vvv")).classes()).isDeepEqualTo(RANKS);
-        assertThat(PeerAccess.reconcile(RANKS, access(".v.", "v..", "...")).warning()).isEmpty();
-        assertThat(PeerAccess.reconcile(RANKS, access(".v.", "v.v", "...")).warning()).as("one way only").isEmpty();
-        assertThat(PeerAccess.reconcile(pcie, access(".v.", "v..", "...")).classes()).isDeepEqualTo(pcie);
-        assertThat(PeerAccess.reconcile(new int[0][0], new boolean[0][0]).classes()).isEmpty();
+        assertThat(PeerAccess.reconcile(RANKS, access("vvv", "vvv", "vvv")).classes())
+                .isDeepEqualTo(RANKS);
+        assertThat(PeerAccess.reconcile(RANKS, access(".v.", "v..", "...")).warning())
+                .isEmpty();
+        assertThat(PeerAccess.reconcile(RANKS, access(".v.", "v.v", "...")).warning())
+                .as("one way only")
+                .isEmpty();
+        assertThat(PeerAccess.reconcile(pcie, access(".v.", "v..", "...")).classes())
+                .isDeepEqualTo(pcie);
+        assertThat(PeerAccess.reconcile(new int[0][0], new boolean[0][0]).classes())
+                .isEmpty();
     }
 
     @Test

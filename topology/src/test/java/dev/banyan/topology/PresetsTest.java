@@ -29,8 +29,19 @@ class PresetsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "p3.16xlarge, 8", "DGX-1V, 8", "p3.8xlarge, 4", "p2.16xlarge, 16", "dgx-1p, 8", "dgx-2, 16", "dgx-a100, 8",
-        "P4d.24xlarge, 8", "dgx-h100, 8", "p5.48xlarge, 8", "mi250x8, 16", "pcie-4, 4", "pcie-8, 8",
+        "p3.16xlarge, 8",
+        "DGX-1V, 8",
+        "p3.8xlarge, 4",
+        "p2.16xlarge, 16",
+        "dgx-1p, 8",
+        "dgx-2, 16",
+        "dgx-a100, 8",
+        "P4d.24xlarge, 8",
+        "dgx-h100, 8",
+        "p5.48xlarge, 8",
+        "mi250x8, 16",
+        "pcie-4, 4",
+        "pcie-8, 8",
     })
     void findsEveryNameInAnyCase(String name, int devices) {
         assertThat(machine(name).size()).isEqualTo(devices);
@@ -53,7 +64,10 @@ class PresetsTest {
     void isSound(Preset preset) {
         Machine machine = preset.machine();
         assertThat(machine.name()).isEqualTo(preset.name());
-        assertThat(Presets.names()).contains(preset.name()).containsAll(preset.aliases()).doesNotHaveDuplicates();
+        assertThat(Presets.names())
+                .contains(preset.name())
+                .containsAll(preset.aliases())
+                .doesNotHaveDuplicates();
         assertThat(preset.description()).isNotBlank().doesNotContain("\n");
         assertThat(machine.warnings()).isEmpty();
         boolean[] seen = new boolean[machine.nodeCount()];
@@ -61,8 +75,7 @@ class PresetsTest {
         assertThat(seen).as("all nodes are connected").doesNotContain(false);
         for (int device = 0; device < machine.size(); device++) {
             int at = device;
-            assertThat(machine.links().stream()
-                            .filter(l -> l.kind() == Link.Kind.PCIE && (l.a() == at || l.b() == at)))
+            assertThat(machine.links().stream().filter(l -> l.kind() == Link.Kind.PCIE && (l.a() == at || l.b() == at)))
                     .as("PCIe links of device %d", device)
                     .hasSize(1);
         }
@@ -104,7 +117,8 @@ class PresetsTest {
         Machine machine = machine("mi250x8");
         int[][] lanes = lanes(machine);
         for (int first = 0; first < 16; first += 2) {
-            int external = Arrays.stream(lanes[first]).sum() + Arrays.stream(lanes[first + 1]).sum();
+            int external = Arrays.stream(lanes[first]).sum()
+                    + Arrays.stream(lanes[first + 1]).sum();
             assertThat(lanes[first][first + 1]).isEqualTo(4);
             assertThat(external - 8).as("lanes out of package %d", first / 2).isEqualTo(6);
         }

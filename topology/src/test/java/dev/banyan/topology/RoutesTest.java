@@ -14,8 +14,13 @@ class RoutesTest {
         for (int i = 0; i < devices; i++) {
             list.add(Device.named("GPU" + i));
         }
-        return new Machine("box", list, hubs.stream().map(kind -> Hub.of(kind.name(), kind)).toList(), List.of(links),
-                List.of(new Nic("card", devices + hubs.size() - 1, Map.of())), List.of());
+        return new Machine(
+                "box",
+                list,
+                hubs.stream().map(kind -> Hub.of(kind.name(), kind)).toList(),
+                List.of(links),
+                List.of(new Nic("card", devices + hubs.size() - 1, Map.of())),
+                List.of());
     }
 
     private static Link pcie(int a, int b) {
@@ -35,8 +40,13 @@ class RoutesTest {
             last = 2 + hub;
         }
         links.add(pcie(last, 1));
-        Machine machine = new Machine("chain", List.of(Device.named("a"), Device.named("b")),
-                List.of(hubs).stream().map(kind -> Hub.of("hub", kind)).toList(), links, List.of(), List.of());
+        Machine machine = new Machine(
+                "chain",
+                List.of(Device.named("a"), Device.named("b")),
+                List.of(hubs).stream().map(kind -> Hub.of("hub", kind)).toList(),
+                links,
+                List.of(),
+                List.of());
         return Routes.of(machine).between(0, 1).label();
     }
 
@@ -55,7 +65,9 @@ class RoutesTest {
         assertThat(chain(bridge, bridge)).isEqualTo("NODE");
         assertThat(chain(socket, socket)).isEqualTo("SYS");
         assertThat(chain(bridge, socket, socket, bridge)).isEqualTo("SYS");
-        assertThat(chain(Hub.Kind.NVSWITCH)).as("PCIe does not go through NVSwitches").isEqualTo("-");
+        assertThat(chain(Hub.Kind.NVSWITCH))
+                .as("PCIe does not go through NVSwitches")
+                .isEqualTo("-");
     }
 
     @Test
@@ -68,7 +80,8 @@ class RoutesTest {
         assertThat(routes.between(0, 1).gbs()).as("through the wider switch").isEqualTo(20);
         assertThat(routes.between(1, 0).gbs()).as("back through the other").isEqualTo(12);
         assertThat(routes.between(0, 1).kind()).isEqualTo(routes.between(1, 0).kind());
-        assertThat(routes.between(0, 2)).as("the card on the socket")
+        assertThat(routes.between(0, 2))
+                .as("the card on the socket")
                 .isEqualTo(new Connection(Connection.Kind.PHB, 0, 12));
     }
 
@@ -86,10 +99,17 @@ class RoutesTest {
     void sumsDirectNvLinksAndThoseIntoSwitches() {
         List<Hub.Kind> hubs = List.of(Hub.Kind.NVSWITCH, Hub.Kind.NVSWITCH, Hub.Kind.NVSWITCH, Hub.Kind.CPU_SOCKET);
         // Devices 0 and 1 share two planes; 2 is on another one that a trunk joins to the first.
-        Machine machine = machine(3, hubs,
-                nvlink(0, 1, 1), nvlink(1, 0, 1),
-                nvlink(0, 3, 2), nvlink(1, 3, 1), nvlink(0, 4, 1), nvlink(1, 4, 3),
-                nvlink(2, 5, 6), nvlink(3, 5, 8));
+        Machine machine = machine(
+                3,
+                hubs,
+                nvlink(0, 1, 1),
+                nvlink(1, 0, 1),
+                nvlink(0, 3, 2),
+                nvlink(1, 3, 1),
+                nvlink(0, 4, 1),
+                nvlink(1, 4, 3),
+                nvlink(2, 5, 6),
+                nvlink(3, 5, 8));
         Routes routes = Routes.of(machine);
 
         assertThat(routes.between(0, 1)).isEqualTo(new Connection(Connection.Kind.NVLINK, 2 + 3, 5 * 25));
@@ -105,8 +125,8 @@ class RoutesTest {
     void xgmiCountsAsNvLinkAndPowerReachesItsHostOverNvLink() {
         Link xgmi = Link.duplex(0, 1, Link.Kind.XGMI, 1, 50, 1);
         Link bus = Link.duplex(3, 4, Link.Kind.SOCKET, 1, 64, 1);
-        Routes routes = Routes.of(machine(3, List.of(Hub.Kind.CPU_SOCKET, Hub.Kind.CPU_SOCKET),
-                xgmi, nvlink(0, 3, 3), nvlink(2, 4, 3), bus));
+        Routes routes = Routes.of(machine(
+                3, List.of(Hub.Kind.CPU_SOCKET, Hub.Kind.CPU_SOCKET), xgmi, nvlink(0, 3, 3), nvlink(2, 4, 3), bus));
 
         assertThat(routes.between(0, 1)).isEqualTo(new Connection(Connection.Kind.NVLINK, 1, 50));
         assertThat(routes.between(0, 2)).isEqualTo(new Connection(Connection.Kind.SYS, 0, 64));
@@ -121,10 +141,13 @@ class RoutesTest {
         assertThat(matrix.weight(0, 1)).isEqualTo(3);
         assertThat(matrix.weight(0, 2)).isEqualTo(1.0 / 3);
         assertThat(matrix.gbs(2, 1)).isEqualTo(LinkMatrix.HOST_STAGED_GBS);
-        assertThat(matrix.warnings()).containsExactly("2 of 3 pairs of devices of box have no connection in its"
-                + " description: they are taken as staged through the host at 6.0 GB/s");
-        assertThat(LinkMatrix.of(machine(1, List.of(Hub.Kind.CPU_SOCKET))).warnings()).isEmpty();
-        assertThat(LinkMatrix.of(new Machine("none", List.of(), List.of(), List.of(), List.of(), List.of())).size())
+        assertThat(matrix.warnings())
+                .containsExactly("2 of 3 pairs of devices of box have no connection in its"
+                        + " description: they are taken as staged through the host at 6.0 GB/s");
+        assertThat(LinkMatrix.of(machine(1, List.of(Hub.Kind.CPU_SOCKET))).warnings())
+                .isEmpty();
+        assertThat(LinkMatrix.of(new Machine("none", List.of(), List.of(), List.of(), List.of(), List.of()))
+                        .size())
                 .isZero();
     }
 }

@@ -16,16 +16,19 @@ public record Forest(List<Tree> trees, List<Double> shares) {
         trees = List.copyOf(trees);
         shares = List.copyOf(shares);
         if (trees.isEmpty() || trees.size() != shares.size()) {
-            throw new IllegalArgumentException(trees.size() + " trees with " + shares.size() + " shares; each tree needs one");
+            throw new IllegalArgumentException(
+                    trees.size() + " trees with " + shares.size() + " shares; each tree needs one");
         }
         double sum = 0;
         for (int i = 0; i < trees.size(); i++) {
             if (trees.get(i).size() != trees.getFirst().size()) {
-                throw new IllegalArgumentException("tree " + i + " spans " + trees.get(i).size() + " devices, tree 0 "
-                        + trees.getFirst().size());
+                throw new IllegalArgumentException(
+                        "tree " + i + " spans " + trees.get(i).size() + " devices, tree 0 "
+                                + trees.getFirst().size());
             }
             if (!(shares.get(i) > 0)) {
-                throw new IllegalArgumentException("tree " + i + " has share " + shares.get(i) + "; it must be positive");
+                throw new IllegalArgumentException(
+                        "tree " + i + " has share " + shares.get(i) + "; it must be positive");
             }
             sum += shares.get(i);
         }

@@ -55,7 +55,8 @@ public final class Tree {
             }
         }
         if (tail != parents.length) {
-            throw new IllegalArgumentException("parents " + Arrays.toString(parents) + " do not all lead to root " + root);
+            throw new IllegalArgumentException(
+                    "parents " + Arrays.toString(parents) + " do not all lead to root " + root);
         }
         return order;
     }
@@ -78,8 +79,8 @@ public final class Tree {
             if (parent == -1 && root < 0) {
                 root = v;
             } else if (parent < 0 || parent >= n || parent == v) {
-                throw new IllegalArgumentException("device " + v + " has parent " + parent + "; it must be another of 0.."
-                        + (n - 1) + ", or -1 for the one root");
+                throw new IllegalArgumentException("device " + v + " has parent " + parent
+                        + "; it must be another of 0.." + (n - 1) + ", or -1 for the one root");
             } else {
                 counts[parent]++;
             }
@@ -175,14 +176,19 @@ public final class Tree {
             }
         }
         int[][] ordered = new int[n][];
-        Arrays.setAll(ordered, v -> children.get(v).stream().mapToInt(Integer::intValue).toArray());
+        Arrays.setAll(
+                ordered,
+                v -> children.get(v).stream().mapToInt(Integer::intValue).toArray());
         return new Tree(levels[0][0], parents, ordered);
     }
 
     private static void place(int parent, int device, int[] parents, int[][] levels, int row) {
         if (device < 0 || device >= parents.length) {
-            throw badRow(levels, row, "the last row has " + parents.length + " devices, so " + device
-                    + " must be one of 0.." + (parents.length - 1));
+            throw badRow(
+                    levels,
+                    row,
+                    "the last row has " + parents.length + " devices, so " + device + " must be one of 0.."
+                            + (parents.length - 1));
         }
         if (parents[device] != Integer.MIN_VALUE) {
             throw badRow(levels, row, "device " + device + " is met twice");
@@ -191,7 +197,8 @@ public final class Tree {
     }
 
     private static IllegalArgumentException badRow(int[][] levels, int row, String reason) {
-        return new IllegalArgumentException("row " + row + " " + Arrays.toString(levels[row]) + " of the levels: " + reason);
+        return new IllegalArgumentException(
+                "row " + row + " " + Arrays.toString(levels[row]) + " of the levels: " + reason);
     }
 
     /** Number of devices n. */

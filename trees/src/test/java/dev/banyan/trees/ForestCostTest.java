@@ -30,9 +30,7 @@ class ForestCostTest {
             "line",
             3,
             0,
-            List.of(
-                    Link.duplex(0, 1, Link.Kind.NVLINK, 1, 10, 2),
-                    new Link(1, 2, Link.Kind.NVLINK, 1, 20, 40, 3)));
+            List.of(Link.duplex(0, 1, Link.Kind.NVLINK, 1, 10, 2), new Link(1, 2, Link.Kind.NVLINK, 1, 20, 40, 3)));
 
     private static Tree line(int n) {
         return Tree.ofParents(IntStream.range(-1, n - 1).toArray());
@@ -64,8 +62,12 @@ class ForestCostTest {
         assertThat(both.predictedUs(1_000_000, 4)).isCloseTo(185, within(1e-9));
         assertThat(both.predictedUs(1_000_000, 1)).isCloseTo(410, within(1e-9));
         assertThat(both.predictedUs(0, 1)).isEqualTo(10);
-        assertThatIllegalArgumentException().isThrownBy(() -> both.predictedUs(-1, 1)).withMessageContaining("-1 bytes");
-        assertThatIllegalArgumentException().isThrownBy(() -> both.predictedUs(1, 0)).withMessageContaining("0 chunks");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> both.predictedUs(-1, 1))
+                .withMessageContaining("-1 bytes");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> both.predictedUs(1, 0))
+                .withMessageContaining("0 chunks");
     }
 
     @Test
@@ -80,14 +82,20 @@ class ForestCostTest {
         assertThat(up.loads().get(network.arc(2, 1))).isEqualTo(ONE);
         // The slow link doubled: the other one's narrow direction limits a broadcast, its wide one a reduction.
         Network fast = Network.of(Networks.machine(
-                "fast", 3, 0, List.of(Link.duplex(0, 1, Link.Kind.NVLINK, 1, 50, 2), LINE.links().get(1))));
+                "fast",
+                3,
+                0,
+                List.of(
+                        Link.duplex(0, 1, Link.Kind.NVLINK, 1, 50, 2),
+                        LINE.links().get(1))));
         assertThat(ForestCost.of(fast, last, Direction.DOWN).rateGbs()).isEqualTo(BigFraction.of(20));
         assertThat(ForestCost.of(fast, last, Direction.UP).rateGbs()).isEqualTo(BigFraction.of(40));
     }
 
     @Test
     void waysUpAndDownMayDiffer() {
-        Machine ring = Networks.direct(4, new int[] {0, 1, 8}, new int[] {1, 2, 8}, new int[] {2, 3, 8}, new int[] {0, 3, 8});
+        Machine ring =
+                Networks.direct(4, new int[] {0, 1, 8}, new int[] {1, 2, 8}, new int[] {2, 3, 8}, new int[] {0, 3, 8});
         List<PackedTree> chains = new ArrayList<>();
         for (int end = 0; end < 4; end++) {
             int[] up = new int[4];
@@ -101,7 +109,10 @@ class ForestCostTest {
         ForestCost cost = ForestCost.of(Network.of(ring), chains, Direction.UP_AND_DOWN);
         // One way around, 2(n-1)/n of the data over every link.
         assertThat(cost.rateGbs()).isEqualTo(BigFraction.of(16, 3));
-        assertThat(cost.loads()).filteredOn(load -> load.signum() > 0).hasSize(4).containsOnly(BigFraction.of(3, 2));
+        assertThat(cost.loads())
+                .filteredOn(load -> load.signum() > 0)
+                .hasSize(4)
+                .containsOnly(BigFraction.of(3, 2));
         assertThat(cost.stages()).isEqualTo(6);
         assertThat(cost.depth()).isEqualTo(3);
     }
@@ -116,7 +127,9 @@ class ForestCostTest {
                     network,
                     equal(IntStream.range(0, n).mapToObj(r -> star(n, r)).toArray(Tree[]::new)),
                     Direction.UP_AND_DOWN);
-            double port = IntStream.range(network.firstOut(0), network.firstOut(1)).mapToDouble(network::gbs).sum();
+            double port = IntStream.range(network.firstOut(0), network.firstOut(1))
+                    .mapToDouble(network::gbs)
+                    .sum();
             assertThat(cost.rateGbs().doubleValue()).isCloseTo(port * n / (2 * (n - 1)), within(1e-9));
             assertThat(cost.depth()).isEqualTo(1);
             assertThat(cost.stages()).isEqualTo(2);
@@ -170,7 +183,8 @@ class ForestCostTest {
         assertThat(cost.rateGbs()).isEqualTo(BigFraction.of(40));
         assertThat(cost.ratio()).contains(BigFraction.of(1, 2));
         assertThat(cost.latencyUs()).isEqualTo(18);
-        assertThat(ForestCost.of(network, equal(line(2)), Direction.UP_AND_DOWN).rateGbs()).isEqualTo(BigFraction.of(30));
+        assertThat(ForestCost.of(network, equal(line(2)), Direction.UP_AND_DOWN).rateGbs())
+                .isEqualTo(BigFraction.of(30));
     }
 
     @Test

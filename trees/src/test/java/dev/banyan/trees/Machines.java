@@ -9,30 +9,28 @@ import java.util.stream.IntStream;
 /** Link matrices to test with. */
 public final class Machines {
     /** Classes of p3.16xlarge: two quads of V100 and four links between them. */
-    public static final String P3_16XLARGE =
-            """
-            0 2 2 3 3 1 1 1
-            2 0 3 2 1 3 1 1
-            2 3 0 3 1 1 2 1
-            3 2 3 0 1 1 1 2
-            3 1 1 1 0 2 2 3
-            1 3 1 1 2 0 3 2
-            1 1 2 1 2 3 0 3
-            1 1 1 2 3 2 3 0
-            """;
+    public static final String P3_16XLARGE = """
+        0 2 2 3 3 1 1 1
+        2 0 3 2 1 3 1 1
+        2 3 0 3 1 1 2 1
+        3 2 3 0 1 1 1 2
+        3 1 1 1 0 2 2 3
+        1 3 1 1 2 0 3 2
+        1 1 2 1 2 3 0 3
+        1 1 1 2 3 2 3 0
+        """;
 
     /** A user's machine: a cycle of eight single links. */
-    public static final String EIGHT_CYCLE =
-            """
-            0 2 2 0 0 0 0 0
-            2 0 0 2 0 0 0 0
-            2 0 0 0 0 0 2 0
-            0 2 0 0 0 0 0 2
-            0 0 0 0 0 2 2 0
-            0 0 0 0 2 0 0 2
-            0 0 2 0 2 0 0 0
-            0 0 0 2 0 2 0 0
-            """;
+    public static final String EIGHT_CYCLE = """
+        0 2 2 0 0 0 0 0
+        2 0 0 2 0 0 0 0
+        2 0 0 0 0 0 2 0
+        0 2 0 0 0 0 0 2
+        0 0 0 0 0 2 2 0
+        0 0 0 0 2 0 0 2
+        0 0 2 0 2 0 0 0
+        0 0 0 2 0 2 0 0
+        """;
 
     private static final double[] GBS = {0, 10, 25, 50};
 
@@ -44,7 +42,9 @@ public final class Machines {
 
     public static int[][] classes(String text) {
         return text.lines()
-                .map(line -> Arrays.stream(line.trim().split("\\s+")).mapToInt(Integer::parseInt).toArray())
+                .map(line -> Arrays.stream(line.trim().split("\\s+"))
+                        .mapToInt(Integer::parseInt)
+                        .toArray())
                 .toArray(int[][]::new);
     }
 
@@ -66,7 +66,9 @@ public final class Machines {
 
     /** The devices whose bits are set. */
     public static int[] devices(int mask) {
-        return IntStream.range(0, Integer.SIZE).filter(v -> (mask >> v & 1) == 1).toArray();
+        return IntStream.range(0, Integer.SIZE)
+                .filter(v -> (mask >> v & 1) == 1)
+                .toArray();
     }
 
     public static int[] allRoots(LinkMatrix matrix) {

@@ -33,7 +33,8 @@ class TreeTest {
     void listsEachDeviceOnceWhereATreeIsNotBalanced() {
         assertThat(Tree.ofParents(-1, 0, 0, 0, 0).levels())
                 .isDeepEqualTo(new int[][] {{0}, {0, 1}, {0, 2, 1}, {0, 3, 2, 1}, {0, 4, 3, 2, 1}});
-        assertThat(Tree.ofParents(-1, 0, 1, 2).levels()).isDeepEqualTo(new int[][] {{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}});
+        assertThat(Tree.ofParents(-1, 0, 1, 2).levels())
+                .isDeepEqualTo(new int[][] {{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}});
     }
 
     @Test
@@ -60,9 +61,15 @@ class TreeTest {
 
     @Test
     void refusesWhatIsNoTree() {
-        assertThatThrownBy(() -> Tree.ofParents(1, 0)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("no root");
-        assertThatThrownBy(() -> Tree.ofParents(-1, 2, 1)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("root 0");
-        assertThatThrownBy(() -> Tree.ofParents(-1, 5)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("device 1");
+        assertThatThrownBy(() -> Tree.ofParents(1, 0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no root");
+        assertThatThrownBy(() -> Tree.ofParents(-1, 2, 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("root 0");
+        assertThatThrownBy(() -> Tree.ofParents(-1, 5))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("device 1");
         assertThatThrownBy(() -> Tree.ofParents(-1, -1)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(Tree::ofParents).isInstanceOf(IllegalArgumentException.class);
     }
@@ -80,7 +87,9 @@ class TreeTest {
     }
 
     private static void refuses(String reason, int[][] levels) {
-        assertThatThrownBy(() -> Tree.ofLevels(levels)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining(reason);
+        assertThatThrownBy(() -> Tree.ofLevels(levels))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(reason);
     }
 
     @Test
@@ -141,7 +150,9 @@ class TreeTest {
 
     /** Over all orders of the children. */
     private static int fewestLevels(Tree tree, int device) {
-        int[] below = Arrays.stream(tree.children(device)).map(child -> fewestLevels(tree, child)).toArray();
+        int[] below = Arrays.stream(tree.children(device))
+                .map(child -> fewestLevels(tree, child))
+                .toArray();
         return permute(below, 0);
     }
 

@@ -156,17 +156,19 @@ public final class BenchCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
             converter = WorkloadConverter.class,
-            description = "All-reduce the gradients of resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or keys with the"
-                    + " numbers of elements in a file's last column, key by key, with 1, 50 and all in flight before a"
-                    + " wait.")
+            description =
+                    "All-reduce the gradients of resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or"
+                        + " keys with the numbers of elements in a file's last column, key by key, with 1, 50 and all"
+                        + " in flight before a wait.")
     private @Nullable Workload workload;
 
     @Option(
             names = "--compute-ms",
             paramLabel = "T",
-            description = "With --workload: play a backward pass that releases a gradient after the other, the last layer's"
-                    + " first, over T ms while a key-value store pushes and pulls them, and say how much of that the"
-                    + " computation hides.")
+            description =
+                    "With --workload: play a backward pass that releases a gradient after the other, the last layer's"
+                        + " first, over T ms while a key-value store pushes and pulls them, and say how much of that"
+                        + " the computation hides.")
     private @Nullable Double computeMs;
 
     @Option(
@@ -174,15 +176,16 @@ public final class BenchCommand implements Runnable {
             paramLabel = "TYPE",
             converter = StoreTypeConverter.class,
             description = "With --compute-ms: device, a parameter server, tree, ring or auto (default: auto), which is"
-                    + " compared with device and ring; or funnel, concum or depcha, which span all processes that mpirun"
-                    + " started and are compared with each other.")
+                + " compared with device and ring; or funnel, concum or depcha, which span all processes that mpirun"
+                + " started and are compared with each other.")
     private @Nullable String store;
 
     @Option(
             names = "--local-devices",
             paramLabel = "D",
-            description = "With --kvstore funnel, concum or depcha: the first D devices of the machine are those of each"
-                    + " process (default: 1).")
+            description =
+                    "With --kvstore funnel, concum or depcha: the first D devices of the machine are those of each"
+                            + " process (default: 1).")
     private @Nullable Integer localDevices;
 
     @Option(
@@ -203,8 +206,10 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--trace",
             paramLabel = "FILE.json",
-            description = "With --backend sim and one algorithm: write the timeline of the largest size, or of a workload"
-                    + " with all keys in flight, for ui.perfetto.dev: a row per device and per direction of a link.")
+            description =
+                    "With --backend sim and one algorithm: write the timeline of the largest size, or of a workload"
+                            + " with all keys in flight, for ui.perfetto.dev: a row per device and per direction of a"
+                            + " link.")
     private @Nullable Path trace;
 
     @Option(names = "--format", description = "table or json (default: table).")
@@ -228,7 +233,8 @@ public final class BenchCommand implements Runnable {
     public void run() {
         refuseNonsense();
         Config config = Config.load();
-        Reporter reporter = new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
+        Reporter reporter =
+                new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
         if (workload != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
             refuseWrong(new WorldBench(machine, spec.commandLine().getErr())
                     .run(workload, store, computeMs, runs, Objects.requireNonNullElse(localDevices, 1), reporter));
@@ -279,15 +285,17 @@ public final class BenchCommand implements Runnable {
 
     private static void refuseWrong(long wrong) {
         if (wrong > 0) {
-            throw new IllegalStateException(wrong + (wrong == 1 ? " element is" : " elements are")
-                    + " not what the 64-bit reference says");
+            throw new IllegalStateException(
+                    wrong + (wrong == 1 ? " element is" : " elements are") + " not what the 64-bit reference says");
         }
     }
 
     private void refuseNonsense() {
         boolean simulated = backend == BenchBackend.SIM;
         require(simulated || profile == null, "--profile is what the simulator goes by; add --backend sim");
-        require(simulated || trace == null, "--trace has times of single steps from the simulator only; add --backend sim");
+        require(
+                simulated || trace == null,
+                "--trace has times of single steps from the simulator only; add --backend sim");
         require(
                 !simulated || (runs == null && warmups == null),
                 "-n and -w have no meaning for --backend sim, whose runs are all alike");
@@ -301,9 +309,7 @@ public final class BenchCommand implements Runnable {
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
         require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
-        require(
-                workload == null || !anySizeGiven(),
-                "--workload brings its own sizes; leave -b, -e, -f and -i out");
+        require(workload == null || !anySizeGiven(), "--workload brings its own sizes; leave -b, -e, -f and -i out");
         refuseNonsenseOfStores();
         require(
                 workload == null
@@ -314,8 +320,11 @@ public final class BenchCommand implements Runnable {
     private void refuseNonsenseOfStores() {
         require(
                 localDevices == null || (store != null && WorldBench.TYPES.contains(store)),
-                "--local-devices is for stores of several processes; add --kvstore " + String.join("|", WorldBench.TYPES));
-        require(localDevices == null || localDevices > 0, "--local-devices is " + localDevices + "; it must be at least 1");
+                "--local-devices is for stores of several processes; add --kvstore "
+                        + String.join("|", WorldBench.TYPES));
+        require(
+                localDevices == null || localDevices > 0,
+                "--local-devices is " + localDevices + "; it must be at least 1");
         require(store == null || computeMs != null, "--kvstore is for a backward pass; add --compute-ms");
         if (computeMs != null) {
             require(workload != null, "--compute-ms is for the gradients of a model; add --workload");
@@ -327,14 +336,13 @@ public final class BenchCommand implements Runnable {
                     "--compute-ms is played on the host backend only; leave --backend out");
             require(
                     algorithms == null,
-                    "--kvstore says how keys are sent; leave --algorithm out, or set BANYAN_ALGORITHM for --kvstore auto");
+                    "--kvstore says how keys are sent; leave --algorithm out, or set BANYAN_ALGORITHM for --kvstore"
+                            + " auto");
         }
     }
 
     private void requireOneToTrace(AlgorithmList list) {
-        require(
-                trace == null || list.choices().size() == 1,
-                "--trace shows one algorithm; name it with --algorithm");
+        require(trace == null || list.choices().size() == 1, "--trace shows one algorithm; name it with --algorithm");
     }
 
     private void require(boolean condition, String message) {

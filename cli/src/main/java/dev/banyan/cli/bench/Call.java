@@ -68,7 +68,10 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
     }
 
     private static List<MemorySegment> only(IntPredicate wanted, MemorySegment[] buffers) {
-        return IntStream.range(0, buffers.length).filter(wanted).mapToObj(rank -> buffers[rank]).toList();
+        return IntStream.range(0, buffers.length)
+                .filter(wanted)
+                .mapToObj(rank -> buffers[rank])
+                .toList();
     }
 
     /** The call without its buffers. */

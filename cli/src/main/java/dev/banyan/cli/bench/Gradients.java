@@ -1,8 +1,8 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.kvstore.KVStore;
 import dev.banyan.reduce.kvstore.Key;
+import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -31,8 +31,7 @@ final class Gradients {
         this.memory = memory;
         buffers = perKey(workload, memory.buffers());
         host = perKey(workload, memory.host());
-        check = new ReferenceCheck(
-                DataType.F32, ReduceOp.SUM, allRanks, Collections.max(workload.elements()), SEED);
+        check = new ReferenceCheck(DataType.F32, ReduceOp.SUM, allRanks, Collections.max(workload.elements()), SEED);
     }
 
     /**
@@ -85,7 +84,8 @@ final class Gradients {
     List<Key> init(KVStore store) {
         List<Key> keys = IntStream.range(0, buffers.size()).mapToObj(Key::of).toList();
         for (int k = 0; k < keys.size(); k++) {
-            store.init(keys.get(k), buffers.get(k).getFirst(), workload.elements().get(k), DataType.F32);
+            store.init(
+                    keys.get(k), buffers.get(k).getFirst(), workload.elements().get(k), DataType.F32);
         }
         return keys;
     }
@@ -97,7 +97,8 @@ final class Gradients {
 
     /** The buffers of the largest key. */
     List<MemorySegment> largest() {
-        return Collections.max(buffers, Comparator.comparingLong(key -> key.getFirst().byteSize()));
+        return Collections.max(
+                buffers, Comparator.comparingLong(key -> key.getFirst().byteSize()));
     }
 
     /** Fills the gradients anew, all-reduces them in place by the given round, and counts wrong elements. */
@@ -118,7 +119,8 @@ final class Gradients {
         List<MemorySegment> outputs = host.get(key);
         long count = workload.elements().get(key);
         return IntStream.range(0, outputs.size())
-                .mapToLong(rank -> check.wrong(Collective.ALL_REDUCE, outputs.get(rank), firstRank + rank, -1, count, key))
+                .mapToLong(
+                        rank -> check.wrong(Collective.ALL_REDUCE, outputs.get(rank), firstRank + rank, -1, count, key))
                 .sum();
     }
 }

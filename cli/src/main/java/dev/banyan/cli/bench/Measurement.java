@@ -13,11 +13,23 @@ import org.jspecify.annotations.Nullable;
  * @param medianUs median time in us
  * @param runs timed runs
  */
-record Measurement(double timeUs, double algbwGBs, double busbwGBs, @Nullable Long wrong, double medianUs, int runs) {
+record Measurement(
+        double timeUs,
+        double algbwGBs,
+        double busbwGBs,
+        @Nullable Long wrong,
+        double medianUs,
+        int runs) {
     static Measurement of(Call call, long count, long[] nanos, @Nullable Long wrong) {
         double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
         double algbw = call.size(count) / average / 1e3;
-        return new Measurement(average, algbw, algbw * call.collective().busFactor(call.ranks()), wrong, median(nanos) / 1e3, nanos.length);
+        return new Measurement(
+                average,
+                algbw,
+                algbw * call.collective().busFactor(call.ranks()),
+                wrong,
+                median(nanos) / 1e3,
+                nanos.length);
     }
 
     /** What is predicted, not measured. */

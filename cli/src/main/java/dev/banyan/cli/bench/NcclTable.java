@@ -18,7 +18,8 @@ enum NcclTable {
                                 : "           out-of-place              in-place"),
                 heading("size", "count", "type", "redop", "root")
                         + headings("time", "algbw", "busbw", "#wrong").repeat(2),
-                heading("(B)", "(elements)", "", "", "") + headings("(us)", "(GB/s)", "(GB/s)", "").repeat(2));
+                heading("(B)", "(elements)", "", "", "")
+                        + headings("(us)", "(GB/s)", "(GB/s)", "").repeat(2));
     }
 
     private static String heading(String size, String count, String type, String op, String root) {
@@ -31,7 +32,9 @@ enum NcclTable {
     }
 
     String row(Row row) {
-        return String.format(Locale.ROOT, "%12d  %12d  %8s  %6s  %6d%s%s",
+        return String.format(
+                Locale.ROOT,
+                "%12d  %12d  %8s  %6s  %6d%s%s",
                 row.bytes(),
                 row.count(),
                 row.call().element().label(),
@@ -55,11 +58,7 @@ enum NcclTable {
 
     private String cells(Measurement measured) {
         String figures = String.format(
-                Locale.ROOT,
-                "  %7s  %6.2f  %6.2f",
-                time(measured.timeUs()),
-                measured.algbwGBs(),
-                measured.busbwGBs());
+                Locale.ROOT, "  %7s  %6.2f  %6.2f", time(measured.timeUs()), measured.algbwGBs(), measured.busbwGBs());
         String wrong = measured.wrong() == null ? "N/A" : measured.wrong().toString();
         return this == MEASURED ? String.format(Locale.ROOT, "%s %6s", figures, wrong) : figures;
     }

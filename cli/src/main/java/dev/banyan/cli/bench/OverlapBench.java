@@ -68,7 +68,8 @@ final class OverlapBench {
      * @param rounds timed rounds, or null for as many as are usual
      */
     long run(Workload workload, String store, double computeMs, @Nullable Integer rounds) {
-        List<String> types = Stream.concat(Stream.of(store), BASELINES.stream()).distinct().toList();
+        List<String> types =
+                Stream.concat(Stream.of(store), BASELINES.stream()).distinct().toList();
         List<Result> results = new ArrayList<>();
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress(workload.name(), types.size())) {
@@ -91,12 +92,13 @@ final class OverlapBench {
         try (Communicator communicator = Communicator.create(machine, Config.load());
                 KVStore store = KVStore.create(type, communicator)) {
             List<Key> keys = gradients.init(store);
-            long wrong = gradients.wrongAfter(
-                    () -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0).join());
+            long wrong = gradients.wrongAfter(() -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0)
+                    .join());
             BackwardPass pass = new BackwardPass(store, keys, gradients.keys());
             pass.play(compute);
-            List<Overlap> played =
-                    IntStream.range(0, rounds).mapToObj(round -> pass.play(compute)).toList();
+            List<Overlap> played = IntStream.range(0, rounds)
+                    .mapToObj(round -> pass.play(compute))
+                    .toList();
             Overlap median = new Overlap(
                     computeMs * 1e3, medianUs(played, Overlap::communicationUs), medianUs(played, Overlap::stepUs));
             return new Result(
@@ -116,8 +118,9 @@ final class OverlapBench {
 
     private static double medianUs(List<Overlap> played, ToDoubleFunction<Overlap> figure) {
         return Measurement.median(played.stream()
-                .mapToLong(overlap -> Math.round(figure.applyAsDouble(overlap) * 1e3))
-                .toArray()) / 1e3;
+                        .mapToLong(overlap -> Math.round(figure.applyAsDouble(overlap) * 1e3))
+                        .toArray())
+                / 1e3;
     }
 
     private List<String> lines(List<Result> results) {
@@ -126,7 +129,11 @@ final class OverlapBench {
         lines.add(String.format(
                 Locale.ROOT,
                 "# workload %s: %d keys, %d bytes on each of %d devices, released over %.1f ms, the last layer first",
-                first.workload, first.keys, first.bytes, machine.size(), first.computeMs));
+                first.workload,
+                first.keys,
+                first.bytes,
+                machine.size(),
+                first.computeMs));
         lines.addAll(StepTimes.table(results));
         lines.add("#");
         for (Result other : results.subList(1, results.size())) {

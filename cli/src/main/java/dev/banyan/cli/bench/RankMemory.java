@@ -30,13 +30,17 @@ public final class RankMemory {
     /** On GPUs, with a copy on the host. It is freed with the backend. */
     static RankMemory onGpus(Arena arena, int ranks, long bytes, Backend backend) {
         return new RankMemory(
-                IntStream.range(0, ranks).mapToObj(rank -> backend.allocate(rank, bytes)).toList(),
+                IntStream.range(0, ranks)
+                        .mapToObj(rank -> backend.allocate(rank, bytes))
+                        .toList(),
                 segments(arena, ranks, bytes),
                 backend);
     }
 
     private static List<MemorySegment> segments(Arena arena, int ranks, long bytes) {
-        return IntStream.range(0, ranks).mapToObj(rank -> arena.allocate(bytes, ALIGNMENT)).toList();
+        return IntStream.range(0, ranks)
+                .mapToObj(rank -> arena.allocate(bytes, ALIGNMENT))
+                .toList();
     }
 
     /** What calls work on, one per rank. */
@@ -63,7 +67,8 @@ public final class RankMemory {
     void send(long from, long bytes) {
         if (backend != null) {
             for (int rank = 0; rank < host.size(); rank++) {
-                backend.write(buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
+                backend.write(
+                        buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
             }
         }
     }
@@ -77,7 +82,8 @@ public final class RankMemory {
     void fetch(long from, long bytes) {
         if (backend != null) {
             for (int rank = 0; rank < host.size(); rank++) {
-                backend.read(buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
+                backend.read(
+                        buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
             }
         }
     }

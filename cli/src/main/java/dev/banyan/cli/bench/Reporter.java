@@ -38,8 +38,8 @@ final class Reporter {
         if (chosen.remark() != null) {
             lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
-        lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", " + chosen.machine().size()
-                + " devices, " + TerminalText.of(devices)));
+        lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", "
+                + chosen.machine().size() + " devices, " + TerminalText.of(devices)));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }

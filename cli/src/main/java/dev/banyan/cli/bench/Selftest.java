@@ -82,18 +82,24 @@ final class Selftest {
         }
     }
 
-    private void test(
-            Collective collective,
-            ElementType type,
-            ReduceOp op,
-            ReferenceCheck check) {
+    private void test(Collective collective, ElementType type, ReduceOp op, ReferenceCheck check) {
         for (long count : COUNTS) {
             int root = collective.hasRoot() ? (int) (count % ranks) : -1;
             Call call = new Call(collective, type, op, root, ranks);
             // Where vectors of 16 bytes begin, and one element behind.
             for (int shift : new int[] {0, type.type().bytes()}) {
-                record(call, count, shift, "out of place", () -> calls.checkApart(communicator, call, count, shift, check));
-                record(call, count, shift, "in place", () -> calls.checkTogether(communicator, call, count, shift, check));
+                record(
+                        call,
+                        count,
+                        shift,
+                        "out of place",
+                        () -> calls.checkApart(communicator, call, count, shift, check));
+                record(
+                        call,
+                        count,
+                        shift,
+                        "in place",
+                        () -> calls.checkTogether(communicator, call, count, shift, check));
             }
         }
     }
@@ -104,7 +110,8 @@ final class Selftest {
         if (wrong == 0) {
             passed++;
         } else {
-            failures.add(call.collective().label() + " " + placement + " of " + count + " " + call.element().label()
+            failures.add(call.collective().label() + " " + placement + " of " + count + " "
+                    + call.element().label()
                     + " by " + call.opLabel() + " over " + algorithm.label() + ", buffers shifted by " + shift
                     + " bytes: " + wrong + " wrong elements");
         }

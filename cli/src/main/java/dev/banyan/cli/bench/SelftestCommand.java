@@ -27,10 +27,12 @@ import picocli.CommandLine.Spec;
 /** {@code banyan selftest}: whether every kind of collective is right on a backend. */
 @Command(
         name = "selftest",
-        description = "Run every collective, type, operation and algorithm at awkward sizes, in and out of place, and check"
-                + " every element against a 64-bit reference. Without --machine a preset's links stand for the machine's, GPUs"
-                + " are counted as CUDA counts them, and each is taken once where --devices is not given (of the host 8"
-                + " virtual ones). With it, pairs that must not use peer access go through the host.",
+        description =
+                "Run every collective, type, operation and algorithm at awkward sizes, in and out of place, and check"
+                    + " every element against a 64-bit reference. Without --machine a preset's links stand for the"
+                    + " machine's, GPUs are counted as CUDA counts them, and each is taken once where --devices is not"
+                    + " given (of the host 8 virtual ones). With it, pairs that must not use peer access go through"
+                    + " the host.",
         footer = {
             "",
             "Examples:",
@@ -66,8 +68,9 @@ public final class SelftestCommand implements Runnable {
 
     @Option(
             names = "--large",
-            description = "Test arrays above 4 GiB instead: every collective in place, a buffer of each rank on its GPU, and"
-                    + " one in the host's memory.")
+            description =
+                    "Test arrays above 4 GiB instead: every collective in place, a buffer of each rank on its GPU, and"
+                            + " one in the host's memory.")
     private boolean large;
 
     @Override
@@ -75,7 +78,8 @@ public final class SelftestCommand implements Runnable {
         Config config = Config.load();
         switch (backend) {
             case HOST -> {
-                Machine ranks = machine.isNamed() ? introduced(machine.choose(1)).machine() : standIn(named(8).length);
+                Machine ranks =
+                        machine.isNamed() ? introduced(machine.choose(1)).machine() : standIn(named(8).length);
                 checkNumber(ranks.size());
                 run(new HostSite(ranks), "host, " + ranks.size() + " virtual devices");
             }
@@ -148,8 +152,10 @@ public final class SelftestCommand implements Runnable {
                 cases.accept(test);
                 passed += test.passed();
                 failed += test.failures().size();
-                out.println(algorithm.label() + ": " + test.passed() + " passed, " + test.failures().size() + " failed");
-                List<String> shown = test.failures().stream().limit(SHOWN_FAILURES).toList();
+                out.println(algorithm.label() + ": " + test.passed() + " passed, "
+                        + test.failures().size() + " failed");
+                List<String> shown =
+                        test.failures().stream().limit(SHOWN_FAILURES).toList();
                 shown.forEach(failure -> out.println("  " + failure));
                 if (test.failures().size() > shown.size()) {
                     out.println("  and " + (test.failures().size() - shown.size()) + " more");
@@ -159,8 +165,8 @@ public final class SelftestCommand implements Runnable {
         }
         out.println("# " + passed + " passed, " + failed + " failed");
         if (failed > 0) {
-            throw new IllegalStateException(failed + (failed == 1 ? " case is" : " cases are")
-                    + " not what the 64-bit reference says");
+            throw new IllegalStateException(
+                    failed + (failed == 1 ? " case is" : " cases are") + " not what the 64-bit reference says");
         }
     }
 }

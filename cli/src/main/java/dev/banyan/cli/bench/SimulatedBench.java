@@ -63,13 +63,7 @@ final class SimulatedBench implements Bench {
     private record InPlace(double timeUs, double algbwGBs, double busbwGBs, String choice) {}
 
     private record WorkloadReport(
-            String workload,
-            int keys,
-            long bytes,
-            int inFlight,
-            String algorithm,
-            double timeMs,
-            double algbwGBs) {}
+            String workload, int keys, long bytes, int inFlight, String algorithm, double timeMs, double algbwGBs) {}
 
     @Override
     public long run(Sweep sweep) {
@@ -115,7 +109,8 @@ final class SimulatedBench implements Bench {
     }
 
     private Predictions predictions(AlgorithmChoice algorithm) {
-        return new Predictions(chosen.machine(), Config.builder().algorithm(algorithm).load(), costs);
+        return new Predictions(
+                chosen.machine(), Config.builder().algorithm(algorithm).load(), costs);
     }
 
     private static SweepReport report(Row row, Planned apart, Planned together) {
@@ -163,13 +158,12 @@ final class SimulatedBench implements Bench {
                 .toArray();
         long bytes = workload.totalElements() * DataType.F32.bytes();
         List<WorkloadReport> reports = new ArrayList<>();
-        try (Progress progress =
-                reporter.progress(workload.name(), (long) depths.length * algorithms.choices().size())) {
+        try (Progress progress = reporter.progress(
+                workload.name(), (long) depths.length * algorithms.choices().size())) {
             reporter.lines(List.of(
                     "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes + " bytes on each of "
                             + chosen.machine().size() + " devices, in place; calls in flight share the wires",
-                    String.format(
-                            Locale.ROOT, "# %12s  %9s  %10s  %7s", "algorithm", "in flight", "time", "algbw"),
+                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s", "algorithm", "in flight", "time", "algbw"),
                     String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s", "", "(keys)", "(ms)", "(GB/s)")));
             for (AlgorithmChoice algorithm : algorithms.choices()) {
                 Predictions predictions = predictions(algorithm);

@@ -26,8 +26,7 @@ interface StepTimes {
 
     /** A row for each store. */
     static List<String> table(List<? extends StepTimes> stores) {
-        TextTable table = new TextTable(
-                "kvstore", "communication\nms", "step\nms", "exposed\nms", "overlap", "#wrong");
+        TextTable table = new TextTable("kvstore", "communication\nms", "step\nms", "exposed\nms", "overlap", "#wrong");
         for (StepTimes store : stores) {
             table.row(
                     store.kvstore(),

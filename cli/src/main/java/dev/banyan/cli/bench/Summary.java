@@ -21,8 +21,9 @@ final class Summary {
     /** @param rows at least one; each size with the same algorithms, in the same order */
     Summary(List<Row> rows) {
         algorithms = rows.stream().map(Row::algorithm).distinct().toList();
-        bySize = List.copyOf(
-                rows.stream().collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList())).values());
+        bySize = List.copyOf(rows.stream()
+                .collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList()))
+                .values());
     }
 
     /**
@@ -37,7 +38,8 @@ final class Summary {
                 .map(algorithm -> String.format(Locale.ROOT, "%13s ", algorithm.label()))
                 .collect(Collectors.joining("", String.format(Locale.ROOT, "# %10s", "size"), "")));
         for (List<Row> rows : bySize) {
-            Row best = rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
+            Row best =
+                    rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
             lines.add(rows.stream()
                     .map(row -> String.format(Locale.ROOT, "%13.1f%s", us(row), row.equals(best) ? "*" : " "))
                     .collect(Collectors.joining("", String.format(Locale.ROOT, "# %10s", size(best)), "")));
@@ -82,7 +84,8 @@ final class Summary {
                 Locale.ROOT,
                 "# what to expect: at the speed of a plain copy by all cores (of these buffers %.0f us, onto themselves"
                         + " %.0f us),",
-                apart.nanos() / 1e3, inPlace.nanos() / 1e3));
+                apart.nanos() / 1e3,
+                inPlace.nanos() / 1e3));
         lines.add(String.format(
                 Locale.ROOT,
                 "# %s of %s over %d ranks reaches %.2f GB/s algbw out of place and %.2f in place. Share reached here:",
@@ -111,8 +114,9 @@ final class Summary {
         List<Row> largest = bySize.getLast();
         Row any = largest.getFirst();
         List<String> lines = new ArrayList<>();
-        lines.add("# what to expect: the wires carry " + any.call().collective().label() + " over " + any.call().ranks()
-                + " ranks at no more than " + Numbers.gbs(gbs) + " algbw. Share of that at " + size(any) + ":");
+        lines.add("# what to expect: the wires carry " + any.call().collective().label() + " over "
+                + any.call().ranks() + " ranks at no more than " + Numbers.gbs(gbs) + " algbw. Share of that at "
+                + size(any) + ":");
         for (Row row : largest) {
             lines.add(String.format(
                     Locale.ROOT,

@@ -15,6 +15,7 @@ final class SweepBench {
     private static final long SEED = 2024;
     /** Long enough, over all algorithms, for the JVM to compile what they share before the first is measured. */
     private static final long WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private static final long WARM_UP_BYTES = 256 << 10;
     private static final int MOST_WARM_UPS = 20_000;
 
@@ -41,7 +42,11 @@ final class SweepBench {
             DeviceCalls calls = new DeviceCalls(first, second);
             ReferenceCheck check = sweep.checked()
                     ? new ReferenceCheck(
-                            call.element().type(), call.op(), call.ranks(), bytes / call.element().type().bytes(), SEED)
+                            call.element().type(),
+                            call.op(),
+                            call.ranks(),
+                            bytes / call.element().type().bytes(),
+                            SEED)
                     : null;
             SweepRunner runner = new SweepRunner(call, sweep.repeats(), check, calls);
             if (first.isOfHost() && sweep.repeats().warmups() > 0) {

@@ -14,17 +14,14 @@ import org.jspecify.annotations.Nullable;
 record SweepRunner(Call call, Repeats repeats, @Nullable ReferenceCheck check, DeviceCalls calls) {
     /** One row. */
     Row measure(AlgorithmChoice algorithm, Communicator communicator, long count) {
-        Long wrongApart =
-                check == null ? null : (Long) calls.checkApart(communicator, call, count, 0, check);
+        Long wrongApart = check == null ? null : (Long) calls.checkApart(communicator, call, count, 0, check);
         Measurement apart = measure(communicator, calls.apart(call, count, 0), count, wrongApart);
-        Long wrongTogether =
-                check == null ? null : (Long) calls.checkTogether(communicator, call, count, 0, check);
+        Long wrongTogether = check == null ? null : (Long) calls.checkTogether(communicator, call, count, 0, check);
         Measurement together = measure(communicator, calls.together(call, count, 0), count, wrongTogether);
         return new Row(algorithm, call, count, apart, together);
     }
 
-    private Measurement measure(
-            Communicator communicator, CollectiveCall measured, long count, @Nullable Long wrong) {
+    private Measurement measure(Communicator communicator, CollectiveCall measured, long count, @Nullable Long wrong) {
         return Measurement.of(call, count, repeats.time(() -> communicator.run(measured)), wrong);
     }
 }

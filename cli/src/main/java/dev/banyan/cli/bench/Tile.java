@@ -49,8 +49,11 @@ final class Tile {
     /** Fills a segment with the elements from {@code first} on. */
     void copyTo(MemorySegment segment, long first) {
         int size = type.bytes();
-        forEachRun(segment, first, (inTile, inSegment, length) ->
-                MemorySegment.copy(values, inTile * size, segment, inSegment * size, length * size));
+        forEachRun(
+                segment,
+                first,
+                (inTile, inSegment, length) ->
+                        MemorySegment.copy(values, inTile * size, segment, inSegment * size, length * size));
     }
 
     /** Number of elements of a segment that are not those from {@code first} on. */

@@ -74,8 +74,7 @@ public record Workload(String name, List<Long> elements) {
             }
         }
         if (elements.isEmpty()) {
-            throw new IllegalArgumentException(
-                    file + " has no sizes; write a key's number of elements on each line");
+            throw new IllegalArgumentException(file + " has no sizes; write a key's number of elements on each line");
         }
         return new Workload(String.valueOf(file.getFileName()), elements);
     }

@@ -91,8 +91,15 @@ final class WorkloadBench {
                         long[] nanos = repeats.time(round);
                         double timeMs = Measurement.median(nanos) / 1e6;
                         Result result = new Result(
-                                workload.name(), workload.keys(), bytes, depth, algorithm.label(), timeMs,
-                                bytes / timeMs / 1e6, wrong, nanos.length);
+                                workload.name(),
+                                workload.keys(),
+                                bytes,
+                                depth,
+                                algorithm.label(),
+                                timeMs,
+                                bytes / timeMs / 1e6,
+                                wrong,
+                                nanos.length);
                         results.add(result);
                         progress.step();
                         progress.print(() -> reporter.lines(List.of(line(result))));
@@ -132,14 +139,19 @@ final class WorkloadBench {
         return String.format(
                 Locale.ROOT,
                 "  %12s  %9d  %10.3f  %7.2f  %6d",
-                result.algorithm, result.inFlight, result.timeMs, result.algbwGBs, result.wrong);
+                result.algorithm,
+                result.inFlight,
+                result.timeMs,
+                result.algbwGBs,
+                result.wrong);
     }
 
     /** The largest key's buffers stand for all. */
     private static List<String> expectation(Gradients gradients, long bytes, List<Result> results) {
         MemorySegment[] largest = gradients.largest().toArray(MemorySegment[]::new);
         double leastMs = CopyBound.measure(largest, largest).leastUs(2 * bytes * largest.length) / 1e3;
-        Result best = results.stream().min(Comparator.comparingDouble(Result::timeMs)).orElseThrow();
+        Result best =
+                results.stream().min(Comparator.comparingDouble(Result::timeMs)).orElseThrow();
         return List.of(
                 "#",
                 String.format(
@@ -149,6 +161,8 @@ final class WorkloadBench {
                 String.format(
                         Locale.ROOT,
                         "# the best, %s with %d in flight, reached %.0f%% of that",
-                        best.algorithm, best.inFlight, 100 * leastMs / best.timeMs));
+                        best.algorithm,
+                        best.inFlight,
+                        100 * leastMs / best.timeMs));
     }
 }

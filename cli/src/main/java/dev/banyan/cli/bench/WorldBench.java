@@ -26,8 +26,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Plays backward passes of a model on stores that span the processes which mpirun started, in all designs by turns, so that
- * a machine's drift meets all alike. The first process reports; a step's time is that of the slowest.
+ * Plays backward passes of a model on stores that span the processes which mpirun started, in all designs by turns, so
+ * that a machine's drift meets all alike. The first process reports; a step's time is that of the slowest.
  */
 final class WorldBench {
     /** Types of stores that span processes. */
@@ -108,8 +108,14 @@ final class WorldBench {
      * @param devices of this process
      */
     long run(
-            Workload workload, String first, double computeMs, @Nullable Integer rounds, int devices, Reporter reporter) {
-        ChosenMachine machine = options.choose(devices).with(IntStream.range(0, devices).toArray());
+            Workload workload,
+            String first,
+            double computeMs,
+            @Nullable Integer rounds,
+            int devices,
+            Reporter reporter) {
+        ChosenMachine machine =
+                options.choose(devices).with(IntStream.range(0, devices).toArray());
         Config config = Config.load();
         World world = World.open(config);
         boolean reports = world.rank() == 0;
@@ -148,13 +154,17 @@ final class WorldBench {
             Gradients gradients) {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
         List<Design> designs = new ArrayList<>();
-        for (String type : Stream.concat(Stream.of(first), TYPES.stream()).distinct().toList()) {
+        for (String type :
+                Stream.concat(Stream.of(first), TYPES.stream()).distinct().toList()) {
             designs.add(new Design(type, local, gradients, rounds));
         }
         for (Design design : designs) {
-            design.wrong = world.all().combine(gradients.wrongAfter(() -> design.store
-                    .pushPullAll(design.keys, gradients.keys(), gradients.keys(), 0)
-                    .join()), ReduceOp.SUM);
+            design.wrong = world.all()
+                    .combine(
+                            gradients.wrongAfter(() -> design.store
+                                    .pushPullAll(design.keys, gradients.keys(), gradients.keys(), 0)
+                                    .join()),
+                            ReduceOp.SUM);
             step(world, design, compute);
         }
         for (int round = 0; round < rounds; round++) {
@@ -218,7 +228,8 @@ final class WorldBench {
         double whole = Measurement.median(through) / 1e6;
         return String.format(
                 Locale.ROOT,
-                "# all_reduce of 64 MiB: %.1f ms by MPI alone, %.1f ms over %d devices of each process, %.2f times as long",
+                "# all_reduce of 64 MiB: %.1f ms by MPI alone, %.1f ms over %d devices of each process, %.2f times as"
+                        + " long",
                 alone,
                 whole,
                 local.size(),
@@ -237,8 +248,8 @@ final class WorldBench {
         List<String> lines = new ArrayList<>();
         lines.add(String.format(
                 Locale.ROOT,
-                "# %s, %d processes of %d devices; workload %s: %d keys, %d bytes on each device, released over %.1f ms, the"
-                        + " last layer first; medians of %d rounds",
+                "# %s, %d processes of %d devices; workload %s: %d keys, %d bytes on each device, released over %.1f"
+                        + " ms, the last layer first; medians of %d rounds",
                 world.version(),
                 world.size(),
                 devices,

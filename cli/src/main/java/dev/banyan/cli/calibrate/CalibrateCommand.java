@@ -75,19 +75,25 @@ public final class CalibrateCommand implements Runnable {
         Calibration calibration = Calibration.of(report, chosen.machine(), rest, called);
         Remarks.print(spec, chosen.remark(), chosen.machine().warnings());
         PrintWriter out = spec.commandLine().getOut();
-        out.println("# profile " + TerminalText.of(called) + ": " + calibration.measured().size() + " constants from "
-                + TerminalText.of(report.source()) + ", the others from " + TerminalText.of(rest.name()));
+        out.println("# profile " + TerminalText.of(called) + ": "
+                + calibration.measured().size() + " constants from " + TerminalText.of(report.source())
+                + ", the others from " + TerminalText.of(rest.name()));
         out.println("#");
         TextTable table = new TextTable("constant", "value", "before", "measured");
-        calibration.profile().constants().forEach((constant, value) -> table.row(
-                constant.key(),
-                Figures.constant(value.value()),
-                Figures.constant(rest.get(constant)),
-                calibration.measured().contains(constant) ? "yes" : "no"));
+        calibration
+                .profile()
+                .constants()
+                .forEach((constant, value) -> table.row(
+                        constant.key(),
+                        Figures.constant(value.value()),
+                        Figures.constant(rest.get(constant)),
+                        calibration.measured().contains(constant) ? "yes" : "no"));
         table.lines().forEach(out::println);
         out.println("#");
-        calibration.measured().forEach(constant -> out.println("# " + constant.key() + ": "
-                + TerminalText.of(calibration.profile().source(constant))));
+        calibration
+                .measured()
+                .forEach(constant -> out.println("# " + constant.key() + ": "
+                        + TerminalText.of(calibration.profile().source(constant))));
         if (output != null) {
             write(calibration.profile(), output);
             out.println("#");

@@ -23,9 +23,7 @@ record Comparison(PublishedSweep setting, Profile profile, SweepComparison compa
         Profile profile = wanted == null ? Profiles.of(setting.machine()) : wanted;
         NcclRings rings = NcclRings.of(setting.machine(), profile, setting.transport());
         return new Comparison(
-                setting,
-                profile,
-                SweepComparison.of(sweep, rings, setting.collective(), setting.devicesPerProcess()));
+                setting, profile, SweepComparison.of(sweep, rings, setting.collective(), setting.devicesPerProcess()));
     }
 
     /** The rows of 64 KiB and more; all rows where there is none. */
@@ -41,6 +39,8 @@ record Comparison(PublishedSweep setting, Profile profile, SweepComparison compa
 
     /** What the predicted time of a row is made of. */
     static String boundBy(SweepComparison.Row row) {
-        return row.predicted().hostBound() ? "launch" : row.predicted().protocol().label();
+        return row.predicted().hostBound()
+                ? "launch"
+                : row.predicted().protocol().label();
     }
 }

@@ -13,34 +13,34 @@ import java.util.stream.Stream;
 /** The page on the simulator: model, constants with their sources, and every comparison. */
 final class SimulatorDocument {
     private static final String MODEL = """
-            # The simulator, and how far to trust it
+        # The simulator, and how far to trust it
 
-            This page is written by `banyan validate --sweeps FOLDER --report docs/simulator.md`; don't edit it.
+        This page is written by `banyan validate --sweeps FOLDER --report docs/simulator.md`; don't edit it.
 
-            ## The model
+        ## The model
 
-            The simulator runs the schedules that the backends run. A copy occupies every directed link of its path;
-            copies that share a link share its bandwidth max-min fairly; it arrives a latency after it was sent. Reductions
-            move their bytes through a device's memory. What a link carries is its nominal bandwidth times an efficiency of
-            its kind. The Javadoc of `Simulator` has the rest.
+        The simulator runs the schedules that the backends run. A copy occupies every directed link of its path;
+        copies that share a link share its bandwidth max-min fairly; it arrives a latency after it was sent. Reductions
+        move their bytes through a device's memory. What a link carries is its nominal bandwidth times an efficiency of
+        its kind. The Javadoc of `Simulator` has the rest.
 
-            NCCL is simulated as it works: ring schedules over the rings that the wires allow (`NcclRings`), once for each
-            of its protocols LL, LL128 and Simple, of which the fastest counts. A protocol is three constants: what a call
-            takes (`BaseUs`), what a hop takes (`HopUs`), and the fraction of what links carry that it fills with data
-            (`Fraction`, 0 where it isn't used). Chains (reduce, broadcast) cost their base, one hop and what more data
-            take, as calls follow one another down the chain. A process launches on its devices one after the other
-            (`nccl.launchUs`), and no call is faster than that. Where devices have no peer access, every hop goes up to a
-            CPU socket and down again, and a device that sends and receives gets `host.duplex` of what one way alone does.
-            Not simulated: NCCL's trees, its choice of fewer channels for small data, NVLS, CollNet, several machines, and
-            what differs between its versions.
+        NCCL is simulated as it works: ring schedules over the rings that the wires allow (`NcclRings`), once for each
+        of its protocols LL, LL128 and Simple, of which the fastest counts. A protocol is three constants: what a call
+        takes (`BaseUs`), what a hop takes (`HopUs`), and the fraction of what links carry that it fills with data
+        (`Fraction`, 0 where it isn't used). Chains (reduce, broadcast) cost their base, one hop and what more data
+        take, as calls follow one another down the chain. A process launches on its devices one after the other
+        (`nccl.launchUs`), and no call is faster than that. Where devices have no peer access, every hop goes up to a
+        CPU socket and down again, and a device that sends and receives gets `host.duplex` of what one way alone does.
+        Not simulated: NCCL's trees, its choice of fewer channels for small data, NVLS, CollNet, several machines, and
+        what differs between its versions.
 
-            ## Calibration
+        ## Calibration
 
-            Constants of links and memory come from p2pBandwidthLatencyTest (`banyan calibrate` does the same with yours):
-            for a machine class that no sweep was seen of they are all that is measured. NCCL's own constants are fitted to
-            the sweeps named below as the source; a fit has one value per constant and class, none per row. A constant
-            that nobody measured says so.
-            """;
+        Constants of links and memory come from p2pBandwidthLatencyTest (`banyan calibrate` does the same with yours):
+        for a machine class that no sweep was seen of they are all that is measured. NCCL's own constants are fitted to
+        the sweeps named below as the source; a fit has one value per constant and class, none per row. A constant
+        that nobody measured says so.
+        """;
 
     private final List<Comparison> comparisons;
     private final List<String> leftOut;
@@ -71,9 +71,13 @@ final class SimulatorDocument {
 
     private void summary() {
         add("", "## Validation", "");
-        add("Errors of the simulated time as a share of the measured one (out of place), signs apart, over the rows from");
-        add("64 KiB on; of an even number of rows the median is the greater of the middle two. \"Seen\" says whether any",
-                "constant was taken from the sweep.", "");
+        add("Errors of the simulated time as a share of the measured one (out of place), signs apart, over the"
+                + " rows from");
+        add(
+                "64 KiB on; of an even number of rows the median is the greater of the middle two. \"Seen\" says"
+                        + " whether any",
+                "constant was taken from the sweep.",
+                "");
         TextTable table = new TextTable("sweep", "devices", "profile", "rows", "median", "worst", "seen");
         for (Comparison one : comparisons) {
             SweepComparison large = one.large();
@@ -97,7 +101,8 @@ final class SimulatorDocument {
                 + switch (setting.transport()) {
                     case PEER -> "peer to peer";
                     case HOST -> "through the host's memory";
-                } + ". Source: " + setting.source() + ".");
+                }
+                + ". Source: " + setting.source() + ".");
         add("Calibration: " + setting.seen().orElse("not seen") + ".");
         if (!setting.remark().isEmpty()) {
             add("", setting.remark());

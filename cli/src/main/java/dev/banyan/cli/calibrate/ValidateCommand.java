@@ -115,9 +115,8 @@ public final class ValidateCommand implements Runnable {
         List<String> leftOut = new ArrayList<>();
         for (Path file : files()) {
             String name = String.valueOf(file.getFileName());
-            Optional<PublishedSweep> setting = own.isPresent()
-                    ? Optional.of(setting(name, own.get()))
-                    : PublishedSweeps.find(name);
+            Optional<PublishedSweep> setting =
+                    own.isPresent() ? Optional.of(setting(name, own.get())) : PublishedSweeps.find(name);
             if (setting.isPresent()) {
                 Sweep sweep = NcclSweepReader.read(file);
                 comparisons.add(Comparison.of(sweep, setting.get(), profile));
@@ -129,8 +128,8 @@ public final class ValidateCommand implements Runnable {
             throw new IllegalStateException("nothing to compare; name files of nccl-tests by --sweeps"
                     + (leftOut.isEmpty() ? "" : "; left out: " + String.join("; ", leftOut)));
         }
-        own.ifPresent(chosen -> Remarks.printAside(
-                spec, chosen.remark(), chosen.machine().warnings()));
+        own.ifPresent(chosen ->
+                Remarks.printAside(spec, chosen.remark(), chosen.machine().warnings()));
         if (report != null) {
             write(new SimulatorDocument(comparisons, leftOut).markdown(), report);
         }
@@ -151,8 +150,10 @@ public final class ValidateCommand implements Runnable {
     private void checkProcesses(ChosenMachine chosen) {
         int most = chosen.machine().size();
         if (devicesPerProcess != null && (devicesPerProcess < 1 || devicesPerProcess > most)) {
-            throw new ParameterException(spec.commandLine(), "--devices-per-process is " + devicesPerProcess + "; "
-                    + chosen.machine().name() + " has " + most + " devices");
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--devices-per-process is " + devicesPerProcess + "; "
+                            + chosen.machine().name() + " has " + most + " devices");
         }
     }
 
@@ -174,8 +175,10 @@ public final class ValidateCommand implements Runnable {
                 throw new ParameterException(
                         spec.commandLine(), "there is no file or folder '" + file + "'; name what nccl-tests printed");
             }
-            throw new ParameterException(spec.commandLine(), "'" + file + "' is no published sweep that is known; say"
-                    + " by --machine on what it was measured");
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "'" + file + "' is no published sweep that is known; say"
+                            + " by --machine on what it was measured");
         }
         return "not known; say by --machine on what it was measured";
     }
@@ -192,9 +195,8 @@ public final class ValidateCommand implements Runnable {
                 List<Path> sorted = inside.filter(Files::isRegularFile).sorted().toList();
                 List<String> known =
                         PublishedSweeps.all().stream().map(PublishedSweep::file).toList();
-                known.forEach(name -> sorted.stream()
-                        .filter(file -> file.endsWith(name))
-                        .forEach(files::add));
+                known.forEach(name ->
+                        sorted.stream().filter(file -> file.endsWith(name)).forEach(files::add));
                 sorted.stream()
                         .filter(file -> !known.contains(String.valueOf(file.getFileName())))
                         .forEach(files::add);

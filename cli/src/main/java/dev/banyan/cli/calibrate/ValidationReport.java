@@ -50,7 +50,8 @@ record ValidationReport(List<SweepReport> sweeps, List<String> leftOut) {
     record RowReport(long bytes, double measuredUs, double simulatedUs, double error, String boundBy) {}
 
     static ValidationReport of(List<Comparison> comparisons, List<String> leftOut) {
-        return new ValidationReport(comparisons.stream().map(ValidationReport::of).toList(), leftOut);
+        return new ValidationReport(
+                comparisons.stream().map(ValidationReport::of).toList(), leftOut);
     }
 
     private static SweepReport of(Comparison one) {

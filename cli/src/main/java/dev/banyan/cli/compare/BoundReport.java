@@ -70,7 +70,8 @@ record BoundReport(
                 Arrays.stream(Collective.values())
                         .map(collective -> RowReport.of(collective, root, bound(collective, network, root), network))
                         .toList(),
-                Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream()).toList());
+                Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
+                        .toList());
     }
 
     private static Bound bound(Collective collective, Network network, int root) {
@@ -98,12 +99,14 @@ record BoundReport(
         boolean markdown = format == TableFormat.markdown;
         String comment = markdown ? "" : "# ";
         out.println(comment + TerminalText.of(machine) + ": what no schedule between its " + devices.size()
-                + " devices can exceed" + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
+                + " devices can exceed"
+                + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
         out.println(comment.strip());
         (markdown ? table.markdown() : table.lines()).forEach(out::println);
         out.println(comment.strip());
         for (RowReport row : rows) {
-            out.println((markdown ? "- " : comment) + row.collective() + ": " + row.certificate().sentence());
+            out.println((markdown ? "- " : comment) + row.collective() + ": "
+                    + row.certificate().sentence());
         }
     }
 }

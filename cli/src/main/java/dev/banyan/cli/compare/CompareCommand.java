@@ -55,8 +55,9 @@ public final class CompareCommand implements Runnable {
     @Option(
             names = "--schedule",
             paramLabel = "FILE",
-            description = "A schedule to compare: an MSCCL algorithm (XML) for as many ranks as there are devices. May be"
-                    + " given again.")
+            description =
+                    "A schedule to compare: an MSCCL algorithm (XML) for as many ranks as there are devices. May be"
+                            + " given again.")
     private List<Path> schedules = List.of();
 
     @Option(names = "--format", description = "table, json or markdown (default: table).")
@@ -69,8 +70,8 @@ public final class CompareCommand implements Runnable {
         List<ImportedSchedule> imported =
                 schedules.stream().map(file -> imported(file, chosen)).toList();
         CompareReport report;
-        try (Progress progress =
-                Progress.start("compare", CompareReport.STEPS, spec.commandLine().getErr())) {
+        try (Progress progress = Progress.start(
+                "compare", CompareReport.STEPS, spec.commandLine().getErr())) {
             report = CompareReport.of(chosen, forwarding, imported, progress);
         }
         PrintWriter out = spec.commandLine().getOut();

@@ -89,15 +89,18 @@ record CompareReport(
         }
 
         static @Nullable Double ratio(BigFraction rate, BigFraction bound) {
-            return rate.compareTo(bound) > 0 ? null : (Double) rate.divide(bound).doubleValue();
+            return rate.compareTo(bound) > 0
+                    ? null
+                    : (Double) rate.divide(bound).doubleValue();
         }
     }
 
-    static CompareReport of(
-            ChosenMachine chosen, int[] relays, List<ImportedSchedule> imported, Progress progress) {
+    static CompareReport of(ChosenMachine chosen, int[] relays, List<ImportedSchedule> imported, Progress progress) {
         Network network = chosen.network(relays);
         Bound bound = AllReducePacking.of(network).bound();
-        Bound alone = relays.length == 0 ? null : AllReducePacking.of(chosen.network()).bound();
+        Bound alone = relays.length == 0
+                ? null
+                : AllReducePacking.of(chosen.network()).bound();
         List<Trial> trials = new ArrayList<>();
         for (Contender contender : Contender.values()) {
             trials.add(Trial.warm(contender, chosen));
@@ -124,7 +127,8 @@ record CompareReport(
                 CertificateReport.of(bound, network, Collective.ALL_REDUCE),
                 alone == null ? null : alone.gbs().doubleValue(),
                 List.copyOf(rows),
-                Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream()).toList());
+                Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
+                        .toList());
     }
 
     /** The name, with a number after it where a row before has it. */
@@ -187,7 +191,8 @@ record CompareReport(
                                 ? ""
                                 : "; its bound: " + origin.certificate().sentence())
                         + (origin.allLinks()
-                                ? "; goes between devices that the wires of the bound do not join, so rated on all links"
+                                ? "; goes between devices that the wires of the bound do not join, so rated on all"
+                                        + " links"
                                 : "")));
             }
         }

@@ -105,7 +105,8 @@ enum Contender {
 
     private static Supplier<Figures> generate(ForestGenerator generator, ChosenMachine chosen) {
         LinkMatrix links = chosen.links();
-        Forest forest = generator.generate(links, IntStream.range(0, links.size()).toArray());
+        Forest forest =
+                generator.generate(links, IntStream.range(0, links.size()).toArray());
         return () -> rate(forest, chosen);
     }
 

@@ -84,7 +84,8 @@ record ImportedSchedule(String file, Schedule schedule) {
     CompareReport.RowReport row(String name, ChosenMachine chosen, Network network, Bound allReduce) {
         ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
         boolean joined = joins(chosen.network(), traffic);
-        BigFraction rate = ScheduleLoads.of(traffic, joined ? chosen.network() : chosen.allLinks()).rateGbs();
+        BigFraction rate = ScheduleLoads.of(traffic, joined ? chosen.network() : chosen.allLinks())
+                .rateGbs();
         Bound bound = bound(network, allReduce);
         return new CompareReport.RowReport(
                 name,

@@ -43,7 +43,8 @@ record SubsetSummary(
     /** Least, mean and greatest of a figure. */
     record Spread(double min, double mean, double max) {
         static Spread of(List<SubsetRow> rows, ToDoubleFunction<SubsetRow> figure) {
-            DoubleSummaryStatistics statistics = rows.stream().mapToDouble(figure).summaryStatistics();
+            DoubleSummaryStatistics statistics =
+                    rows.stream().mapToDouble(figure).summaryStatistics();
             return new Spread(statistics.getMin(), statistics.getAverage(), statistics.getMax());
         }
     }

@@ -86,27 +86,23 @@ public record SubsetsReport(
                 .map(some -> SubsetSummary.of(some.getFirst().size(), some))
                 .toList();
         return new SubsetsReport(
-                chosen.machine().name(),
-                chosen.group(),
-                sizes,
-                SubsetSummary.of(null, rows),
-                rows,
-                size != null);
+                chosen.machine().name(), chosen.group(), sizes, SubsetSummary.of(null, rows), rows, size != null);
     }
 
     /** Prints the summary by size, or every set of the one size. */
     public void print(PrintWriter out, TableFormat format) {
         TextTable table = listed ? sets() : summary();
         String title = TerminalText.of(machine) + ": " + subsets.size()
-                + (subsets.size() == 1 ? " connected subset of " : " connected subsets of ") + devices.size() + " devices, ratios to the bound" + (listed ? "" : " as mean (min)");
+                + (subsets.size() == 1 ? " connected subset of " : " connected subsets of ") + devices.size()
+                + " devices, ratios to the bound" + (listed ? "" : " as mean (min)");
         if (format == TableFormat.markdown) {
             out.println(title);
             out.println();
             table.markdown().forEach(out::println);
         } else {
             out.println("# " + title);
-            out.println("# rate, trees, depth" + (listed ? "" : " and time") + " are those of the packing; kernighan-lin, rings"
-                    + " and star as in 'banyan compare'");
+            out.println("# rate, trees, depth" + (listed ? "" : " and time")
+                    + " are those of the packing; kernighan-lin, rings" + " and star as in 'banyan compare'");
             out.println("#");
             table.lines().forEach(out::println);
         }
@@ -114,8 +110,20 @@ public record SubsetsReport(
 
     private TextTable summary() {
         List<String> columns = new ArrayList<>(List.of(
-                "size", "subsets", "NVLink\nring", "min rate\n(GB/s)", "mean\n(GB/s)", "max\n(GB/s)", "packing",
-                "kernighan-lin", "rings", "rings\nover NVLink", "star", "trees\n(most)", "depth\n(most)", "time\n(ms)"));
+                "size",
+                "subsets",
+                "NVLink\nring",
+                "min rate\n(GB/s)",
+                "mean\n(GB/s)",
+                "max\n(GB/s)",
+                "packing",
+                "kernighan-lin",
+                "rings",
+                "rings\nover NVLink",
+                "star",
+                "trees\n(most)",
+                "depth\n(most)",
+                "time\n(ms)"));
         boolean relays = total.relayGain() != null;
         if (relays) {
             columns.addAll(List.of("relays gain\nmean (max)", "faster\nwith"));
@@ -154,8 +162,8 @@ public record SubsetsReport(
     }
 
     private TextTable sets() {
-        List<String> columns = new ArrayList<>(List.of(
-                "devices", "rate\n(GB/s)", "packing", "kernighan-lin", "rings", "star", "trees", "depth"));
+        List<String> columns = new ArrayList<>(
+                List.of("devices", "rate\n(GB/s)", "packing", "kernighan-lin", "rings", "star", "trees", "depth"));
         boolean relays = total.relayGain() != null;
         if (relays) {
             columns.addAll(List.of("with relays\n(GB/s)", "gain"));

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param refusal why it can't be built, or null
  * @param generationMs time to build it, from the machine's description on, in ms
  */
-record Trial(String name, @Nullable Figures figures, @Nullable String refusal, double generationMs) {
+record Trial(
+        String name, @Nullable Figures figures, @Nullable String refusal, double generationMs) {
     private static final int MOST_RUNS = 20;
     private static final int LEAST_RUNS = 3;
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(4);

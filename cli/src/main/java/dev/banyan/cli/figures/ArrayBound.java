@@ -21,7 +21,15 @@ import java.util.stream.Stream;
 /** Figure (b): what a training step takes with MXNet's trees, by the bound above which keys take all trees. */
 record ArrayBound(List<Row> rows) {
     private static final List<Long> BOUNDS = List.of(
-            10_000L, 30_000L, 100_000L, 300_000L, 1_000_000L, 3_000_000L, 10_000_000L, 30_000_000L, 100_000_000L,
+            10_000L,
+            30_000L,
+            100_000L,
+            300_000L,
+            1_000_000L,
+            3_000_000L,
+            10_000_000L,
+            30_000_000L,
+            100_000_000L,
             300_000_000L);
 
     /**
@@ -36,8 +44,9 @@ record ArrayBound(List<Row> rows) {
     }
 
     static ArrayBound of(Machine machine, Profile profile, TrainingStep step, Runnable afterEach) {
-        List<Gradient> gradients =
-                step.elements().stream().map(elements -> new Gradient(elements, 0)).toList();
+        List<Gradient> gradients = step.elements().stream()
+                .map(elements -> new Gradient(elements, 0))
+                .toList();
         List<Row> rows = new ArrayList<>();
         for (long bound : BOUNDS) {
             KeyStore trees = KeyStores.trees("trees", machine, profile, bound);
@@ -56,7 +65,9 @@ record ArrayBound(List<Row> rows) {
 
     /** The bound at which the push-pull of all keys is shortest; the first of several. */
     Row best() {
-        return rows.stream().min(Comparator.comparingDouble(Row::communicationUs)).orElseThrow();
+        return rows.stream()
+                .min(Comparator.comparingDouble(Row::communicationUs))
+                .orElseThrow();
     }
 
     Picture picture() {
@@ -65,19 +76,24 @@ record ArrayBound(List<Row> rows) {
                 new Axis("MXNET_KVSTORE_TREE_ARRAY_BOUND (elements)", Scale.COUNT),
                 new Axis("time (ms)", Scale.LINEAR),
                 List.of(
-                        new Curve("training step", rows.stream()
-                                .map(row -> new Curve.Point(row.bound(), row.stepUs() / 1e3))
-                                .toList()),
-                        new Curve("push-pull of all keys alone", rows.stream()
-                                .map(row -> new Curve.Point(row.bound(), row.communicationUs() / 1e3))
-                                .toList())))));
+                        new Curve(
+                                "training step",
+                                rows.stream()
+                                        .map(row -> new Curve.Point(row.bound(), row.stepUs() / 1e3))
+                                        .toList()),
+                        new Curve(
+                                "push-pull of all keys alone",
+                                rows.stream()
+                                        .map(row -> new Curve.Point(row.bound(), row.communicationUs() / 1e3))
+                                        .toList())))));
     }
 
     List<String> csv() {
         return Stream.concat(
                         Stream.of("array_bound_elements,step_us,communication_us"),
-                        rows.stream().map(row -> String.format(
-                                Locale.ROOT, "%d,%.3f,%.3f", row.bound(), row.stepUs(), row.communicationUs())))
+                        rows.stream()
+                                .map(row -> String.format(
+                                        Locale.ROOT, "%d,%.3f,%.3f", row.bound(), row.stepUs(), row.communicationUs())))
                 .toList();
     }
 }

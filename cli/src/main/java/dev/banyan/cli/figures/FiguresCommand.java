@@ -72,7 +72,8 @@ public final class FiguresCommand implements Runnable {
         InFlight inFlight;
         ArrayBound arrayBound;
         Speedups speedups;
-        try (Progress progress = Progress.start("figures", steps, spec.commandLine().getErr())) {
+        try (Progress progress =
+                Progress.start("figures", steps, spec.commandLine().getErr())) {
             inFlight = InFlight.of(machine, constants, progress::step);
             arrayBound = ArrayBound.of(machine, constants, Speedups.step(boundCase()), progress::step);
             speedups = Speedups.of(machine, constants, progress::step);

@@ -55,7 +55,10 @@ record InFlight(List<Row> rows) {
                     Gradient gradient = new Gradient(bytes / Gradient.ELEMENT_BYTES, 0);
                     double[] done = store.doneUs(Collections.nCopies(inFlight, gradient));
                     rows.add(new Row(
-                            store.name(), inFlight, bytes, Arrays.stream(done).max().orElseThrow()));
+                            store.name(),
+                            inFlight,
+                            bytes,
+                            Arrays.stream(done).max().orElseThrow()));
                 }
                 afterEach.run();
             }
@@ -76,7 +79,8 @@ record InFlight(List<Row> rows) {
     }
 
     private Stream<Row> curve(String store, int inFlight) {
-        return rows.stream().filter(row -> row.inFlight() == inFlight && row.store().equals(store));
+        return rows.stream()
+                .filter(row -> row.inFlight() == inFlight && row.store().equals(store));
     }
 
     /** The stores from the fastest to the slowest. */
@@ -122,8 +126,14 @@ record InFlight(List<Row> rows) {
     List<String> csv() {
         return Stream.concat(
                         Stream.of("store,in_flight,bytes,time_us"),
-                        rows.stream().map(row -> String.format(
-                                Locale.ROOT, "%s,%d,%d,%.3f", row.store(), row.inFlight(), row.bytes(), row.us())))
+                        rows.stream()
+                                .map(row -> String.format(
+                                        Locale.ROOT,
+                                        "%s,%d,%d,%.3f",
+                                        row.store(),
+                                        row.inFlight(),
+                                        row.bytes(),
+                                        row.us())))
                 .toList();
     }
 }

@@ -118,10 +118,22 @@ record Speedups(List<Row> rows) {
             table.row(
                     model,
                     number(original[column]),
-                    number(peak(model, row -> other.applyAsDouble(row.overlap()) / row.overlap().treesUs())),
-                    number(peak(model, row -> other.applyAsDouble(row.noOverlap()) / row.noOverlap().treesUs())),
-                    number(peak(model, row -> other.applyAsDouble(row.overlap()) / row.overlap().packedUs())),
-                    number(peak(model, row -> other.applyAsDouble(row.noOverlap()) / row.noOverlap().packedUs())));
+                    number(peak(
+                            model,
+                            row -> other.applyAsDouble(row.overlap())
+                                    / row.overlap().treesUs())),
+                    number(peak(
+                            model,
+                            row -> other.applyAsDouble(row.noOverlap())
+                                    / row.noOverlap().treesUs())),
+                    number(peak(
+                            model,
+                            row -> other.applyAsDouble(row.overlap())
+                                    / row.overlap().packedUs())),
+                    number(peak(
+                            model,
+                            row -> other.applyAsDouble(row.noOverlap())
+                                    / row.noOverlap().packedUs())));
         }
         return table;
     }
@@ -160,8 +172,9 @@ record Speedups(List<Row> rows) {
                 + Times.NAMES.stream().map(name -> name + "_us").collect(Collectors.joining(","));
         return Stream.concat(
                         Stream.of(heading),
-                        rows.stream().flatMap(row -> Stream.of(
-                                line(row, "yes", row.overlap()), line(row, "no", row.noOverlap()))))
+                        rows.stream()
+                                .flatMap(row ->
+                                        Stream.of(line(row, "yes", row.overlap()), line(row, "no", row.noOverlap()))))
                 .toList();
     }
 

@@ -31,7 +31,9 @@ public record ByteSize(long bytes) {
         int power = "kmgt".indexOf(matcher.group(2).toLowerCase(Locale.ROOT));
         long factor = matcher.group(2).isEmpty() ? 1 : 1L << (10 * (power + 1));
         try {
-            return new ByteSize(new BigDecimal(matcher.group(1)).multiply(BigDecimal.valueOf(factor)).longValueExact());
+            return new ByteSize(new BigDecimal(matcher.group(1))
+                    .multiply(BigDecimal.valueOf(factor))
+                    .longValueExact());
         } catch (ArithmeticException e) {
             throw new IllegalArgumentException("'" + text + "' is not a whole number of bytes below 8 EiB", e);
         }

@@ -16,7 +16,11 @@ import org.jspecify.annotations.Nullable;
  * @param machine the machine reduced to the wanted devices: their indices are the ranks
  * @param remark where it comes from, where the user did not say; else null
  */
-public record ChosenMachine(Machine whole, List<Integer> group, Machine machine, @Nullable String remark) {
+public record ChosenMachine(
+        Machine whole,
+        List<Integer> group,
+        Machine machine,
+        @Nullable String remark) {
     public ChosenMachine {
         group = List.copyOf(group);
     }

@@ -11,8 +11,8 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /**
- * Devices as {@code --devices} names them, in the order of ranks: {@code 4,2,3,1}, {@code 0-3}, {@code 7-4,0}; also, where
- * several ranks may share one, {@code 0,0,0,0}.
+ * Devices as {@code --devices} names them, in the order of ranks: {@code 4,2,3,1}, {@code 0-3}, {@code 7-4,0}; also,
+ * where several ranks may share one, {@code 0,0,0,0}.
  */
 public final class DeviceList {
     private static final Pattern ITEM = Pattern.compile("(\\d{1,6})(?:-(\\d{1,6}))?");
@@ -48,18 +48,21 @@ public final class DeviceList {
      * @throws IllegalArgumentException if it is no list
      */
     static DeviceList parse(String text) {
-        int[] indices = Arrays.stream(text.split(",", -1)).map(String::strip).flatMapToInt(item -> {
-            Matcher matcher = ITEM.matcher(item);
-            if (!matcher.matches()) {
-                throw new IllegalArgumentException(
-                        "'" + text + "' is not a list of devices; write indices such as 4,2,3,1 or 0-3");
-            }
-            int from = Integer.parseInt(matcher.group(1));
-            int to = matcher.group(2) == null ? from : Integer.parseInt(matcher.group(2));
-            return from <= to
-                    ? IntStream.rangeClosed(from, to)
-                    : IntStream.rangeClosed(to, from).map(i -> from + to - i);
-        }).toArray();
+        int[] indices = Arrays.stream(text.split(",", -1))
+                .map(String::strip)
+                .flatMapToInt(item -> {
+                    Matcher matcher = ITEM.matcher(item);
+                    if (!matcher.matches()) {
+                        throw new IllegalArgumentException(
+                                "'" + text + "' is not a list of devices; write indices such as 4,2,3,1 or 0-3");
+                    }
+                    int from = Integer.parseInt(matcher.group(1));
+                    int to = matcher.group(2) == null ? from : Integer.parseInt(matcher.group(2));
+                    return from <= to
+                            ? IntStream.rangeClosed(from, to)
+                            : IntStream.rangeClosed(to, from).map(i -> from + to - i);
+                })
+                .toArray();
         return new DeviceList(indices);
     }
 

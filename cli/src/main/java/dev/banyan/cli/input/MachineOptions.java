@@ -50,8 +50,9 @@ public final class MachineOptions {
             names = "--devices",
             paramLabel = "LIST",
             converter = DeviceList.Converter.class,
-            description = "Devices to use, in the order of ranks, e.g. 4,2,3,1 or 0-3 (default: all). On GPUs several ranks may share"
-                    + " one, e.g. 0,0,0,0.")
+            description =
+                    "Devices to use, in the order of ranks, e.g. 4,2,3,1 or 0-3 (default: all). On GPUs several ranks"
+                            + " may share one, e.g. 0,0,0,0.")
     private @Nullable DeviceList devices;
 
     /** What a plain matrix holds. */
@@ -103,8 +104,8 @@ public final class MachineOptions {
     }
 
     /**
-     * The machine and the GPU of each rank. Where {@code --devices} names a GPU several times, no wire joins those ranks,
-     * and the machine's first devices stand for all.
+     * The machine and the GPU of each rank. Where {@code --devices} names a GPU several times, no wire joins those
+     * ranks, and the machine's first devices stand for all.
      *
      * @param least number of ranks that the command needs
      * @throws ParameterException if the options make no sense
@@ -117,7 +118,8 @@ public final class MachineOptions {
             ChosenMachine chosen = choose(least);
             if (machine == null && devices == null && chosen.machine().size() > busIds.size()) {
                 throw new IllegalStateException(busIds.size() + (busIds.size() == 1 ? " GPU" : " GPUs")
-                        + " here for the " + chosen.machine().size() + " ranks of " + chosen.machine().name()
+                        + " here for the " + chosen.machine().size() + " ranks of "
+                        + chosen.machine().name()
                         + "; name the GPU of each rank with --devices: several ranks may share one, e.g. 0,0,0,0");
             }
             return RankedGpus.of(chosen, chosen.devices(), busIds);
@@ -125,9 +127,11 @@ public final class MachineOptions {
         int[] named = devices.indices();
         ChosenMachine whole = whole(Math.max(least, named.length));
         if (whole.machine().size() < named.length) {
-            throw new ParameterException(spec.commandLine(), "--devices names " + named.length + " ranks, some on one GPU,"
-                    + " and " + whole.machine().name() + ", whose devices stand for them, has "
-                    + whole.machine().size() + "; name a larger machine with --machine, e.g. dgx-2");
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--devices names " + named.length + " ranks, some on one GPU,"
+                            + " and " + whole.machine().name() + ", whose devices stand for them, has "
+                            + whole.machine().size() + "; name a larger machine with --machine, e.g. dgx-2");
         }
         ChosenMachine chosen = whole.with(IntStream.range(0, named.length).toArray());
         return RankedGpus.of(chosen, named, busIds);

@@ -16,8 +16,8 @@ public record RankedGpus(ChosenMachine chosen, List<Integer> gpus) {
     }
 
     /**
-     * Finds GPUs by their PCI bus ids, since CUDA may count them in another order than a machine has them; where the machine
-     * does not have the bus ids of this one, its indices are taken as CUDA's.
+     * Finds GPUs by their PCI bus ids, since CUDA may count them in another order than a machine has them; where the
+     * machine does not have the bus ids of this one, its indices are taken as CUDA's.
      *
      * @param named a device of the whole machine for each rank
      * @param busIds of the GPUs, as the driver counts them
@@ -25,7 +25,8 @@ public record RankedGpus(ChosenMachine chosen, List<Integer> gpus) {
     static RankedGpus of(ChosenMachine chosen, int[] named, List<String> busIds) {
         List<Device> devices = chosen.whole().devices();
         boolean here = IntStream.of(named)
-                .allMatch(index -> index < devices.size() && busIds.contains(devices.get(index).busId()));
+                .allMatch(index -> index < devices.size()
+                        && busIds.contains(devices.get(index).busId()));
         return new RankedGpus(
                 chosen,
                 IntStream.of(named)

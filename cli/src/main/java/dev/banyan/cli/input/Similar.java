@@ -14,7 +14,8 @@ final class Similar {
         String wanted = word.toLowerCase(Locale.ROOT);
         return names.stream()
                 .filter(name -> name.startsWith(wanted) || distance(wanted, name) <= (name.length() + 2) / 3)
-                .sorted(Comparator.comparingInt((String name) -> distance(wanted, name)).thenComparing(name -> name))
+                .sorted(Comparator.comparingInt((String name) -> distance(wanted, name))
+                        .thenComparing(name -> name))
                 .limit(3)
                 .toList();
     }

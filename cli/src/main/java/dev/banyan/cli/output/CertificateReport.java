@@ -48,31 +48,36 @@ public record CertificateReport(
     public static CertificateReport of(Bound bound, Network network, Collective collective) {
         String limit = Numbers.gbs(bound.gbs());
         return switch (bound.certificate()) {
-            case Certificate.Partition partition -> new CertificateReport(
-                    "partition", sentence(partition, network, limit), partition.parts(), null, null, null, null);
-            case Certificate.Cut cut -> new CertificateReport(
-                    "cut",
-                    sentence(cut, network, collective, limit),
-                    null,
-                    cut.nodes(),
-                    cut.nodes().stream().map(node -> network.node(node).name()).toList(),
-                    cut.entering(),
-                    null);
-            case Certificate.Prices prices -> new CertificateReport(
-                    "prices",
-                    "every way to carry the data takes from the capacity of the links, each at its price (in the JSON"
-                            + " output), and at these prices the links suffice for " + limit,
-                    null,
-                    null,
-                    null,
-                    null,
-                    prices.prices().entrySet().stream()
-                            .sorted(Map.Entry.comparingByKey(Comparator.naturalOrder()))
-                            .map(entry -> new Price(
-                                    network.from(entry.getKey()),
-                                    network.to(entry.getKey()),
-                                    Numbers.exact(entry.getValue())))
-                            .toList());
+            case Certificate.Partition partition ->
+                new CertificateReport(
+                        "partition", sentence(partition, network, limit), partition.parts(), null, null, null, null);
+            case Certificate.Cut cut ->
+                new CertificateReport(
+                        "cut",
+                        sentence(cut, network, collective, limit),
+                        null,
+                        cut.nodes(),
+                        cut.nodes().stream()
+                                .map(node -> network.node(node).name())
+                                .toList(),
+                        cut.entering(),
+                        null);
+            case Certificate.Prices prices ->
+                new CertificateReport(
+                        "prices",
+                        "every way to carry the data takes from the capacity of the links, each at its price (in the"
+                                + " JSON output), and at these prices the links suffice for " + limit,
+                        null,
+                        null,
+                        null,
+                        null,
+                        prices.prices().entrySet().stream()
+                                .sorted(Map.Entry.comparingByKey(Comparator.naturalOrder()))
+                                .map(entry -> new Price(
+                                        network.from(entry.getKey()),
+                                        network.to(entry.getKey()),
+                                        Numbers.exact(entry.getValue())))
+                                .toList());
         };
     }
 
@@ -87,35 +92,43 @@ public record CertificateReport(
         String gbs = Numbers.gbs(carried(network, arc -> part[network.from(arc)] < part[network.to(arc)]));
         String parts = crossings + 1 == network.ranks()
                 ? "the devices, each apart,"
-                : "the parts " + partition.parts().stream().map(CertificateReport::set).collect(Collectors.joining(" "));
+                : "the parts "
+                        + partition.parts().stream().map(CertificateReport::set).collect(Collectors.joining(" "));
         return "the links between " + parts + " carry " + gbs + " each way and must be crossed "
                 + (crossings == 1 ? "once" : crossings + " times") + ": " + limit;
     }
 
     private static String sentence(Certificate.Cut cut, Network network, Collective collective, String limit) {
         Set<Integer> inside = new HashSet<>(cut.nodes());
-        double gbs = carried(network, arc -> cut.entering()
-                ? !inside.contains(network.from(arc)) && inside.contains(network.to(arc))
-                : inside.contains(network.from(arc)) && !inside.contains(network.to(arc)));
+        double gbs = carried(
+                network,
+                arc -> cut.entering()
+                        ? !inside.contains(network.from(arc)) && inside.contains(network.to(arc))
+                        : inside.contains(network.from(arc)) && !inside.contains(network.to(arc)));
         long ranks = inside.stream().filter(node -> node < network.ranks()).count();
         boolean blocks = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
         String what = blocks ? ranks + " of " + network.ranks() + " blocks" : "all data";
         String where = 2 * inside.size() <= network.nodes()
                 ? named(network, inside::contains)
                 : "all but " + named(network, node -> !inside.contains(node));
-        return what + " must " + (cut.entering() ? "enter " : "leave ") + where + " over links of " + Numbers.gbs(gbs) + " in all"
-                + (blocks ? ": " + limit : "");
+        return what + " must " + (cut.entering() ? "enter " : "leave ") + where + " over links of " + Numbers.gbs(gbs)
+                + " in all" + (blocks ? ": " + limit : "");
     }
 
     private static String named(Network network, IntPredicate counts) {
         return IntStream.range(0, network.nodes())
                 .filter(counts)
-                .mapToObj(node -> node < network.ranks() ? Integer.toString(node) : network.node(node).name())
+                .mapToObj(node -> node < network.ranks()
+                        ? Integer.toString(node)
+                        : network.node(node).name())
                 .collect(Collectors.joining(" ", "{", "}"));
     }
 
     private static double carried(Network network, IntPredicate counts) {
-        return IntStream.range(0, network.arcs()).filter(counts).mapToDouble(network::gbs).sum();
+        return IntStream.range(0, network.arcs())
+                .filter(counts)
+                .mapToDouble(network::gbs)
+                .sum();
     }
 
     private static String set(List<Integer> ranks) {

@@ -20,8 +20,12 @@ public final class TextTable {
      *     aligned to the left, the others to the right
      */
     public TextTable(String... columns) {
-        headings = IntStream.range(0, columns.length).mapToObj(i -> part(columns[i], 0)).toList();
-        units = IntStream.range(0, columns.length).mapToObj(i -> part(columns[i], 1)).toList();
+        headings = IntStream.range(0, columns.length)
+                .mapToObj(i -> part(columns[i], 0))
+                .toList();
+        units = IntStream.range(0, columns.length)
+                .mapToObj(i -> part(columns[i], 1))
+                .toList();
     }
 
     private static String part(String column, int index) {

@@ -27,13 +27,23 @@ import org.knowm.xchart.style.markers.SeriesMarkers;
 public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
     /** Colours that people with any colour vision tell apart: M. Okabe, K. Ito, "Color universal design" (2008). */
     private static final Color[] COLORS = {
-        new Color(0x0072B2), new Color(0xD55E00), new Color(0x009E73), new Color(0xCC79A7), new Color(0xE69F00),
-        new Color(0x56B4E9), new Color(0x000000)
+        new Color(0x0072B2),
+        new Color(0xD55E00),
+        new Color(0x009E73),
+        new Color(0xCC79A7),
+        new Color(0xE69F00),
+        new Color(0x56B4E9),
+        new Color(0x000000)
     };
 
     private static final Marker[] MARKERS = {
-        SeriesMarkers.CIRCLE, SeriesMarkers.SQUARE, SeriesMarkers.DIAMOND, SeriesMarkers.TRIANGLE_UP,
-        SeriesMarkers.TRIANGLE_DOWN, SeriesMarkers.CROSS, SeriesMarkers.PLUS
+        SeriesMarkers.CIRCLE,
+        SeriesMarkers.SQUARE,
+        SeriesMarkers.DIAMOND,
+        SeriesMarkers.TRIANGLE_UP,
+        SeriesMarkers.TRIANGLE_DOWN,
+        SeriesMarkers.CROSS,
+        SeriesMarkers.PLUS
     };
 
     private static final Color GRID = new Color(0xE2E2E2);

@@ -12,7 +12,6 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 import javax.imageio.ImageIO;
@@ -72,7 +71,8 @@ public record Picture(List<LineChart> charts) {
 
     private String description() {
         return charts.stream()
-                .map(chart -> chart.title() + ": " + chart.y().title() + " over " + chart.x().title() + "; "
+                .map(chart -> chart.title() + ": " + chart.y().title() + " over "
+                        + chart.x().title() + "; "
                         + chart.curves().stream().map(Curve::name).collect(Collectors.joining(", ")))
                 .collect(Collectors.joining(". "));
     }

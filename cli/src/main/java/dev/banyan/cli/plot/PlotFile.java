@@ -32,14 +32,15 @@ public record PlotFile(Path path, Format format) {
                 return new PlotFile(inFolder(path), format);
             }
         }
-        throw new IllegalArgumentException("a picture goes into a file whose name ends in .svg or .png, not '" + path + "'");
+        throw new IllegalArgumentException(
+                "a picture goes into a file whose name ends in .svg or .png, not '" + path + "'");
     }
 
     private static Path inFolder(Path path) {
         Path folder = path.toAbsolutePath().getParent();
         if (folder == null || !Files.isDirectory(folder)) {
-            throw new IllegalArgumentException("there is no folder " + folder + " for " + path.getFileName()
-                    + "; make it first");
+            throw new IllegalArgumentException(
+                    "there is no folder " + folder + " for " + path.getFileName() + "; make it first");
         }
         if (Files.isDirectory(path)) {
             throw new IllegalArgumentException(path + " is a folder; name a file");

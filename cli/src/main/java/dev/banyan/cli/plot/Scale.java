@@ -87,6 +87,8 @@ public enum Scale {
     }
 
     private static String number(double value) {
-        return String.format(Locale.ROOT, "%.4g", value).replaceFirst("(\\.\\d*?)0+$", "$1").replaceFirst("\\.$", "");
+        return String.format(Locale.ROOT, "%.4g", value)
+                .replaceFirst("(\\.\\d*?)0+$", "$1")
+                .replaceFirst("\\.$", "");
     }
 }

@@ -60,14 +60,27 @@ public final class MeasuredLinks {
         Outcome outcome = worse(figures[a][b].peer(), figures[b][a].peer());
         String pair = PeerChecks.pair(machine, a, b);
         switch (outcome) {
-            case WRONG_BYTES -> avoid(a, b, "peer copies between " + pair + " arrive with wrong bytes, as they do where the"
-                    + " IOMMU or PCIe access control (ACS) redirects them: they should not use peer access; disable ACS on"
-                    + " the PCIe switches (setpci) and boot with iommu=off or iommu=pt, or set MXNET_ENABLE_GPU_P2P=0");
-            case STUCK -> avoid(a, b, "peer copies between " + pair + " do not end, as they do where the IOMMU or PCIe access"
-                    + " control (ACS) blocks them: they should not use peer access; disable ACS on the PCIe switches (setpci)"
-                    + " and boot with iommu=off or iommu=pt, or set MXNET_ENABLE_GPU_P2P=0, then measure again");
-            case NOT_TRIED -> warnings.add("peer copies between " + pair + " were not tried, since another pair's are stuck;"
-                    + " remove the cause and measure again");
+            case WRONG_BYTES ->
+                avoid(
+                        a,
+                        b,
+                        "peer copies between " + pair + " arrive with wrong bytes, as they do where the IOMMU or PCIe"
+                                + " access control (ACS) redirects them: they should not use"
+                                + " peer access; disable ACS on the PCIe switches (setpci) and"
+                                + " boot with iommu=off or iommu=pt, or set"
+                                + " MXNET_ENABLE_GPU_P2P=0");
+            case STUCK ->
+                avoid(
+                        a,
+                        b,
+                        "peer copies between " + pair + " do not end, as they do where the IOMMU or PCIe access"
+                                + " control (ACS) blocks them: they should not use peer access;"
+                                + " disable ACS on the PCIe switches (setpci) and boot with"
+                                + " iommu=off or iommu=pt, or set MXNET_ENABLE_GPU_P2P=0, then"
+                                + " measure again");
+            case NOT_TRIED ->
+                warnings.add("peer copies between " + pair + " were not tried, since another pair's are stuck;"
+                        + " remove the cause and measure again");
             case NOT_GRANTED -> machine = NoPeerAccess.mark(machine, a, b);
             case RIGHT -> judgeSpeed(a, b, pair, connection);
         }
@@ -77,17 +90,26 @@ public final class MeasuredLinks {
         double gbs = Math.min(figures[a][b].gbs(), figures[b][a].gbs());
         double host = Math.min(figures[a][b].hostGbs(), figures[b][a].hostGbs());
         if (host > CLEARLY * gbs) {
-            avoid(a, b, String.format(
-                    Locale.ROOT,
-                    "peer copies between %s reach %.2f GB/s and those through the host %.2f: they should not use peer"
-                            + " access; disable ACS on the PCIe switches (setpci) and boot with iommu=off or iommu=pt",
-                    pair, gbs, host));
+            avoid(
+                    a,
+                    b,
+                    String.format(
+                            Locale.ROOT,
+                            "peer copies between %s reach %.2f GB/s and those through the host %.2f: they should not"
+                                + " use peer access; disable ACS on the PCIe switches (setpci) and boot with iommu=off"
+                                + " or iommu=pt",
+                            pair,
+                            gbs,
+                            host));
         } else if (gbs < EXPECTED_SHARE * connection.gbs()) {
             warnings.add(String.format(
                     Locale.ROOT,
-                    "%s (%s) reaches %.2f of the %.1f GB/s of its kind; see nvidia-smi nvlink -s and -e, nvidia-smi -q -d"
-                            + " PERFORMANCE, and the width and speed of PCIe links by nvidia-smi -q",
-                    pair, connection.label(), gbs, connection.gbs()));
+                    "%s (%s) reaches %.2f of the %.1f GB/s of its kind; see nvidia-smi nvlink -s and -e, nvidia-smi -q"
+                            + " -d PERFORMANCE, and the width and speed of PCIe links by nvidia-smi -q",
+                    pair,
+                    connection.label(),
+                    gbs,
+                    connection.gbs()));
         }
     }
 
@@ -114,10 +136,13 @@ public final class MeasuredLinks {
 
     /** Prints what p2pBandwidthLatencyTest prints, in its form. */
     public void print(PrintWriter out) {
-        print(out, "P2P Connectivity Matrix", "     D\\D", "%6.0f",
-                figure -> figure.peer() == Outcome.RIGHT ? 1 : 0);
+        print(out, "P2P Connectivity Matrix", "     D\\D", "%6.0f", figure -> figure.peer() == Outcome.RIGHT ? 1 : 0);
         print(out, "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)", "   D\\D", " %6.2f", PairFigures::hostGbs);
-        print(out, "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)", "   D\\D", " %6.2f",
+        print(
+                out,
+                "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)",
+                "   D\\D",
+                " %6.2f",
                 PairFigures::gbs);
         print(out, "Bidirectional P2P=Disabled Bandwidth Matrix (GB/s)", "   D\\D", " %6.2f", PairFigures::hostBothGbs);
         print(out, "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)", "   D\\D", " %6.2f", PairFigures::bothGbs);
@@ -126,16 +151,19 @@ public final class MeasuredLinks {
         out.flush();
     }
 
-    private void print(PrintWriter out, String title, String corner, String form, ToDoubleFunction<PairFigures> figure) {
+    private void print(
+            PrintWriter out, String title, String corner, String form, ToDoubleFunction<PairFigures> figure) {
         out.println(title);
-        out.println(corner + row(IntStream.range(0, figures.length)
-                .mapToObj(column -> String.format(Locale.ROOT, "%6d ", column))
-                .toList()));
+        out.println(corner
+                + row(IntStream.range(0, figures.length)
+                        .mapToObj(column -> String.format(Locale.ROOT, "%6d ", column))
+                        .toList()));
         for (int from = 0; from < figures.length; from++) {
             PairFigures[] line = figures[from];
-            out.println(String.format(Locale.ROOT, "%6d", from) + row(IntStream.range(0, line.length)
-                    .mapToObj(to -> String.format(Locale.ROOT, form, value(figure, line, to)))
-                    .toList()));
+            out.println(String.format(Locale.ROOT, "%6d", from)
+                    + row(IntStream.range(0, line.length)
+                            .mapToObj(to -> String.format(Locale.ROOT, form, value(figure, line, to)))
+                            .toList()));
         }
     }
 

@@ -64,9 +64,10 @@ public final class PeerChecks {
     private void compareAccess(int a, int b, String pair, boolean access, boolean nvLink) {
         boolean refused = NoPeerAccess.between(machine, a, b);
         if (!access && nvLink) {
-            warnings.add(pair + " have NVLink, but CUDA grants them no peer access: the link is believed, copies go through"
-                    + " the host; see nvidia-smi topo -p2p n, and whether nvidia-fabricmanager runs where there are"
-                    + " NVSwitches");
+            warnings.add(
+                    pair + " have NVLink, but CUDA grants them no peer access: the link is believed, copies go through"
+                            + " the host; see nvidia-smi topo -p2p n, and whether nvidia-fabricmanager runs where there"
+                            + " are NVSwitches");
         } else if (access && refused) {
             warnings.add("NVML says that " + pair + " have no peer access, but CUDA grants it: it is not used; see"
                     + " nvidia-smi topo -p2p w");

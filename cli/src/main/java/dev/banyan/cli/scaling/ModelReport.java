@@ -40,11 +40,14 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                 Curves.of("as above", setup, workload, rate, least, input),
                 List.of(
                         Curves.of(
-                                "leaves oversubscribed 4 times", setup.oversubscribed(OVERSUBSCRIBED), workload, rate,
-                                least, input),
+                                "leaves oversubscribed 4 times",
+                                setup.oversubscribed(OVERSUBSCRIBED),
+                                workload,
+                                rate,
+                                least,
+                                input),
                         Curves.of("Open MPI 4.0's rule", setup, workload, rate, AllReduceRule.OPEN_MPI_4_0, input),
-                        Curves.of(
-                                "keys from the output on", setup, workload, rate, least, CallOrder.OUTPUT_FIRST)));
+                        Curves.of("keys from the output on", setup, workload, rate, least, CallOrder.OUTPUT_FIRST)));
     }
 
     List<String> lines() {
@@ -55,8 +58,8 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                 "",
                 String.format(
                         Locale.ROOT,
-                        "%d keys, %.1f MB of gradients, %d images per GPU and step. One GPU trains %.2f images/s, %.1f ms per"
-                                + " step. Source: %s.",
+                        "%d keys, %.1f MB of gradients, %d images per GPU and step. One GPU trains %.2f images/s, %.1f"
+                                + " ms per step. Source: %s.",
                         workload.keys(),
                         workload.totalElements() * 4 / 1e6,
                         rate.batch(),
@@ -72,8 +75,16 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
 
     private TextTable points() {
         TextTable table = new TextTable(
-                "GPUs", "machines", "funnel\nstep, ms", "concum\nstep, ms", "depcha\nstep, ms", "funnel\nepoch, s",
-                "concum\nepoch, s", "depcha\nepoch, s", "funnel by\ndepcha", "depcha's\nefficiency",
+                "GPUs",
+                "machines",
+                "funnel\nstep, ms",
+                "concum\nstep, ms",
+                "depcha\nstep, ms",
+                "funnel\nepoch, s",
+                "concum\nepoch, s",
+                "depcha\nepoch, s",
+                "funnel by\ndepcha",
+                "depcha's\nefficiency",
                 "all keys\none by one, ms");
         for (Point point : main.points()) {
             table.row(
@@ -116,8 +127,8 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                 if (concum < CLEARLY * depcha) {
                     lines.add(String.format(
                             Locale.ROOT,
-                            "- %s on %,d GPUs, %s: a step takes %s ms over concum and %s ms over depcha. Latencies count most"
-                                    + " here; several calls at once hide each other's, a chain adds them up.",
+                            "- %s on %,d GPUs, %s: a step takes %s ms over concum and %s ms over depcha. Latencies"
+                                + " count most here; several calls at once hide each other's, a chain adds them up.",
                             workload.name(),
                             point.gpus(),
                             curves.label(),

@@ -29,20 +29,24 @@ final class Published {
                 "",
                 "## Beside what is published",
                 "",
-                "The paper (" + PAPER + ") draws its curves of epoch times of Inception-BN and ResNet-50 on 16 to 128 GPUs; it"
-                        + " could not be read where this was written, and its curves are no numbers here. Compared are the facts"
-                        + " that its abstract and accounts of it state.",
+                "The paper (" + PAPER
+                        + ") draws its curves of epoch times of Inception-BN and ResNet-50 on 16 to 128 GPUs; it could"
+                        + " not be read where this was written, and its curves are no numbers here. Compared are the"
+                        + " facts that its abstract and accounts of it state.",
                 ""));
         lines.addAll(facts().markdown());
         lines.add("");
-        model().flatMap(report -> report.main().at(LARGEST).map(point -> gap(report, point))).ifPresent(lines::add);
+        model().flatMap(report -> report.main().at(LARGEST).map(point -> gap(report, point)))
+                .ifPresent(lines::add);
         lines.addAll(List.of(
-                "- The gain of depcha is smaller here than published. It is what the funnel leaves exposed, so that it grows"
-                        + " with anything that slows down a call of MPI: copies and sums by the hosts' threads that are slower"
-                        + " than assumed, a network of less than one EDR port per machine, a NIC behind a busy socket, MPI's"
-                        + " own waits. None of that is stated, so no constant was chosen for it, nor for any row.",
-                "- Depcha is ahead of the funnel as published. Here that is because it alone leaves the caller free, so that"
-                        + " the next step's layers wait for their own keys, and sums inside machines go on beside MPI."));
+                "- The gain of depcha is smaller here than published. It is what the funnel leaves exposed, so"
+                        + " that it grows with anything that slows down a call of MPI: copies and sums by the"
+                        + " hosts' threads that are slower than assumed, a network of less than one EDR port per"
+                        + " machine, a NIC behind a busy socket, MPI's own waits. None of that is stated, so no"
+                        + " constant was chosen for it, nor for any row.",
+                "- Depcha is ahead of the funnel as published. Here that is because it alone leaves the caller"
+                        + " free, so that the next step's layers wait for their own keys, and sums inside machines"
+                        + " go on beside MPI."));
         return lines;
     }
 
@@ -64,8 +68,10 @@ final class Published {
                             String.format(
                                     Locale.ROOT, "%.2f", point.stepUs(Design.FUNNEL) / point.stepUs(Design.DEPCHA))));
         }
-        model().flatMap(report -> report.main().at(LARGEST).map(point -> ModelReport.seconds(
-                        point.epochSeconds(Design.DEPCHA, report.rate().batch()))))
+        model().flatMap(report -> report.main()
+                        .at(LARGEST)
+                        .map(point -> ModelReport.seconds(
+                                point.epochSeconds(Design.DEPCHA, report.rate().batch()))))
                 .ifPresent(ours -> {
                     table.row(
                             "epoch of " + MODEL + " on " + LARGEST + " GPUs, MXNet (" + PAPER + ")",
@@ -98,6 +104,8 @@ final class Published {
                 publishedStepUs / 1e3,
                 (publishedStepUs - report.rate().stepUs()) / 1e3,
                 point.keysUs() / 1e3,
-                Math.min(100, 100 * point.keysUs() / (publishedStepUs - report.rate().stepUs())));
+                Math.min(
+                        100,
+                        100 * point.keysUs() / (publishedStepUs - report.rate().stepUs())));
     }
 }

@@ -37,7 +37,7 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  banyan scaling --out scaling.md",
             "  banyan scaling --out mine.md --machine dgx-1v --nics 4 --nic-gbs 12.5 --machines 1,8,128 --workload"
-                + " resnet-50 --oversubscription 3"
+                    + " resnet-50 --oversubscription 3"
         })
 public final class ScalingCommand implements Runnable {
     private static final String SUFFIX = ".md";
@@ -182,8 +182,9 @@ public final class ScalingCommand implements Runnable {
             return new ComputeRate("", workload.name(), batch, given, "option --images-per-second");
         }
         return ComputeRate.of(machine, workload.name(), batch)
-                .orElseThrow(() -> wrong("nothing is published here of what one GPU of " + machine.name() + " trains of "
-                        + workload.name() + " with " + batch + " images per step; say it with --images-per-second"));
+                .orElseThrow(() -> wrong("nothing is published here of what one GPU of " + machine.name()
+                        + " trains of " + workload.name() + " with " + batch
+                        + " images per step; say it with --images-per-second"));
     }
 
     /** The options as the page repeats them; where it is written makes no difference but for the folder. */
@@ -191,8 +192,10 @@ public final class ScalingCommand implements Runnable {
         StringBuilder all = new StringBuilder("--out FOLDER/" + Path.of(out).getFileName());
         spec.commandLine().getParseResult().matchedOptions().stream()
                 .filter(option -> !option.longestName().equals("--out"))
-                .forEach(option -> all.append(' ').append(option.longestName()).append(' ').append(
-                        String.join(",", option.originalStringValues())));
+                .forEach(option -> all.append(' ')
+                        .append(option.longestName())
+                        .append(' ')
+                        .append(String.join(",", option.originalStringValues())));
         return all.toString();
     }
 

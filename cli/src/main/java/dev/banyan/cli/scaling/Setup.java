@@ -51,6 +51,8 @@ record Setup(Fabric fabric, List<Integer> sizes, KeyCosts one) {
 
     Setup oversubscribed(double times) {
         return new Setup(
-                new Fabric(fabric.nicGbs(), fabric.nics(), fabric.latencyUs(), fabric.leafMachines(), times), sizes, one);
+                new Fabric(fabric.nicGbs(), fabric.nics(), fabric.latencyUs(), fabric.leafMachines(), times),
+                sizes,
+                one);
     }
 }

@@ -36,8 +36,9 @@ final class RecordedTimeline {
             if (recording.rank().isPresent()) {
                 Recording other = ranks.put(recording.rank().getAsInt(), recording);
                 if (other != null) {
-                    throw new IllegalArgumentException("recordings of several runs: there is '" + other.process() + "' and '"
-                            + recording.process() + "'; give those of one run, and remove what older ones left");
+                    throw new IllegalArgumentException(
+                            "recordings of several runs: there is '" + other.process() + "' and '" + recording.process()
+                                    + "'; give those of one run, and remove what older ones left");
                 }
             }
         }

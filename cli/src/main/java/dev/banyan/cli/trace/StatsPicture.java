@@ -28,8 +28,8 @@ final class StatsPicture {
                                 "Lengths of messages",
                                 new Axis("length (bytes)", Scale.BYTES),
                                 IntStream.range(0, StatsReport.MESSAGES.size())
-                                        .mapToObj(message -> curve(
-                                                StatsReport.MESSAGES.get(message), statistics.lengths(message)))),
+                                        .mapToObj(message ->
+                                                curve(StatsReport.MESSAGES.get(message), statistics.lengths(message)))),
                         chart(
                                 "Overheads",
                                 new Axis("time", Scale.MICROSECONDS),

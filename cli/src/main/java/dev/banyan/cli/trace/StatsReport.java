@@ -139,7 +139,8 @@ record StatsReport(
                     + (overlapRatio == null ? "-" : String.format(Locale.ROOT, "%.1f%%", 100 * overlapRatio)));
         }
         out.println("#");
-        TextTable lengths = new TextTable("message", "count", "min\nbytes", "median\nbytes", "max\nbytes", "total\nbytes");
+        TextTable lengths =
+                new TextTable("message", "count", "min\nbytes", "median\nbytes", "max\nbytes", "total\nbytes");
         messages.forEach((name, length) -> lengths.row(
                 name,
                 Integer.toString(length.count()),
@@ -152,8 +153,7 @@ record StatsReport(
         TextTable times = new TextTable("overhead", "key", "count", "mean\nus", "min\nus", "max\nus");
         overheads.forEach((name, overhead) -> {
             times.row(cells(name, "all", overhead.overall()));
-            overhead.keys()
-                    .forEach((key, spread) -> times.row(cells("", key.toString(), spread)));
+            overhead.keys().forEach((key, spread) -> times.row(cells("", key.toString(), spread)));
         });
         times.lines().forEach(out::println);
     }

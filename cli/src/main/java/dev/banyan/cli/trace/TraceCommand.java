@@ -8,7 +8,8 @@ import picocli.CommandLine.Spec;
 /** {@code banyan trace}: what can be done with traces. */
 @Command(
         name = "trace",
-        description = "Traces of a trainer's pushes and pulls, in the DLC format of SketchDLC, and timelines of recordings.",
+        description =
+                "Traces of a trainer's pushes and pulls, in the DLC format of SketchDLC, and timelines of recordings.",
         subcommands = {
             TraceRunCommand.class,
             TraceStatsCommand.class,
@@ -24,6 +25,9 @@ public final class TraceCommand implements Runnable {
     public void run() {
         throw new ParameterException(
                 spec.commandLine(),
-                "which of them? " + String.join(" or ", spec.subcommands().keySet().stream().sorted().toList()));
+                "which of them? "
+                        + String.join(
+                                " or ",
+                                spec.subcommands().keySet().stream().sorted().toList()));
     }
 }

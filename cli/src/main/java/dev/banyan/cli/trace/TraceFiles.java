@@ -2,10 +2,10 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.reduce.trace.DlcMessage;
 import dev.banyan.reduce.trace.DlcOperation;
+import dev.banyan.reduce.trace.DlcReader;
 import dev.banyan.reduce.trace.DlcRole;
 import dev.banyan.reduce.trace.DlcRun;
 import dev.banyan.reduce.trace.DlcTrace;
-import dev.banyan.reduce.trace.DlcReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -16,8 +16,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** The files that a command reads: one for each node of a run. */

@@ -48,8 +48,9 @@ import picocli.CommandLine.Spec;
 /** {@code banyan trace run}: records a run of a key-value store. */
 @Command(
         name = "run",
-        description = "Play a model's training steps on a key-value store of virtual devices in host memory, or of GPUs, and"
-                + " write what it does as traces: one file for each worker and server.",
+        description =
+                "Play a model's training steps on a key-value store of virtual devices in host memory, or of GPUs, and"
+                        + " write what it does as traces: one file for each worker and server.",
         footer = {
             "",
             "In each iteration gradients become ready one after another, the last layer's",
@@ -76,8 +77,9 @@ final class TraceRunCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
             converter = WorkloadConverter.class,
-            description = "resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or keys with the numbers of elements in a"
-                    + " file's last column (default: lenet-5).")
+            description =
+                    "resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or keys with the numbers of"
+                            + " elements in a file's last column (default: lenet-5).")
     private @Nullable Workload workload;
 
     @Option(
@@ -113,8 +115,8 @@ final class TraceRunCommand implements Runnable {
     @Option(
             names = "--timeline",
             paramLabel = "FILE.json",
-            description = "On the host, also write when each step ran, for ui.perfetto.dev: a row per device and per direction of a"
-                    + " link. Some 16 KiB of an array make a few steps, so keep the run short.")
+            description = "On the host, also write when each step ran, for ui.perfetto.dev: a row per device and per"
+                    + " direction of a link. Some 16 KiB of an array make a few steps, so keep the run short.")
     private @Nullable Path timeline;
 
     @Option(names = "--format", description = "table or json (default: table).")
@@ -156,8 +158,7 @@ final class TraceRunCommand implements Runnable {
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(1);
-                try (Backend devices =
-                        Communicator.gpuBackend(ranked.chosen().whole(), config, ranked.ordinals())) {
+                try (Backend devices = Communicator.gpuBackend(ranked.chosen().whole(), config, ranked.ordinals())) {
                     play(played, ranked.chosen(), config, devices, () -> {}, null);
                 }
             }
@@ -312,7 +313,10 @@ final class TraceRunCommand implements Runnable {
         to.printf(
                 Locale.ROOT,
                 "# an iteration took %.3f ms on average%n",
-                report.stepMs.stream().mapToDouble(Double::doubleValue).average().orElse(0));
+                report.stepMs.stream()
+                        .mapToDouble(Double::doubleValue)
+                        .average()
+                        .orElse(0));
         to.println("# " + report.records + " records in " + report.files.size() + " files; see banyan trace stats:");
         report.files.forEach(to::println);
         if (timeline != null) {

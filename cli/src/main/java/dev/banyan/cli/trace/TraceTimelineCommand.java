@@ -30,7 +30,10 @@ final class TraceTimelineCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
-    @Parameters(arity = "1..*", paramLabel = "FILE.jfr", description = "Recordings of one run, one file for each process.")
+    @Parameters(
+            arity = "1..*",
+            paramLabel = "FILE.jfr",
+            description = "Recordings of one run, one file for each process.")
     private List<Path> files = List.of();
 
     @Option(
@@ -56,8 +59,11 @@ final class TraceTimelineCommand implements Runnable {
                     "can't write the timeline to " + output + " (" + e + "); name another file with --output", e);
         }
         PrintWriter out = spec.commandLine().getOut();
-        out.println("# " + recordings.stream().mapToInt(recording -> recording.slices().size()).sum() + " events of "
-                + recordings.size() + " processes: " + output + " (open it in ui.perfetto.dev)");
+        out.println("# "
+                + recordings.stream()
+                        .mapToInt(recording -> recording.slices().size())
+                        .sum() + " events of " + recordings.size() + " processes: " + output
+                + " (open it in ui.perfetto.dev)");
         out.flush();
     }
 }

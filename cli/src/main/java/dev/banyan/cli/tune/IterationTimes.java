@@ -50,8 +50,15 @@ final class IterationTimes {
     /** The tuned rules, auto without them, and each algorithm alone. */
     List<Way> ways(Tuning tuning) {
         List<Way> ways = new ArrayList<>();
-        ways.add(way("tuned", calls(Config.builder().algorithm(AlgorithmChoice.AUTO).tuning(tuning).load())));
-        ways.add(way("auto", calls(Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned())));
+        ways.add(way(
+                "tuned",
+                calls(Config.builder()
+                        .algorithm(AlgorithmChoice.AUTO)
+                        .tuning(tuning)
+                        .load())));
+        ways.add(way(
+                "auto",
+                calls(Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned())));
         for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
             if (algorithm != AlgorithmChoice.AUTO) {
                 ways.add(way(algorithm.label(), calls(algorithm)));

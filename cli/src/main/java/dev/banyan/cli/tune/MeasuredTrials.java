@@ -46,7 +46,9 @@ final class MeasuredTrials implements Trials {
     /** What the backend does by itself, and some fixed lengths below the size. */
     @Override
     public List<Long> chunkBytes(long bytes) {
-        return LENGTHS.stream().filter(length -> length == Long.MAX_VALUE || length < bytes).toList();
+        return LENGTHS.stream()
+                .filter(length -> length == Long.MAX_VALUE || length < bytes)
+                .toList();
     }
 
     @Override
@@ -60,15 +62,14 @@ final class MeasuredTrials implements Trials {
     }
 
     private double measure(Trial trial) {
-        Communicator communicator = communicators.computeIfAbsent(
-                trial.choice(), choice -> site.open(SizeRules.always(choice)));
+        Communicator communicator =
+                communicators.computeIfAbsent(trial.choice(), choice -> site.open(SizeRules.always(choice)));
         long one = Math.max(collective.inputElements(1, site.ranks()), collective.outputElements(1, site.ranks()));
         long count = Math.max(1, trial.bytes() / DataType.F32.bytes() / one);
         List<MemorySegment> used = memory.buffers().stream()
                 .map(buffer -> buffer.asSlice(0, count * one * DataType.F32.bytes()))
                 .toList();
-        CollectiveCall call =
-                CollectiveCall.inPlace(collective, root, count, DataType.F32, ReduceOp.SUM, used);
+        CollectiveCall call = CollectiveCall.inPlace(collective, root, count, DataType.F32, ReduceOp.SUM, used);
         return Stopwatch.medianUs(() -> communicator.run(call));
     }
 

@@ -59,8 +59,7 @@ final class SimulatedTrials implements Trials {
 
     private CollectiveRequest request(long bytes) {
         long one = new CollectiveRequest(collective, root, 1, ELEMENT_BYTES, true, Long.MAX_VALUE).bytes(ranks);
-        return new CollectiveRequest(
-                collective, root, Math.max(1, bytes / one), ELEMENT_BYTES, true, Long.MAX_VALUE);
+        return new CollectiveRequest(collective, root, Math.max(1, bytes / one), ELEMENT_BYTES, true, Long.MAX_VALUE);
     }
 
     @Override

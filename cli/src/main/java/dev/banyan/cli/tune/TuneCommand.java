@@ -82,8 +82,9 @@ public final class TuneCommand implements Runnable {
             names = "--backend",
             paramLabel = "NAME",
             converter = BackendConverter.class,
-            description = "sim predicts in the simulator, host measures virtual devices in host memory, cuda measures GPUs (default:"
-                    + " sim).")
+            description =
+                    "sim predicts in the simulator, host measures virtual devices in host memory, cuda measures GPUs"
+                            + " (default: sim).")
     private Backend backend = Backend.SIM;
 
     @Option(
@@ -118,8 +119,9 @@ public final class TuneCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
             converter = WorkloadConverter.class,
-            description = "Also predict an iteration over the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or"
-                    + " over keys with the numbers of elements in a file's last column; needs --backend sim.")
+            description =
+                    "Also predict an iteration over the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or"
+                            + " over keys with the numbers of elements in a file's last column; needs --backend sim.")
     private @Nullable Workload workload;
 
     @Option(
@@ -230,7 +232,8 @@ public final class TuneCommand implements Runnable {
     private Tuner tune(Trials trials, long most, int factor) {
         List<Long> sizes = sizes(most, factor);
         Tuner tuner = new Tuner(trials);
-        try (Progress progress = Progress.start("tune", sizes.size(), spec.commandLine().getErr())) {
+        try (Progress progress =
+                Progress.start("tune", sizes.size(), spec.commandLine().getErr())) {
             for (long size : sizes) {
                 tuner.next(size);
                 progress.step();

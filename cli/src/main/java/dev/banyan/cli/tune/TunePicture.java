@@ -45,14 +45,14 @@ final class TunePicture {
         List<Curve> curves = new ArrayList<>();
         Arrays.stream(AlgorithmChoice.values())
                 .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
-                .map(algorithm -> curve(algorithm.label(), sizes, size -> size.tried(algorithm).us(), figure))
+                .map(algorithm -> curve(
+                        algorithm.label(), sizes, size -> size.tried(algorithm).us(), figure))
                 .forEach(curves::add);
         curves.add(curve("tuned", sizes, Tuner.Found::us, figure));
         return curves;
     }
 
-    private static Curve curve(
-            String name, List<Tuner.Found> sizes, ToDoubleFunction<Tuner.Found> us, Figure figure) {
+    private static Curve curve(String name, List<Tuner.Found> sizes, ToDoubleFunction<Tuner.Found> us, Figure figure) {
         return new Curve(
                 name,
                 sizes.stream()

@@ -41,10 +41,12 @@ record TuneReport(
                 "# Written by banyan tune; " + collective.label() + ", " + how + ".",
                 "# Used where BANYAN_ALGORITHM is auto, on the machine that it names and nowhere else."));
         if (bound != null && workload != null) {
-            lines.add("# For " + oneLine(workload.name()) + " with a single tree and many: MXNET_KVSTORE_TREE_ARRAY_BOUND="
-                    + bound.elements() + " (setting it takes the place of what is below).");
+            lines.add("# For " + oneLine(workload.name())
+                    + " with a single tree and many: MXNET_KVSTORE_TREE_ARRAY_BOUND=" + bound.elements()
+                    + " (setting it takes the place of what is below).");
         }
-        tuning.settings().forEach((name, value) -> lines.add(name + "=" + oneLine(value).replace("\\", "\\\\")));
+        tuning.settings()
+                .forEach((name, value) -> lines.add(name + "=" + oneLine(value).replace("\\", "\\\\")));
         return lines;
     }
 
@@ -145,7 +147,6 @@ record TuneReport(
             Tuner.Tried tried = found.tried(algorithm);
             best.put(algorithm.label(), new Best(tried.choice().toString(), tried.us()));
         }
-        return new Size(
-                found.bytes(), found.choice().toString(), found.us(), found.bytes() / found.us() / 1e3, best);
+        return new Size(found.bytes(), found.choice().toString(), found.us(), found.bytes() / found.us() / 1e3, best);
     }
 }

@@ -108,7 +108,9 @@ final class Tuner {
             Choice choice = sizes.get(i).choice();
             boolean last = i == sizes.size() - 1;
             if (last || !choice.equals(sizes.get(i + 1).choice())) {
-                long end = last ? Long.MAX_VALUE : (sizes.get(i).bytes() + sizes.get(i + 1).bytes()) / 2;
+                long end = last
+                        ? Long.MAX_VALUE
+                        : (sizes.get(i).bytes() + sizes.get(i + 1).bytes()) / 2;
                 rules.add(new SizeRules.Rule(choice, end));
             }
         }

@@ -24,9 +24,18 @@ class BenchTest {
         for (JsonNode row : rows) {
             List<String> names = new ArrayList<>();
             row.fieldNames().forEachRemaining(names::add);
-            assertThat(names).startsWith(
-                    "algorithm", "collective", "bytes", "count", "type", "op", "timeUs", "algbwGBs", "busbwGBs",
-                    "wrong");
+            assertThat(names)
+                    .startsWith(
+                            "algorithm",
+                            "collective",
+                            "bytes",
+                            "count",
+                            "type",
+                            "op",
+                            "timeUs",
+                            "algbwGBs",
+                            "busbwGBs",
+                            "wrong");
             assertThat(row.get("bytes").asLong()).isEqualTo(4 * row.get("count").asLong());
             assertThat(row.get("wrong").asLong()).isZero();
             assertThat(row.get("inPlace").get("wrong").asLong()).isZero();
@@ -34,7 +43,8 @@ class BenchTest {
             assertThat(row.get("algbwGBs").asDouble()).isCloseTo(algbw, withPercentage(0.1));
             assertThat(row.get("busbwGBs").asDouble()).isCloseTo(algbw * 1.75, withPercentage(0.1));
         }
-        assertThat(rows.findValuesAsText("algorithm")).containsOnly("single-tree", "multi-tree", "packing", "ring", "star");
+        assertThat(rows.findValuesAsText("algorithm"))
+                .containsOnly("single-tree", "multi-tree", "packing", "ring", "star");
         assertThat(rows.get(0).get("op").asText()).isEqualTo("sum");
         assertThat(rows.get(0).get("type").asText()).isEqualTo("float");
     }
@@ -67,14 +77,19 @@ class BenchTest {
     void rootsAndKindsAreShown() {
         CommandRun run = CommandRun.of(
                 "bench --machine dgx-2 --devices 3,1,2 --collective broadcast -r 2 -b 64 -e 64 -n 1 -w 0");
-        String row = run.out().lines().filter(line -> !line.startsWith("#")).findFirst().orElseThrow();
-        assertThat(row.strip().split("\\s+", -1))
-                .startsWith("64", "16", "float", "none", "2");
+        String row = run.out()
+                .lines()
+                .filter(line -> !line.startsWith("#"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(row.strip().split("\\s+", -1)).startsWith("64", "16", "float", "none", "2");
     }
 
     @Test
     void withoutChecksNothingIsCalledRight() throws Exception {
-        JsonNode row = CommandRun.of("bench --machine pcie-4 -b 64 -e 64 -n 1 -w 0 -c 0 --format json").json().get(0);
+        JsonNode row = CommandRun.of("bench --machine pcie-4 -b 64 -e 64 -n 1 -w 0 -c 0 --format json")
+                .json()
+                .get(0);
         assertThat(row.get("wrong").isNull()).isTrue();
         assertThat(row.get("algorithm").asText()).isEqualTo("auto");
     }
@@ -120,22 +135,20 @@ class BenchTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock = """
-            --kvstore ring                                            | add --compute-ms
-            --compute-ms 5                                            | add --workload
-            --workload lenet-5 --compute-ms 0                         | it must be above 0
-            --workload lenet-5 --compute-ms -1                        | it must be above 0
-            --workload lenet-5 --compute-ms NaN                       | it must be above 0
-            --workload lenet-5 --compute-ms 1e9                       | at most 60000
-            --workload lenet-5 --compute-ms soon                      | 'soon'
-            --workload lenet-5 --compute-ms 5 --kvstore rign          | did you mean ring?
-            --workload lenet-5 --compute-ms 5 --backend sim           | leave --backend out
-            --workload lenet-5 --compute-ms 5 --algorithm ring        | leave --algorithm out
-            --workload lenet-5 --compute-ms 5 --local-devices 2       | add --kvstore funnel
-            --workload lenet-5 --compute-ms 5 --kvstore depcha --local-devices 0 | it must be at least 1
-            """)
+    @CsvSource(delimiter = '|', textBlock = """
+        --kvstore ring                                            | add --compute-ms
+        --compute-ms 5                                            | add --workload
+        --workload lenet-5 --compute-ms 0                         | it must be above 0
+        --workload lenet-5 --compute-ms -1                        | it must be above 0
+        --workload lenet-5 --compute-ms NaN                       | it must be above 0
+        --workload lenet-5 --compute-ms 1e9                       | at most 60000
+        --workload lenet-5 --compute-ms soon                      | 'soon'
+        --workload lenet-5 --compute-ms 5 --kvstore rign          | did you mean ring?
+        --workload lenet-5 --compute-ms 5 --backend sim           | leave --backend out
+        --workload lenet-5 --compute-ms 5 --algorithm ring        | leave --algorithm out
+        --workload lenet-5 --compute-ms 5 --local-devices 2       | add --kvstore funnel
+        --workload lenet-5 --compute-ms 5 --kvstore depcha --local-devices 0 | it must be at least 1
+        """)
     void backwardPassesThatMakeNoSenseAreRefused(String options, String why) {
         CommandRun run = CommandRun.of("bench " + options);
         assertThat(run.status()).isEqualTo(2);

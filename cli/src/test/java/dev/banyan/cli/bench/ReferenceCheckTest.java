@@ -37,9 +37,11 @@ class ReferenceCheckTest {
             for (int i = 0; i < COUNT; i++) {
                 reduce(type, op, inputs, output, i);
             }
-            assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 3)).isZero();
+            assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 3))
+                    .isZero();
             // Fresh inputs: the old result is wrong nearly everywhere.
-            assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 4)).isGreaterThan(COUNT / 10);
+            assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 4))
+                    .isGreaterThan(COUNT / 10);
 
             for (int i : new int[] {0, 17, COUNT - 1}) {
                 if (type.isFloating()) {
@@ -48,10 +50,13 @@ class ReferenceCheckTest {
                     Elements.putLong(type, output, i, Elements.getLong(type, output, i) + 1);
                 }
             }
-            assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 3)).isEqualTo(3);
+            assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 3))
+                    .isEqualTo(3);
             output.fill((byte) -1);
             if (type.isFloating()) {
-                assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 3)).as("NaN").isEqualTo(COUNT);
+                assertThat(check.wrong(Collective.ALL_REDUCE, output, 0, -1, COUNT, 3))
+                        .as("NaN")
+                        .isEqualTo(COUNT);
             }
         }
     }
@@ -87,9 +92,11 @@ class ReferenceCheckTest {
             MemorySegment gathered = arena.allocate(80, 64);
             check.fill(gathered.asSlice(0, 40), 0, 0, 0);
             check.fill(gathered.asSlice(40, 40), 1, 0, 0);
-            assertThat(check.wrong(Collective.ALL_GATHER, gathered, 0, -1, 10, 0)).isZero();
+            assertThat(check.wrong(Collective.ALL_GATHER, gathered, 0, -1, 10, 0))
+                    .isZero();
             check.fill(gathered.asSlice(40, 40), 0, 0, 0);
-            assertThat(check.wrong(Collective.ALL_GATHER, gathered, 1, -1, 10, 0)).isEqualTo(10);
+            assertThat(check.wrong(Collective.ALL_GATHER, gathered, 1, -1, 10, 0))
+                    .isEqualTo(10);
 
             MemorySegment first = arena.allocate(80, 64);
             MemorySegment second = arena.allocate(80, 64);
@@ -97,11 +104,16 @@ class ReferenceCheckTest {
             check.fill(second, 1, 0, 0);
             MemorySegment scattered = arena.allocate(40, 64);
             for (int i = 0; i < 10; i++) {
-                Elements.putLong(DataType.I32, scattered, i,
+                Elements.putLong(
+                        DataType.I32,
+                        scattered,
+                        i,
                         Elements.getLong(DataType.I32, first, 10 + i) + Elements.getLong(DataType.I32, second, 10 + i));
             }
-            assertThat(check.wrong(Collective.REDUCE_SCATTER, scattered, 1, -1, 10, 0)).isZero();
-            assertThat(check.wrong(Collective.REDUCE_SCATTER, scattered, 0, -1, 10, 0)).isEqualTo(10);
+            assertThat(check.wrong(Collective.REDUCE_SCATTER, scattered, 1, -1, 10, 0))
+                    .isZero();
+            assertThat(check.wrong(Collective.REDUCE_SCATTER, scattered, 0, -1, 10, 0))
+                    .isEqualTo(10);
         }
     }
 
@@ -125,12 +137,16 @@ class ReferenceCheckTest {
         for (int rank = RANKS - 2; rank >= 0; rank--) {
             double so = Elements.getDouble(type, output, i);
             double next = Elements.getDouble(type, inputs[rank], i);
-            Elements.putDouble(type, output, i, switch (op) {
-                case SUM, AVG -> so + next;
-                case PROD -> so * next;
-                case MIN -> Math.min(so, next);
-                case MAX -> Math.max(so, next);
-            });
+            Elements.putDouble(
+                    type,
+                    output,
+                    i,
+                    switch (op) {
+                        case SUM, AVG -> so + next;
+                        case PROD -> so * next;
+                        case MIN -> Math.min(so, next);
+                        case MAX -> Math.max(so, next);
+                    });
         }
         if (op == ReduceOp.AVG) {
             Elements.putDouble(type, output, i, Elements.getDouble(type, output, i) / RANKS);

@@ -44,7 +44,8 @@ class SimulatedBenchTest {
             assertThat(row.has("wrong")).isFalse();
             assertThat(row.get("bytes").asLong() / row.get("timeUs").asDouble() / 1e3)
                     .isCloseTo(row.get("algbwGBs").asDouble(), withPercentage(0.1));
-            assertThat(row.get("choice").asText()).startsWith(row.get("algorithm").asText() + "@");
+            assertThat(row.get("choice").asText())
+                    .startsWith(row.get("algorithm").asText() + "@");
             assertThat(row.get("inPlace").get("timeUs").asDouble()).isPositive();
         }
     }

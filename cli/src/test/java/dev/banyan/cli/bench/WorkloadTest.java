@@ -26,7 +26,8 @@ class WorkloadTest {
         assertThat(workload.keys()).isEqualTo(keys);
         assertThat(workload.totalElements()).isEqualTo(total);
         assertThat(workload.elements()).startsWith(first).endsWith(last);
-        assertThat(workload.elements().stream().mapToLong(Long::longValue).max()).hasValue(largest);
+        assertThat(workload.elements().stream().mapToLong(Long::longValue).max())
+                .hasValue(largest);
     }
 
     @ParameterizedTest
@@ -56,11 +57,13 @@ class WorkloadTest {
                 .filter(line -> line.contains("\t-15\tOP:= Push_Send_Worker"))
                 .map(line -> (Long.parseLong(line.split("\t", -1)[3]) - bytesAround) / Float.BYTES)
                 .toList();
-        assertThat(Objects.requireNonNull(Workload.all().get("lenet-5")).elements()).isEqualTo(published);
+        assertThat(Objects.requireNonNull(Workload.all().get("lenet-5")).elements())
+                .isEqualTo(published);
     }
 
     @Test
     void namesAreListedInOrder() {
-        assertThat(Workload.all().keySet()).containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet", "inception-bn", "lenet-5");
+        assertThat(Workload.all().keySet())
+                .containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet", "inception-bn", "lenet-5");
     }
 }

@@ -51,12 +51,14 @@ class CompareTest {
 
     @Test
     void relaysGetARowOfTheirOwn() {
-        CommandRun run = CommandRun.of(
-                "compare --machine p3.16xlarge --devices 0,1,2,4 --relays others --format markdown");
+        CommandRun run =
+                CommandRun.of("compare --machine p3.16xlarge --devices 0,1,2,4 --relays others --format markdown");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out().lines().toList())
                 .startsWith("p3.16xlarge: allreduce between 4 devices [0,1,2,4], relays [3,5,6,7]")
-                .contains("| allreduce | rate (GB/s) | ratio to bound | depth | trees | time (ms) |", "|---|---:|---:|---:|---:|---:|")
+                .contains(
+                        "| allreduce | rate (GB/s) | ratio to bound | depth | trees | time (ms) |",
+                        "|---|---:|---:|---:|---:|---:|")
                 .anyMatch(line -> line.endsWith("100 GB/s; without relays 50 GB/s"))
                 .anyMatch(line -> line.startsWith("| packing | 50.000 | 0.500 |"))
                 .anyMatch(line -> line.startsWith("| packing+relays | 100.000 | 1.000 |"));
@@ -77,7 +79,8 @@ class CompareTest {
         int[] counts = {32, 56, 56, 28, 8, 1};
         int sum = 0;
         for (JsonNode size : report.get("sizes")) {
-            assertThat(size.get("subsets").asInt()).isEqualTo(counts[size.get("size").asInt() - 3]);
+            assertThat(size.get("subsets").asInt())
+                    .isEqualTo(counts[size.get("size").asInt() - 3]);
             sum += size.get("subsets").asInt();
         }
         assertThat(sum).isEqualTo(181);
@@ -96,8 +99,12 @@ class CompareTest {
         assertThat(lines.getFirst()).isEqualTo("# p3.16xlarge: 10 connected subsets of 5 devices, ratios to the bound");
         assertThat(lines.get(1)).startsWith("# rate, trees, depth are those of the packing");
         assertThat(lines.stream().filter(line -> line.startsWith("  "))).hasSize(10);
-        assertThat(lines).anyMatch(line -> line.matches("  0,1,2 +50\\.000 .* 1\\.\\d\\d|  0,1,2 +50\\.000 .* 2\\.\\d\\d"));
-        assertThat(CommandRun.of("trees --machine pcie-4 --all-subsets --format markdown").out().lines().toList())
+        assertThat(lines)
+                .anyMatch(line -> line.matches("  0,1,2 +50\\.000 .* 1\\.\\d\\d|  0,1,2 +50\\.000 .* 2\\.\\d\\d"));
+        assertThat(CommandRun.of("trees --machine pcie-4 --all-subsets --format markdown")
+                        .out()
+                        .lines()
+                        .toList())
                 .startsWith("pcie-4: 5 connected subsets of 4 devices, ratios to the bound as mean (min)")
                 .anyMatch(line -> line.startsWith("| all | 5 | 0 | "));
     }

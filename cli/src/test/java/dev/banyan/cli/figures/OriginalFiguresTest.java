@@ -49,8 +49,10 @@ class OriginalFiguresTest {
     @Test
     void curvesAreFlatThenSteep() {
         for (String store : InFlight.STORES) {
-            assertThat(IN_FLIGHT.us(store, 1, 2 * SMALL) / IN_FLIGHT.us(store, 1, SMALL)).isLessThan(1.1);
-            assertThat(IN_FLIGHT.us(store, 1, LARGE) / IN_FLIGHT.us(store, 1, LARGE / 2)).isBetween(1.4, 2.1);
+            assertThat(IN_FLIGHT.us(store, 1, 2 * SMALL) / IN_FLIGHT.us(store, 1, SMALL))
+                    .isLessThan(1.1);
+            assertThat(IN_FLIGHT.us(store, 1, LARGE) / IN_FLIGHT.us(store, 1, LARGE / 2))
+                    .isBetween(1.4, 2.1);
         }
     }
 
@@ -71,7 +73,8 @@ class OriginalFiguresTest {
         assertThat(bounds.best().bound()).isBetween(1_000_000L, 10_000_000L);
         ArrayBound.Row none = bounds.rows().getLast();
         assertThat(none.stepUs()).isGreaterThan(2 * bounds.best().stepUs());
-        assertThat(bounds.rows().getFirst().communicationUs()).isGreaterThan(bounds.best().communicationUs());
+        assertThat(bounds.rows().getFirst().communicationUs())
+                .isGreaterThan(bounds.best().communicationUs());
     }
 
     @Test
@@ -86,11 +89,17 @@ class OriginalFiguresTest {
             }
         }
         // Who has few large keys gains most over the parameter server, as in the original.
-        assertThat(speedups.peak("vgg-16", row -> row.noOverlap().serverUs() / row.noOverlap().treesUs()))
+        assertThat(speedups.peak(
+                        "vgg-16",
+                        row -> row.noOverlap().serverUs() / row.noOverlap().treesUs()))
                 .isGreaterThan(3);
-        assertThat(speedups.peak("alexnet", row -> row.noOverlap().serverUs() / row.noOverlap().treesUs()))
+        assertThat(speedups.peak(
+                        "alexnet",
+                        row -> row.noOverlap().serverUs() / row.noOverlap().treesUs()))
                 .isGreaterThan(3);
-        assertThat(speedups.peak("resnet-50", row -> row.noOverlap().serverUs() / row.noOverlap().treesUs()))
+        assertThat(speedups.peak(
+                        "resnet-50",
+                        row -> row.noOverlap().serverUs() / row.noOverlap().treesUs()))
                 .isBetween(1.0, 2.0);
     }
 }

@@ -42,7 +42,10 @@ class PictureTest {
         new Picture(List.of(chart("alone"))).write(PlotFile.of(file));
         DocumentBuilderFactory factory = DocumentBuilderFactory.newInstance();
         factory.setFeature("http://apache.org/xml/features/nonvalidating/load-external-dtd", false);
-        String text = factory.newDocumentBuilder().parse(file.toFile()).getDocumentElement().getTextContent();
+        String text = factory.newDocumentBuilder()
+                .parse(file.toFile())
+                .getDocumentElement()
+                .getTextContent();
         assertThat(text).contains("alone", "ring & tree", "star", "size (bytes)", "time");
     }
 

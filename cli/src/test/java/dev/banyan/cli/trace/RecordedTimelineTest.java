@@ -15,8 +15,9 @@ class RecordedTimelineTest {
                 List.of(recording(0, "process 1"), recording(1, "process 2"), recording(0, "process 3"));
         assertThatThrownBy(() -> new RecordedTimeline(recordings))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("recordings of several runs: there is 'rank 0, process 1' and 'rank 0, process 3'; give those of"
-                        + " one run, and remove what older ones left");
+                .hasMessage(
+                        "recordings of several runs: there is 'rank 0, process 1' and 'rank 0, process 3'; give those"
+                                + " of one run, and remove what older ones left");
     }
 
     private static Recording recording(int rank, String process) {

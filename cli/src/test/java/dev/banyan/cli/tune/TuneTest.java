@@ -39,8 +39,7 @@ class TuneTest {
     @Test
     void whatWasTunedIsTaken() throws Exception {
         Path file = folder.resolve("banyan-tuned.properties");
-        JsonNode report = CommandRun.of(
-                        "tune --machine p3.8xlarge -b 1K -e 8M --format json --output " + file)
+        JsonNode report = CommandRun.of("tune --machine p3.8xlarge -b 1K -e 8M --format json --output " + file)
                 .json();
         Machine machine = Presets.find("p3.8xlarge").orElseThrow();
         Planner planner = planner(machine);
@@ -49,7 +48,8 @@ class TuneTest {
             CollectiveRequest request = allReduce(size.get("bytes").asLong());
             Choice choice = planner.choose(request);
             assertThat(choice).hasToString(size.get("choice").asText());
-            assertThat(planner.predictedUs(choice, request)).isEqualTo(size.get("timeUs").asDouble());
+            assertThat(planner.predictedUs(choice, request))
+                    .isEqualTo(size.get("timeUs").asDouble());
             double least = Double.POSITIVE_INFINITY;
             for (JsonNode best : size.get("best")) {
                 least = Math.min(least, best.get("timeUs").asDouble());
@@ -62,9 +62,7 @@ class TuneTest {
         Machine other = machine.subset(0, 1, 3, 2);
         assertThat(planner(other).choose(allReduce(1 << 20)))
                 .isEqualTo(Planner.of(other, Config.defaults()).choose(allReduce(1 << 20)));
-        Config ring = Config.builder()
-                .algorithm(AlgorithmChoice.RING)
-                .load(Map.of(), Map.of(), folder);
+        Config ring = Config.builder().algorithm(AlgorithmChoice.RING).load(Map.of(), Map.of(), folder);
         assertThat(Planner.of(machine, ring).choose(allReduce(1 << 20))).isEqualTo(Choice.of(AlgorithmChoice.RING));
     }
 
@@ -80,20 +78,29 @@ class TuneTest {
 
     @Test
     void anIterationOfAWorkloadIsPredicted() throws Exception {
-        Path keys = Files.writeString(folder.resolve("keys.csv"), "name,elements\nfc,400000\nconv,9408\n# x\nbias,64\n");
+        Path keys =
+                Files.writeString(folder.resolve("keys.csv"), "name,elements\nfc,400000\nconv,9408\n# x\nbias,64\n");
         Path file = folder.resolve("t.properties");
         String arguments = "tune --machine p3.8xlarge -b 64K -e 1M --workload " + keys + " --output " + file;
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
-                .contains("one iteration over the 3 keys of keys.csv", "best MXNET_KVSTORE_TREE_ARRAY_BOUND", file.toString());
+                .contains(
+                        "one iteration over the 3 keys of keys.csv",
+                        "best MXNET_KVSTORE_TREE_ARRAY_BOUND",
+                        file.toString());
         assertThat(Files.readString(file)).contains("BANYAN_TUNED_MACHINE=p3.8xlarge", "BANYAN_TUNED_DEVICES=4");
         JsonNode report = CommandRun.of(arguments + " --format json").json();
         Map<String, Double> ms = new HashMap<>();
-        report.get("ways").forEach(way -> ms.put(way.get("name").asText(), way.get("oneByOneMs").asDouble()));
+        report.get("ways")
+                .forEach(way ->
+                        ms.put(way.get("name").asText(), way.get("oneByOneMs").asDouble()));
         assertThat(ms).containsOnlyKeys("tuned", "auto", "single-tree", "multi-tree", "packing", "ring", "star");
-        assertThat(ms.getOrDefault("auto", Double.NaN)).isLessThanOrEqualTo(1.05 * Math.min(ms.getOrDefault("packing", Double.NaN), ms.getOrDefault("multi-tree", Double.NaN)));
-        assertThat(ms.getOrDefault("tuned", Double.NaN)).isLessThanOrEqualTo(1.05 * ms.getOrDefault("auto", Double.NaN));
+        assertThat(ms.getOrDefault("auto", Double.NaN))
+                .isLessThanOrEqualTo(1.05
+                        * Math.min(ms.getOrDefault("packing", Double.NaN), ms.getOrDefault("multi-tree", Double.NaN)));
+        assertThat(ms.getOrDefault("tuned", Double.NaN))
+                .isLessThanOrEqualTo(1.05 * ms.getOrDefault("auto", Double.NaN));
         assertThat(report.get("bestArrayBound").asLong()).isLessThan(400_000);
     }
 
@@ -107,7 +114,8 @@ class TuneTest {
                 .contains("<svg", "broadcast on p3.8xlarge: time", "broadcast on p3.8xlarge: bus bandwidth")
                 .contains("single-tree, multi-tree, packing, ring, star, tuned");
         Path png = folder.resolve("tuned.png");
-        CommandRun.of("tune --machine p3.8xlarge -b 1K -e 4K --format json --output " + folder.resolve("q") + " --plot " + png)
+        CommandRun.of("tune --machine p3.8xlarge -b 1K -e 4K --format json --output " + folder.resolve("q") + " --plot "
+                        + png)
                 .json();
         assertThat(png).binaryContent().startsWith(0x89, 'P', 'N', 'G');
     }

@@ -29,12 +29,13 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a parameter server does in one step: the gradients of all parameters of four replicas on the CPU are summed up and worked
- * into the parameters of all. The baseline is DJL's own server; divide by it.
+ * What a parameter server does in one step: the gradients of all parameters of four replicas on the CPU are summed up
+ * and worked into the parameters of all. The baseline is DJL's own server; divide by it.
  *
  * <pre>
  * mvn -q -DskipTests package
- * java -cp djl/target/test-classes:djl/target/classes:$(cat djl/target/test-classpath.txt) org.openjdk.jmh.Main ParameterUpdate
+ * java -cp djl/target/test-classes:djl/target/classes:$(cat djl/target/test-classpath.txt) org.openjdk.jmh.Main
+ * ParameterUpdate
  * </pre>
  */
 @State(Scope.Benchmark)
@@ -76,12 +77,11 @@ public class ParameterUpdate {
     public void open() {
         NDManager arrays = Engine.getEngine("PyTorch").newBaseManager();
         Optimizer worker = worker();
-        ParameterServer made =
-                switch (server) {
-                    case "djl" -> new LocalParameterServer(worker);
-                    case "banyan" -> new BanyanParameterServer(worker);
-                    default -> throw new IllegalArgumentException("server=" + server + "; use djl or banyan");
-                };
+        ParameterServer made = switch (server) {
+            case "djl" -> new LocalParameterServer(worker);
+            case "banyan" -> new BanyanParameterServer(worker);
+            default -> throw new IllegalArgumentException("server=" + server + "; use djl or banyan");
+        };
         for (long count : counts()) {
             NDArray[] replicas = IntStream.range(0, REPLICAS)
                     .mapToObj(i -> arrays.ones(new Shape(count)))
@@ -98,10 +98,15 @@ public class ParameterUpdate {
 
     private Optimizer worker() {
         return switch (optimizer) {
-            case "sgd" -> Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.01f)).build();
+            case "sgd" ->
+                Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.01f)).build();
             case "momentum" ->
-                Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.01f)).optMomentum(0.9f).build();
-            case "adam" -> Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.001f)).build();
+                Optimizer.sgd()
+                        .setLearningRateTracker(Tracker.fixed(0.01f))
+                        .optMomentum(0.9f)
+                        .build();
+            case "adam" ->
+                Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.001f)).build();
             default -> throw new IllegalArgumentException("optimizer=" + optimizer + "; use sgd, momentum or adam");
         };
     }
@@ -110,12 +115,18 @@ public class ParameterUpdate {
         return switch (model) {
             case "resnet-50" -> resnet50();
             case "mlp-20" ->
-                IntStream.range(0, 20).boxed().flatMap(layer -> List.of(512L * 512, 512L).stream()).toList();
+                IntStream.range(0, 20)
+                        .boxed()
+                        .flatMap(layer -> List.of(512L * 512, 512L).stream())
+                        .toList();
             default -> throw new IllegalArgumentException("model=" + model + "; use resnet-50 or mlp-20");
         };
     }
 
-    /** Its 161 parameters of 25,557,032 elements: convolutions, scales and shifts of the normalisations, one dense layer. */
+    /**
+     * Its 161 parameters of 25,557,032 elements: convolutions, scales and shifts of the normalisations, one dense
+     * layer.
+     */
     private static List<Long> resnet50() {
         List<Long> counts = new ArrayList<>(List.of(64L * 3 * 7 * 7, 64L, 64L));
         int[] blocks = {3, 4, 6, 3};
@@ -124,7 +135,8 @@ public class ParameterUpdate {
             long width = 64L << stage;
             long out = 4 * width;
             for (int block = 0; block < blocks[stage]; block++) {
-                counts.addAll(List.of(in * width, width, width, 9 * width * width, width, width, width * out, out, out));
+                counts.addAll(
+                        List.of(in * width, width, width, 9 * width * width, width, width, width * out, out, out));
                 if (block == 0) {
                     counts.addAll(List.of(in * out, out, out));
                 }

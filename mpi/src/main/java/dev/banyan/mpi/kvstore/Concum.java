@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Several groups of processes, each with a thread that calls MPI; a key's hash says which is its group. After every so
- * many sums all wait for a barrier, so that no more are under way. Within a group sums go in the order in which they were
- * pushed, between groups in any. There are no more groups than a process has processors: threads that wait in MPI spin and
- * take turns at moving the data of all, so on fewer processors they are in each other's way. Two processes on two
- * processors took more than twice as long with 4 threads as with one.
+ * many sums all wait for a barrier, so that no more are under way. Within a group sums go in the order in which they
+ * were pushed, between groups in any. There are no more groups than a process has processors: threads that wait in MPI
+ * spin and take turns at moving the data of all, so on fewer processors they are in each other's way. Two processes on
+ * two processors took more than twice as long with 4 threads as with one.
  */
 final class Concum implements StoreLink {
     /** Assumed, not tuned. */
@@ -73,8 +73,8 @@ final class Concum implements StoreLink {
         String name = KeySums.name(sum.key());
         if (witness != null) {
             engine.pushDeferred(
-                    sum.before(() -> witness.agreeAsync(
-                            "sums up " + name + " of " + sum.key().count() + " " + sum.key().type())),
+                    sum.before(() -> witness.agreeAsync("sums up " + name + " of "
+                            + sum.key().count() + " " + sum.key().type())),
                     List.of(),
                     List.of(sum.variable(), order));
         }

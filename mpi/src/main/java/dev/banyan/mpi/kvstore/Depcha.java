@@ -7,7 +7,10 @@ import dev.banyan.reduce.kvstore.LinkedSum;
 import dev.banyan.reduce.kvstore.StoreLink;
 import java.lang.foreign.MemorySegment;
 
-/** The engine carries all sums out, in the order in which they were pushed: each mutates one variable that stands for nothing. */
+/**
+ * The engine carries all sums out, in the order in which they were pushed: each mutates one variable that stands for
+ * nothing.
+ */
 final class Depcha implements StoreLink {
     private final KeySums sums;
     private final DependencyEngine engine;

@@ -20,8 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What all designs do with keys: first values and sums, in a group of all processes of its own. What MPI can't take from
- * where it is goes there and back through memory of the host, of which each key has as much as it is long.
+ * What all designs do with keys: first values and sums, in a group of all processes of its own. What MPI can't take
+ * from where it is goes there and back through memory of the host, of which each key has as much as it is long.
  */
 final class KeySums {
     /** What copies get beyond the timeout. */

@@ -37,8 +37,9 @@ public final class LinkProvider implements StoreLink.Provider {
             case "funnel" -> new Funnel(sums, engine);
             case "concum" -> new Concum(sums, engine, communicator.config().outstanding());
             case "depcha" -> new Depcha(sums, engine);
-            default -> throw new IllegalArgumentException(
-                    "no store over several processes is called \"" + type + "\"; take " + String.join(", ", types()));
+            default ->
+                throw new IllegalArgumentException("no store over several processes is called \"" + type + "\"; take "
+                        + String.join(", ", types()));
         };
     }
 }

@@ -56,7 +56,9 @@ public final class ForestAlgorithm implements TreeAlgorithm {
         @Override
         public List<PackedTree> rootedAt(int root) {
             return anyRoot.stream()
-                    .map(tree -> tree.root() == root ? tree : PackedTree.of(tree.share(), tree.up().rerooted(root)))
+                    .map(tree -> tree.root() == root
+                            ? tree
+                            : PackedTree.of(tree.share(), tree.up().rerooted(root)))
                     .toList();
         }
     }

@@ -41,8 +41,8 @@ final class Lowering {
 
     Lowering(String name, int ranks, CollectiveRequest request) {
         if (request.root() >= ranks) {
-            throw new IllegalArgumentException("root " + request.root() + " for " + request.collective().label()
-                    + "; the ranks are 0.." + (ranks - 1));
+            throw new IllegalArgumentException("root " + request.root() + " for "
+                    + request.collective().label() + "; the ranks are 0.." + (ranks - 1));
         }
         this.name = name;
         this.ranks = ranks;
@@ -93,8 +93,8 @@ final class Lowering {
     private List<PackedTree> rootedAt(int root, Map<Integer, List<PackedTree>> byRoot) {
         List<PackedTree> trees = byRoot.get(root);
         if (trees == null) {
-            throw new IllegalArgumentException(
-                    "no tree of " + name + " has root " + root + ", so nothing carries its part of " + collective.label());
+            throw new IllegalArgumentException("no tree of " + name + " has root " + root
+                    + ", so nothing carries its part of " + collective.label());
         }
         return trees;
     }

@@ -60,8 +60,7 @@ public final class PackedAlgorithm implements TreeAlgorithm {
      * @param root the root, or -1 where the collective has none
      */
     public TreePacking packing(Collective collective, int root) {
-        return made.computeIfAbsent(
-                new Task(collective, root), task -> source.packing(task.collective(), task.root()));
+        return made.computeIfAbsent(new Task(collective, root), task -> source.packing(task.collective(), task.root()));
     }
 
     @Override

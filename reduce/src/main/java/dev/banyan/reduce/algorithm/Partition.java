@@ -31,9 +31,8 @@ final class Partition {
         if (count / unit < trees.size()) {
             unit = 1;
         }
-        double[] shares = trees.stream()
-                .mapToDouble(tree -> tree.share().doubleValue())
-                .toArray();
+        double[] shares =
+                trees.stream().mapToDouble(tree -> tree.share().doubleValue()).toArray();
         double total = Arrays.stream(shares).sum();
         long units = count / unit;
         long[] edges = new long[trees.size() + 1];

@@ -33,7 +33,8 @@ public final class RingAlgorithm implements TreeAlgorithm {
         this.order = order.clone();
         int[] sorted = order.clone();
         Arrays.sort(sorted);
-        if (order.length == 0 || !Arrays.equals(sorted, IntStream.range(0, order.length).toArray())) {
+        if (order.length == 0
+                || !Arrays.equals(sorted, IntStream.range(0, order.length).toArray())) {
             throw new IllegalArgumentException(
                     "ring " + Arrays.toString(order) + " must name each of its ranks 0..n-1 once");
         }

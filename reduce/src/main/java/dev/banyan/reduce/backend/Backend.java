@@ -27,8 +27,9 @@ public interface Backend extends AutoCloseable {
     MemorySegment allocate(int rank, long bytes);
 
     /**
-     * Memory of the host that is copied to and from devices as fast as can be, aligned to 64 bytes; what it holds at first
-     * is not defined. Where devices have memory of their own it is pinned: take it once, and use it again and again.
+     * Memory of the host that is copied to and from devices as fast as can be, aligned to 64 bytes; what it holds at
+     * first is not defined. Where devices have memory of their own it is pinned: take it once, and use it again and
+     * again.
      *
      * @param bytes size in bytes, at least 0
      * @param arena frees it; must be closed before the backend, and not while something is copied
@@ -58,7 +59,8 @@ public interface Backend extends AutoCloseable {
      *
      * @return the end of a sentence that begins with the buffer's name; null if it can be one
      */
-    @Nullable String refusal(MemorySegment buffer, DataType type);
+    @Nullable
+    String refusal(MemorySegment buffer, DataType type);
 
     /**
      * Gets a schedule ready to run: scratch memory is allocated here, once.

@@ -18,8 +18,8 @@ public interface Executable extends AutoCloseable {
     void run(MemorySegment[] inputs, MemorySegment[] outputs);
 
     /**
-     * The same within streams of the caller: the run begins when the work that is in them now has ended, and work that is
-     * put into them after {@code begun} waits for its end.
+     * The same within streams of the caller: the run begins when the work that is in them now has ended, and work that
+     * is put into them after {@code begun} waits for its end.
      *
      * @param begun called once, when the run has its place in the streams
      * @throws IllegalArgumentException if the backend has no such streams

@@ -102,7 +102,9 @@ public final class CudaBackend implements Backend {
                     byOrdinal.put(ordinal, new CudaDevice(ordinal));
                 }
             }
-            ranks = Arrays.stream(ordinals).mapToObj(ordinal -> device(byOrdinal, ordinal)).toList();
+            ranks = Arrays.stream(ordinals)
+                    .mapToObj(ordinal -> device(byOrdinal, ordinal))
+                    .toList();
             ranks.getFirst().enter();
             Cuda.check(
                     JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING),
@@ -182,8 +184,8 @@ public final class CudaBackend implements Backend {
         lock.lock();
         try {
             if (closed) {
-                throw new IllegalStateException("memory of the host is freed after its backend, and went with it; close its"
-                        + " arena first");
+                throw new IllegalStateException(
+                        "memory of the host is freed after its backend, and went with it; close its" + " arena first");
             }
             if (isRunning()) {
                 // Freeing would wait for what does not end; the driver frees it with the process.
@@ -344,8 +346,8 @@ public final class CudaBackend implements Backend {
         }
         CudaExecutable.Unfinished step = executable.firstUnfinished(faulty);
         CudaDevice named = faulty == null ? step.device() : faulty;
-        return new CudaException(executable.name() + " failed on device " + named.ordinal() + " in " + step.step() + ": "
-                + Cuda.name(error) + "; create a new communicator, without that device if it is lost");
+        return new CudaException(executable.name() + " failed on device " + named.ordinal() + " in " + step.step()
+                + ": " + Cuda.name(error) + "; create a new communicator, without that device if it is lost");
     }
 
     private void checkUsable() {

@@ -40,8 +40,7 @@ final class CudaDevice implements AutoCloseable {
                     + ", but the kernels need 7.0 (Volta) or later; leave it out");
         }
         Cuda.check(
-                JCudaDriver.cuDevicePrimaryCtxRetain(context, device),
-                "cuDevicePrimaryCtxRetain on device " + ordinal);
+                JCudaDriver.cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain on device " + ordinal);
     }
 
     private int attribute(int attribute) {

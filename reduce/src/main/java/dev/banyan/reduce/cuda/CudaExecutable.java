@@ -22,6 +22,7 @@ final class CudaExecutable implements Executable {
     private final IntBuffer marks;
     /** By the addresses of all buffers: inputs of ranks 0..n-1, then outputs. */
     private final Map<List<Long>, CUgraphExec> graphs = new LinkedHashMap<>(16, 0.75f, true);
+
     private long[] lastAddresses = {};
     private @Nullable CUgraphExec lastGraph;
     private boolean closed;
@@ -97,8 +98,7 @@ final class CudaExecutable implements Executable {
                 }
             });
         }
-        return new GraphBuilder(
-                        plan, Arrays.copyOf(values, ranks), Arrays.copyOfRange(values, ranks, 2 * ranks))
+        return new GraphBuilder(plan, Arrays.copyOf(values, ranks), Arrays.copyOfRange(values, ranks, 2 * ranks))
                 .build();
     }
 

@@ -20,7 +20,8 @@ final class CudaLibrary {
     private static final String TEMPORARY = "java.io.tmpdir";
     private static final String DRIVER = "libcuda.so.1";
     /** What the bindings call and older drivers lack. The first call of what is missing would end the process. */
-    private static final List<String> LATE = List.of("cuInit", "cuGraphInstantiateWithFlags", "cuGraphAddKernelNode_v2");
+    private static final List<String> LATE =
+            List.of("cuInit", "cuGraphInstantiateWithFlags", "cuGraphAddKernelNode_v2");
 
     private static @Nullable String refusal;
     private static boolean loaded;
@@ -59,18 +60,22 @@ final class CudaLibrary {
             String reason = String.valueOf(e.getMessage());
             return new CudaException(
                     reason.contains(DRIVER + ": cannot open shared object file") || e instanceof NoClassDefFoundError
-                            ? "no NVIDIA driver: " + DRIVER + " is not on this machine; install the driver of its GPUs, or"
+                            ? "no NVIDIA driver: " + DRIVER
+                                    + " is not on this machine; install the driver of its GPUs, or"
                                     + " use the backend host"
                             : reason.contains(DRIVER)
-                            ? "the NVIDIA driver can't be used: the " + DRIVER + " that the loader finds is no library for"
-                                    + " this machine; repair the driver's installation, or use the backend host"
-                            : "the native part of JCuda can't be loaded on "
-                                    + System.getProperty("os.name") + " " + System.getProperty("os.arch")
-                                    + "; it is made for Linux on x86-64",
+                                    ? "the NVIDIA driver can't be used: the " + DRIVER
+                                            + " that the loader finds is no library for"
+                                            + " this machine; repair the driver's installation, or use the backend host"
+                                    : "the native part of JCuda can't be loaded on "
+                                            + System.getProperty("os.name") + " " + System.getProperty("os.arch")
+                                            + "; it is made for Linux on x86-64",
                     e);
         } catch (IOException e) {
-            return new CudaException("JCuda's native part can't be unpacked to " + System.getProperty(TEMPORARY) + " (" + e
-                    + "); name a directory that can be written by -Djava.io.tmpdir", e);
+            return new CudaException(
+                    "JCuda's native part can't be unpacked to " + System.getProperty(TEMPORARY) + " (" + e
+                            + "); name a directory that can be written by -Djava.io.tmpdir",
+                    e);
         }
         int result = JCudaDriver.cuInit(0);
         if (result == CUresult.CUDA_SUCCESS) {
@@ -93,7 +98,10 @@ final class CudaLibrary {
             // The bindings will not be loaded either, and tell why.
             return null;
         }
-        return LATE.stream().filter(name -> driver.find(name).isEmpty()).findFirst().orElse(null);
+        return LATE.stream()
+                .filter(name -> driver.find(name).isEmpty())
+                .findFirst()
+                .orElse(null);
     }
 
     /** Runs what loads a native part of JCuda. */

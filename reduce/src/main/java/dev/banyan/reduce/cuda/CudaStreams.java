@@ -17,7 +17,8 @@ public record CudaStreams(List<CUstream> streams) implements CallerStreams {
 
     /** The default stream of each rank's device, which others use that name no stream. */
     public static CudaStreams defaults(int ranks) {
-        return new CudaStreams(IntStream.range(0, ranks).mapToObj(_ -> new CUstream()).toList());
+        return new CudaStreams(
+                IntStream.range(0, ranks).mapToObj(_ -> new CUstream()).toList());
     }
 
     @Override

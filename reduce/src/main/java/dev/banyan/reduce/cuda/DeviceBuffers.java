@@ -10,7 +10,10 @@ import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 
-/** The ranks' memory: what was allocated, and how the host gets at it. Not safe for use from several threads at once. */
+/**
+ * The ranks' memory: what was allocated, and how the host gets at it. Not safe for use from several threads at
+ * once.
+ */
 final class DeviceBuffers {
     private static final long PART_BYTES = 8 << 20;
 

@@ -89,7 +89,8 @@ sealed interface ElementCode {
 
         /** By the order of bit patterns, in which -0 is less than 0; NaN if one is NaN. */
         private String extreme(String order, String a, String b) {
-            String first = text.emit(PREDICATE, "setp." + order + (register == FLOAT ? ".s32" : ".s64"), key(a), key(b));
+            String first =
+                    text.emit(PREDICATE, "setp." + order + (register == FLOAT ? ".s32" : ".s64"), key(a), key(b));
             String chosen = text.emit(register, "selp." + suffix, a, b, first);
             String unordered = text.emit(PREDICATE, "setp.nan." + suffix, a, b);
             String nan = text.emit(register, "add.rn." + suffix, a, b);
@@ -101,7 +102,8 @@ sealed interface ElementCode {
             String type = register == FLOAT ? "32" : "64";
             String raw = text.emit(bits, "mov.b" + type, value);
             String sign = text.emit(bits, "shr.s" + type, raw, register == FLOAT ? 31 : 63);
-            String mask = text.emit(bits, "and.b" + type, sign, register == FLOAT ? "0x7fffffff" : "0x7fffffffffffffff");
+            String mask =
+                    text.emit(bits, "and.b" + type, sign, register == FLOAT ? "0x7fffffff" : "0x7fffffffffffffff");
             return text.emit(bits, "xor.b" + type, raw, mask);
         }
     }
@@ -127,16 +129,17 @@ sealed interface ElementCode {
             List<String> values = new ArrayList<>();
             for (String source : sources) {
                 String at = "[" + source + "]";
-                values.add(switch (element) {
-                    case F16 -> text.emit(FLOAT, "cvt.f32.f16", text.emit(HALF, "ld.global.b16", at));
-                    case BF16 -> {
-                        String bits = text.emit(WORD, "ld.global.u16", at);
-                        yield asFloat(text.emit(WORD, "shl.b32", bits, 16));
-                    }
-                    case I8 -> text.emit(WORD, "ld.global.s8", at);
-                    case U8 -> text.emit(WORD, "ld.global.u8", at);
-                    default -> text.emit(packed, "ld.global." + suffix(), at);
-                });
+                values.add(
+                        switch (element) {
+                            case F16 -> text.emit(FLOAT, "cvt.f32.f16", text.emit(HALF, "ld.global.b16", at));
+                            case BF16 -> {
+                                String bits = text.emit(WORD, "ld.global.u16", at);
+                                yield asFloat(text.emit(WORD, "shl.b32", bits, 16));
+                            }
+                            case I8 -> text.emit(WORD, "ld.global.s8", at);
+                            case U8 -> text.emit(WORD, "ld.global.u8", at);
+                            default -> text.emit(packed, "ld.global." + suffix(), at);
+                        });
             }
             String result = arithmetic.combine(values);
             switch (element) {
@@ -163,7 +166,8 @@ sealed interface ElementCode {
             List<String> results = new ArrayList<>();
             for (int r = 0; r < registers; r++) {
                 int register = r;
-                results.add(combinePacked(loaded.stream().map(parts -> parts.get(register)).toList()));
+                results.add(combinePacked(
+                        loaded.stream().map(parts -> parts.get(register)).toList()));
             }
             text.emit("st.global.v" + registers + "." + suffix() + " [" + target + "], {" + String.join(", ", results)
                     + "}");
@@ -186,8 +190,8 @@ sealed interface ElementCode {
                     for (int lane = 0; lane < 4; lane++) {
                         int from = 8 * lane;
                         String part = arithmetic.combine(values.stream()
-                                .map(value -> text.emit(
-                                        WORD, element == Element.I8 ? "bfe.s32" : "bfe.u32", value, from, 8))
+                                .map(value ->
+                                        text.emit(WORD, element == Element.I8 ? "bfe.s32" : "bfe.u32", value, from, 8))
                                 .toList());
                         result = result.isEmpty() ? part : text.emit(WORD, "bfi.b32", part, result, from, 8);
                     }

@@ -82,7 +82,9 @@ final class GraphBuilder {
         }
 
         private int slot(Operand operand) {
-            return operand.kind() == Operand.Kind.SLOT ? operand.index() : route.slots().size() + operand.index();
+            return operand.kind() == Operand.Kind.SLOT
+                    ? operand.index()
+                    : route.slots().size() + operand.index();
         }
 
         void add() {
@@ -127,12 +129,13 @@ final class GraphBuilder {
             Route.Piece piece = route.pieces().get(p);
             CudaDevice device = plan.devices().get(operation.rank());
             return switch (operation) {
-                case Operation.Copy copy -> copyNode(
-                        device,
-                        address(copy.source(), p),
-                        address(copy.target(), p),
-                        piece.elements() * bytes(copy),
-                        before);
+                case Operation.Copy copy ->
+                    copyNode(
+                            device,
+                            address(copy.source(), p),
+                            address(copy.target(), p),
+                            piece.elements() * bytes(copy),
+                            before);
                 case Operation.Launch launch -> kernelNode(device, launch, p, before);
             };
         }
@@ -194,7 +197,8 @@ final class GraphBuilder {
                 }
                 case SLOT -> {
                     Layout.Place place = plan.layout().slot(number, operand.index());
-                    CudaDevice device = plan.devices().get(route.slots().get(operand.index()).rank());
+                    CudaDevice device = plan.devices()
+                            .get(route.slots().get(operand.index()).rank());
                     long block = plan.blocks().getOrDefault(device, 0L);
                     yield block + place.offset() + p % plan.ring() * place.stride() + phase(p);
                 }

@@ -25,7 +25,10 @@ final class Layout {
      */
     Layout(List<Route> routes, List<CudaDevice> ranks, int ring) {
         for (Route route : routes) {
-            long elements = route.pieces().stream().mapToLong(Route.Piece::elements).max().orElse(0);
+            long elements = route.pieces().stream()
+                    .mapToLong(Route.Piece::elements)
+                    .max()
+                    .orElse(0);
             int places = Math.min(ring, route.pieces().size());
             List<Place> here = new ArrayList<>();
             for (Route.Slot slot : route.slots()) {

@@ -19,10 +19,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Times copies between GPUs: with peer access and through the host, one way, both ways at once, and small ones. Every
- * pair's bytes are checked once on each way, and no wait is longer than the deadline: peer-to-peer copies corrupt data or
- * hang where the IOMMU or PCIe access control redirects them.
+ * pair's bytes are checked once on each way, and no wait is longer than the deadline: peer-to-peer copies corrupt data
+ * or hang where the IOMMU or PCIe access control redirects them.
  *
- * <p>After a stuck copy, figures that can't be had any more are 0, peer copies of its two GPUs are tried no more, and their memory is left to the end of the process.
+ * <p>After a stuck copy, figures that can't be had any more are 0, peer copies of its two GPUs are tried no more, and
+ * their memory is left to the end of the process.
  *
  * <p>Cost: O(n^2) copies for n GPUs. Used by one thread.
  */
@@ -75,12 +76,14 @@ public final class PeerMeter implements AutoCloseable {
         final CUstream sender = new CUstream();
         /** Apart, so that a stuck peer copy holds back no other copy. */
         final CUstream peerSender = new CUstream();
+
         final CUstream receiver = new CUstream();
         final CUevent piece = new CUevent();
         final DeviceAddress source = new DeviceAddress();
         final DeviceAddress target = new DeviceAddress();
         /** What is sent; no two GPUs send the same. */
         final HostBlock pattern;
+
         final HostBlock staging;
 
         Gpu(CudaDevice device, long bytes) {
@@ -191,9 +194,7 @@ public final class PeerMeter implements AutoCloseable {
             return PairFigures.Outcome.NOT_TRIED;
         }
         try {
-            return arrives(this::directly, one, other)
-                    ? PairFigures.Outcome.RIGHT
-                    : PairFigures.Outcome.WRONG_BYTES;
+            return arrives(this::directly, one, other) ? PairFigures.Outcome.RIGHT : PairFigures.Outcome.WRONG_BYTES;
         } catch (LateException e) {
             return stuck(one, other);
         }
@@ -268,7 +269,10 @@ public final class PeerMeter implements AutoCloseable {
             from.device.enter();
             from.check(
                     JCudaDriver.cuMemcpyDtoHAsync(
-                            from.staging.pointer().withByteOffset(at), from.source.withByteOffset(at), part, from.sender),
+                            from.staging.pointer().withByteOffset(at),
+                            from.source.withByteOffset(at),
+                            part,
+                            from.sender),
                     "cuMemcpyDtoHAsync");
             from.check(JCudaDriver.cuEventRecord(from.piece, from.sender), "cuEventRecord");
             to.device.enter();
@@ -299,7 +303,9 @@ public final class PeerMeter implements AutoCloseable {
             }
         }
         if (!stuck.isEmpty()) {
-            LOG.warn("memory of {} GPUs is left to the end of the process, as copies between them are stuck", stuck.size());
+            LOG.warn(
+                    "memory of {} GPUs is left to the end of the process, as copies between them are stuck",
+                    stuck.size());
         }
         gpus.clear();
     }

@@ -35,13 +35,17 @@ final class PlanMaker {
         while (true) {
             List<Route> routes = new RouteCompiler(schedule, type, op, peers, fitting).routes();
             Layout layout = new Layout(routes, ranks, fitting.ring());
-            long most = layout.deviceBytes().values().stream().mapToLong(Long::longValue).max().orElse(0);
+            long most = layout.deviceBytes().values().stream()
+                    .mapToLong(Long::longValue)
+                    .max()
+                    .orElse(0);
             if (most == 0 || 2 * Blocks.rounded(most) <= bufferLimit) {
                 return plan(schedule, type, routes, layout, fitting.ring());
             }
             if (fitting.pieceBytes() <= Moves.LEAST_PIECE) {
                 throw new CudaException(schedule.collective().label() + " by " + schedule.algorithm() + " needs "
-                        + 2 * Blocks.rounded(most) + " bytes of receive buffers on a device, but BANYAN_BUFFER_LIMIT is "
+                        + 2 * Blocks.rounded(most)
+                        + " bytes of receive buffers on a device, but BANYAN_BUFFER_LIMIT is "
                         + bufferLimit + "; raise it");
             }
             fitting = fitting.halved();
@@ -50,8 +54,9 @@ final class PlanMaker {
 
     private Plan plan(Schedule schedule, DataType type, List<Route> routes, Layout layout, int ring) {
         Map<CudaDevice, Long> places = new HashMap<>();
-        layout.deviceBytes().forEach((device, bytes) ->
-                places.put(device, blocks.computeIfAbsent(device, Blocks::new).take(bytes)));
+        layout.deviceBytes()
+                .forEach((device, bytes) -> places.put(
+                        device, blocks.computeIfAbsent(device, Blocks::new).take(bytes)));
         ranks.getFirst().enter();
         int steps = routes.stream().mapToInt(route -> route.steps().size()).sum();
         long hostBlock = hostBlock(layout.hostBytes());

@@ -103,8 +103,13 @@ final class PtxText {
         text.append(".visible .entry ").append(name).append("(\n\t");
         text.append(String.join(",\n\t", parameters)).append("\n)\n");
         text.append(".maxntid ").append(Kernel.BLOCK).append(", 1, 1\n{\n");
-        used.forEach((kind, count) -> text.append("\t.reg .").append(kind.type).append(" %").append(kind.prefix)
-                .append('<').append(count).append(">;\n"));
+        used.forEach((kind, count) -> text.append("\t.reg .")
+                .append(kind.type)
+                .append(" %")
+                .append(kind.prefix)
+                .append('<')
+                .append(count)
+                .append(">;\n"));
         return text.append(body).append("\tret;\n}\n").toString();
     }
 }

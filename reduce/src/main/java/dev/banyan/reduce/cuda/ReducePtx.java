@@ -77,13 +77,15 @@ final class ReducePtx {
         String left = text.emit(LONG, "sub.u64", count, head);
         String vectors = text.emit(LONG, "shr.u64", left, Integer.numberOfTrailingZeros(lanes));
         String vectorTarget = text.at(target, head, bytes);
-        List<String> vectorSources = sources.stream().map(source -> text.at(source, head, bytes)).toList();
+        List<String> vectorSources =
+                sources.stream().map(source -> text.at(source, head, bytes)).toList();
         String index = text.emit(LONG, "mov.b64", thread);
         String loop = text.label("vector");
         String end = text.label("vectors_end");
         text.place(loop);
         text.branchIfReached(index, vectors, end);
-        List<String> at = vectorSources.stream().map(source -> text.at(source, index, 16)).toList();
+        List<String> at =
+                vectorSources.stream().map(source -> text.at(source, index, 16)).toList();
         code.vector(text.at(vectorTarget, index, 16), at);
         text.emit("add.u64 " + index + ", " + index + ", " + threads);
         text.emit("bra " + loop);
@@ -109,7 +111,8 @@ final class ReducePtx {
             element = text.emit(LONG, "selp.b64", shifted, index, behind);
         }
         String place = element;
-        List<String> at = sources.stream().map(source -> text.at(source, place, bytes)).toList();
+        List<String> at =
+                sources.stream().map(source -> text.at(source, place, bytes)).toList();
         code.single(text.at(target, place, bytes), at);
         text.emit("add.u64 " + index + ", " + index + ", " + threads);
         text.emit("bra " + loop);

@@ -45,9 +45,10 @@ final class Results {
                 .forEach(number -> {
                     Value value = value(held, number);
                     if (value.reducer < 0 || value.partial) {
-                        throw new IllegalArgumentException("the result at " + chunk.locations().get(number)
-                                + " is not made by a last reduction of its own, so its mean can't be taken; verify"
-                                + " the schedule");
+                        throw new IllegalArgumentException(
+                                "the result at " + chunk.locations().get(number)
+                                        + " is not made by a last reduction of its own, so its mean can't be taken;"
+                                        + " verify the schedule");
                     }
                     completing.add(value.reducer);
                 });

@@ -49,7 +49,8 @@ final class RouteCompiler {
         for (Chunk chunk : schedule.chunks()) {
             ChunkShape.Numbered numbered = ChunkShape.of(schedule, chunk);
             chunks.computeIfAbsent(numbered.shape(), shape -> new ArrayList<>()).add(numbered);
-            lengths.computeIfAbsent(numbered.shape(), shape -> new ArrayList<>()).add(chunk.bytes());
+            lengths.computeIfAbsent(numbered.shape(), shape -> new ArrayList<>())
+                    .add(chunk.bytes());
         }
         List<Route> routes = new ArrayList<>();
         chunks.forEach((shape, all) -> routes.add(route(all, lengths.getOrDefault(shape, List.of()))));
@@ -67,7 +68,9 @@ final class RouteCompiler {
                 longest = Math.max(longest, bytes);
                 pieces.add(new Route.Piece(
                         bytes / type.bytes(),
-                        chunks.get(c).locations().stream().map(at -> at.offset() + shift).toList()));
+                        chunks.get(c).locations().stream()
+                                .map(at -> at.offset() + shift)
+                                .toList()));
             }
         }
         return new Shape(chunks.getFirst(), longest).route(pieces);
@@ -161,16 +164,14 @@ final class RouteCompiler {
             return slot;
         }
 
-        private void copy(
-                Operand source, int from, Operand target, int to, List<Integer> after, int s, boolean last) {
+        private void copy(Operand source, int from, Operand target, int to, List<Integer> after, int s, boolean last) {
             if (peers.reaches(from, to)) {
                 operations.add(new Operation.Copy(from, source, target, List.copyOf(after), s, last));
             } else {
                 Operand host = new Operand(Operand.Kind.HOST, hostSlots.size());
                 hostSlots.add(new Route.Slot(from, elementBytes()));
                 operations.add(new Operation.Copy(from, source, host, List.copyOf(after), s, false));
-                operations.add(
-                        new Operation.Copy(to, host, target, List.of(operations.size() - 1), s, last));
+                operations.add(new Operation.Copy(to, host, target, List.of(operations.size() - 1), s, last));
             }
         }
 
@@ -221,9 +222,12 @@ final class RouteCompiler {
         }
 
         private String describe(ChunkShape.NumberedStep step) {
-            List<Integer> from = step.sources().stream().map(this::rank).distinct().toList();
-            return (step.sources().size() == 1 ? "the copy" : "the reduction") + " from rank" + (from.size() > 1 ? "s " : " ")
-                    + String.join(", ", from.stream().map(String::valueOf).toList()) + " to rank " + rank(step.target());
+            List<Integer> from =
+                    step.sources().stream().map(this::rank).distinct().toList();
+            return (step.sources().size() == 1 ? "the copy" : "the reduction") + " from rank"
+                    + (from.size() > 1 ? "s " : " ")
+                    + String.join(", ", from.stream().map(String::valueOf).toList()) + " to rank "
+                    + rank(step.target());
         }
 
         private static void add(List<Integer> after, int operation) {

@@ -49,7 +49,8 @@ final class StreamJoin {
                 reached.add(event);
             }
             Cuda.check(
-                    JCudaDriver.cuEventRecord(reached.get(rank), streams.streams().get(rank)),
+                    JCudaDriver.cuEventRecord(
+                            reached.get(rank), streams.streams().get(rank)),
                     "cuEventRecord in the caller's stream of rank " + rank);
             Cuda.check(
                     JCudaDriver.cuStreamWaitEvent(own, reached.get(rank), 0),
@@ -69,7 +70,8 @@ final class StreamJoin {
 
     /** Gives what the driver's functions gave to whoever checks it. */
     List<Integer> free() {
-        List<Integer> results = reached.stream().map(JCudaDriver::cuEventDestroy).toList();
+        List<Integer> results =
+                reached.stream().map(JCudaDriver::cuEventDestroy).toList();
         reached.clear();
         return results;
     }

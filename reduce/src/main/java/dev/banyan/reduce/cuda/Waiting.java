@@ -4,7 +4,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntSupplier;
 import jcuda.driver.CUresult;
 
-/** Waits for the driver: looks without a break at first, as most collectives of small arrays end soon, then now and then. */
+/**
+ * Waits for the driver: looks without a break at first, as most collectives of small arrays end soon, then now and
+ * then.
+ */
 final class Waiting {
     private static final long SPIN_NANOS = 100_000;
     private static final long PARK_NANOS = 20_000;

@@ -16,7 +16,8 @@ final class DeferredOperation extends Operation implements Completion {
     }
 
     @Override
-    @Nullable Workers workers() {
+    @Nullable
+    Workers workers() {
         return null;
     }
 

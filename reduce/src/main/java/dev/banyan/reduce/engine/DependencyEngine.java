@@ -210,7 +210,8 @@ public final class DependencyEngine implements AutoCloseable {
     }
 
     /** Returns what poisoned a variable, or null, and makes it sound again. */
-    @Nullable Throwable heal(Variable variable) {
+    @Nullable
+    Throwable heal(Variable variable) {
         if (variable.poison() == null) {
             return null;
         }

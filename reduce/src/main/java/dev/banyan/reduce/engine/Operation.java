@@ -7,7 +7,8 @@ abstract class Operation {
     final Named named;
     final int priority;
     /** Next in the list that it is in: it is in one at a time. */
-    @Nullable Operation next;
+    @Nullable
+    Operation next;
     /** Whether it has been carried out, or skipped. */
     boolean ended;
     /** Queues that have not let it through; in the hands of the {@link Dispatcher}. */

@@ -16,7 +16,8 @@ final class OperationList {
         last = operation;
     }
 
-    @Nullable Operation poll() {
+    @Nullable
+    Operation poll() {
         Operation polled = first;
         if (polled != null) {
             first = polled.next;

@@ -67,7 +67,8 @@ public final class Variable {
     }
 
     /** What poisoned it; to be asked by operations that were let through. */
-    @Nullable Throwable poison() {
+    @Nullable
+    Throwable poison() {
         return poison;
     }
 

@@ -20,7 +20,8 @@ final class WaitOperation extends Operation {
     }
 
     @Override
-    @Nullable Workers workers() {
+    @Nullable
+    Workers workers() {
         return null;
     }
 
@@ -32,7 +33,8 @@ final class WaitOperation extends Operation {
     }
 
     /** Waits until it has run. Returns what had poisoned the variable, or null. */
-    @Nullable Throwable await() {
+    @Nullable
+    Throwable await() {
         boolean interrupted = false;
         while (true) {
             try {

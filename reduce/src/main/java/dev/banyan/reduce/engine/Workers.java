@@ -28,12 +28,15 @@ final class Workers implements AutoCloseable {
     private int size;
     /** Whether there are any, for those who look without the lock. */
     private volatile boolean any;
+
     private int started;
     /** Threads that will look here once more before they sleep. */
     private int looking;
+
     private int asleep;
     /** Whether a thread that slept is on its way. */
     private boolean waking;
+
     private boolean closed;
 
     /**

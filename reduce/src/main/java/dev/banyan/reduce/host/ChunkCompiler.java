@@ -66,7 +66,8 @@ final class ChunkCompiler {
         Map<Location, Operand> operands = new HashMap<>();
         for (Step step : chunk.steps()) {
             Location target = schedule.inBuffers(step.target());
-            List<Location> sources = step.sources().stream().map(schedule::inBuffers).toList();
+            List<Location> sources =
+                    step.sources().stream().map(schedule::inBuffers).toList();
             checkTarget(sources, target);
             Value value = values.computeIfAbsent(sources.getFirst(), source -> new Value());
             if (sources.size() == 1) {
@@ -74,7 +75,8 @@ final class ChunkCompiler {
                     continue;
                 }
                 if (value.writer >= 0 && touched.getOrDefault(target, -1) <= value.writer) {
-                    code.get(value.writer).add(operand(target, operands), sources.getFirst().rank());
+                    code.get(value.writer)
+                            .add(operand(target, operands), sources.getFirst().rank());
                     values.put(target, value);
                     touched.put(target, value.writer);
                     continue;
@@ -93,7 +95,9 @@ final class ChunkCompiler {
                 open.sources.add(operand(source, operands));
                 touched.put(source, code.size());
             }
-            open.add(operand(target, operands), sources.size() > 1 ? target.rank() : sources.getFirst().rank());
+            open.add(
+                    operand(target, operands),
+                    sources.size() > 1 ? target.rank() : sources.getFirst().rank());
             touched.put(target, code.size());
             values.put(target, value);
             code.add(open);
@@ -106,8 +110,11 @@ final class ChunkCompiler {
             });
         }
         checkOverlaps(operands.keySet(), chunk.bytes());
-        int privateBlocks = (int) operands.values().stream().filter(operand -> operand.slot() < 0).count();
-        List<Fused> fused = code.stream().map(o -> new Fused(o.sources, o.targets, o.senders, o.mean)).toList();
+        int privateBlocks = (int)
+                operands.values().stream().filter(operand -> operand.slot() < 0).count();
+        List<Fused> fused = code.stream()
+                .map(o -> new Fused(o.sources, o.targets, o.senders, o.mean))
+                .toList();
         return new StepCode(fused, schedule.elementBytes(), blockBytes, schedule.ranks(), privateBlocks);
     }
 
@@ -119,7 +126,8 @@ final class ChunkCompiler {
         int count = 0;
         for (Step step : chunk.steps()) {
             Location target = schedule.inBuffers(step.target());
-            List<Location> sources = step.sources().stream().map(schedule::inBuffers).toList();
+            List<Location> sources =
+                    step.sources().stream().map(schedule::inBuffers).toList();
             checkTarget(sources, target);
             int sum = -1;
             for (int s = 0; s < sources.size(); s++) {
@@ -173,8 +181,8 @@ final class ChunkCompiler {
             Long after = there.higher(location.offset());
             if ((before != null && before + bytes > location.offset())
                     || (after != null && location.offset() + bytes > after)) {
-                throw new IllegalArgumentException("a chunk of " + bytes + " bytes overlaps itself at " + location
-                        + "; verify the schedule");
+                throw new IllegalArgumentException(
+                        "a chunk of " + bytes + " bytes overlaps itself at " + location + "; verify the schedule");
             }
             there.add(location.offset());
         }
@@ -184,7 +192,10 @@ final class ChunkCompiler {
         @Nullable Operand known = operands.get(location);
         if (known == null) {
             known = location.space() == Space.SCRATCH
-                    ? new Operand(-1, operands.values().stream().filter(o -> o.slot() < 0).count(), location.rank())
+                    ? new Operand(
+                            -1,
+                            operands.values().stream().filter(o -> o.slot() < 0).count(),
+                            location.rank())
                     : new Operand(slot(location), location.offset(), location.rank());
             operands.put(location, known);
         }
@@ -195,8 +206,9 @@ final class ChunkCompiler {
         return switch (location.space()) {
             case INPUT -> location.rank();
             case OUTPUT -> schedule.ranks() + location.rank();
-            case SCRATCH -> throw new IllegalArgumentException(
-                    "scratch at " + location + " is read before it is written; verify the schedule");
+            case SCRATCH ->
+                throw new IllegalArgumentException(
+                        "scratch at " + location + " is read before it is written; verify the schedule");
         };
     }
 }

@@ -23,7 +23,8 @@ final class Frame {
     /** First byte in each operand. */
     final long[] offsets;
     /** Who hears of the run's steps; null while nobody does. */
-    @Nullable StepListener listener;
+    @Nullable
+    StepListener listener;
     /** Number of the run, for the listener. */
     long run;
     /** Chunk that the thread is in, for the listener. */

@@ -76,7 +76,8 @@ public final class HostBackend implements Backend {
         listener = newListener;
     }
 
-    @Nullable StepListener listener() {
+    @Nullable
+    StepListener listener() {
         return listener;
     }
 
@@ -131,8 +132,7 @@ public final class HostBackend implements Backend {
                     + type + ", which has " + type.bytes());
         }
         if (schedule.ranks() != ranks) {
-            throw new IllegalArgumentException(
-                    "a schedule of " + schedule.ranks() + " ranks on a backend of " + ranks);
+            throw new IllegalArgumentException("a schedule of " + schedule.ranks() + " ranks on a backend of " + ranks);
         }
         boolean mean = op == ReduceOp.AVG && schedule.collective().reduces() && ranks > 1;
         boolean integerMean = mean && !type.isFloating();

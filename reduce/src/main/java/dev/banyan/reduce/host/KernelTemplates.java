@@ -65,7 +65,10 @@ final class KernelTemplates {
         } catch (IOException e) {
             throw new UncheckedIOException("can't read " + file, e);
         } catch (ReflectiveOperationException e) {
-            throw new LinkageError("a template needs a constructor of one int: " + key.template().getName(), e);
+            throw new LinkageError(
+                    "a template needs a constructor of one int: "
+                            + key.template().getName(),
+                    e);
         }
     }
 }

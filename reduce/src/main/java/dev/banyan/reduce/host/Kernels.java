@@ -26,8 +26,7 @@ enum Kernels {
             return switch (spec.type()) {
                 // Their conversions are the work, and those the JIT vectorises in plain loops.
                 case F16, BF16 -> PLAIN.create(spec, blockElements);
-                case F32, F64, I8, U8, I32, I64 ->
-                    KernelTemplates.create(VectorKernel.class, spec, blockElements);
+                case F32, F64, I8, U8, I32, I64 -> KernelTemplates.create(VectorKernel.class, spec, blockElements);
             };
         }
     };

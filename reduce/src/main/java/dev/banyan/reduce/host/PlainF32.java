@@ -7,7 +7,8 @@ import java.lang.invoke.MethodHandles;
 
 /** Template of plain kernels for 32-bit floats. */
 final class PlainF32 extends Kernel {
-    private static final FloatOp OP = ScalarOperators.floats(KernelTemplates.specOf(MethodHandles.lookup()).op());
+    private static final FloatOp OP = ScalarOperators.floats(
+            KernelTemplates.specOf(MethodHandles.lookup()).op());
 
     private final float[] result;
     private final float[] next;

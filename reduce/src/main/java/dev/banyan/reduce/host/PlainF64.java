@@ -8,8 +8,8 @@ import java.util.function.DoubleBinaryOperator;
 
 /** Template of plain kernels for 64-bit floats. */
 final class PlainF64 extends Kernel {
-    private static final DoubleBinaryOperator OP =
-            ScalarOperators.doubles(KernelTemplates.specOf(MethodHandles.lookup()).op());
+    private static final DoubleBinaryOperator OP = ScalarOperators.doubles(
+            KernelTemplates.specOf(MethodHandles.lookup()).op());
 
     private final double[] result;
     private final double[] next;

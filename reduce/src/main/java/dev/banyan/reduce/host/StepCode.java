@@ -35,12 +35,14 @@ final class StepCode implements ChunkCode {
     private final boolean[] mean;
     /** Operands of step s: firstOperand[s] up to firstOperand[s + 1], sources first. */
     private final int[] firstOperand;
+
     private final int[] slots;
     private final long[] ats;
     /** Whose memory each operand is. */
     private final int[] ranks;
     /** Where the schedule copies each operand from that is written. */
     private final int[] senders;
+
     private final int privateBlocks;
     private final int maxOperands;
 
@@ -55,7 +57,8 @@ final class StepCode implements ChunkCode {
         int most = 0;
         for (int s = 0; s < steps.size(); s++) {
             mean[s] = steps.get(s).mean();
-            firstOperand[s + 1] = firstOperand[s] + sources[s] + steps.get(s).targets().size();
+            firstOperand[s + 1] =
+                    firstOperand[s] + sources[s] + steps.get(s).targets().size();
             most = Math.max(most, sources[s] + 1);
         }
         maxOperands = most;
@@ -132,22 +135,19 @@ final class StepCode implements ChunkCode {
         int target = firstOperand[step] + sources[step];
         for (int o = firstOperand[step]; o < target; o++) {
             if (ranks[o] != ranks[target]) {
-                listener.moved(
-                        new Move(frame.run, frame.chunk, step, ranks[o], ranks[target], bytes, begin, end));
+                listener.moved(new Move(frame.run, frame.chunk, step, ranks[o], ranks[target], bytes, begin, end));
             }
         }
-        listener.computed(new Computation(
-                frame.run, frame.chunk, step, ranks[target], (sources[step] + 1) * bytes, begin, end));
+        listener.computed(
+                new Computation(frame.run, frame.chunk, step, ranks[target], (sources[step] + 1) * bytes, begin, end));
     }
 
     private void tellCopied(StepListener listener, Frame frame, int step, int target, long bytes, long begin) {
         long end = System.nanoTime();
         if (senders[target] == ranks[target]) {
-            listener.computed(
-                    new Computation(frame.run, frame.chunk, step, ranks[target], 2 * bytes, begin, end));
+            listener.computed(new Computation(frame.run, frame.chunk, step, ranks[target], 2 * bytes, begin, end));
         } else {
-            listener.moved(
-                    new Move(frame.run, frame.chunk, step, senders[target], ranks[target], bytes, begin, end));
+            listener.moved(new Move(frame.run, frame.chunk, step, senders[target], ranks[target], bytes, begin, end));
         }
     }
 

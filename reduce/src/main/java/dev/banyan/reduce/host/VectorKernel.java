@@ -45,15 +45,14 @@ final class VectorKernel extends Kernel {
 
     @SuppressWarnings("unchecked") // what the element type is matters to no method used here
     private static VectorSpecies<Object> lanes(DataType type) {
-        VectorSpecies<?> species =
-                switch (type) {
-                    case F32 -> FloatVector.SPECIES_PREFERRED;
-                    case F64 -> DoubleVector.SPECIES_PREFERRED;
-                    case I8, U8 -> ByteVector.SPECIES_PREFERRED;
-                    case I32 -> IntVector.SPECIES_PREFERRED;
-                    case I64 -> LongVector.SPECIES_PREFERRED;
-                    case F16, BF16 -> throw new IllegalArgumentException("no vectors of " + type);
-                };
+        VectorSpecies<?> species = switch (type) {
+            case F32 -> FloatVector.SPECIES_PREFERRED;
+            case F64 -> DoubleVector.SPECIES_PREFERRED;
+            case I8, U8 -> ByteVector.SPECIES_PREFERRED;
+            case I32 -> IntVector.SPECIES_PREFERRED;
+            case I64 -> LongVector.SPECIES_PREFERRED;
+            case F16, BF16 -> throw new IllegalArgumentException("no vectors of " + type);
+        };
         return (VectorSpecies<Object>) species;
     }
 
@@ -84,7 +83,12 @@ final class VectorKernel extends Kernel {
             for (int s = 0; s <= sources; s++) {
                 restOffsets[s] = offsets[s] + whole;
             }
-            rest.combine(segments, restOffsets, sources, (bytes - whole) / SPEC.type().bytes(), divisor);
+            rest.combine(
+                    segments,
+                    restOffsets,
+                    sources,
+                    (bytes - whole) / SPEC.type().bytes(),
+                    divisor);
         }
     }
 

@@ -15,11 +15,14 @@ final class Entry {
     /** At the server. */
     final MemorySegment value;
     /** Where the server sums up what an updater or a device is to get; made when it is first needed. */
-    @Nullable MemorySegment pushed;
+    @Nullable
+    MemorySegment pushed;
     /** For compression to half of the bits; made when it is first needed. */
-    @Nullable HalfCodec half;
+    @Nullable
+    HalfCodec half;
     /** For compression to two bits; made when it is first needed. */
-    @Nullable TwoBitCodec twoBit;
+    @Nullable
+    TwoBitCodec twoBit;
 
     /** Whether an array was pushed whose sum over all processes waits for the next pull. */
     boolean unlinked;

@@ -39,7 +39,11 @@ final class FusionBuffer {
         CollectiveCall call = first.call;
         communicator.run(
                 CollectiveCall.inPlace(
-                        call.collective(), call.root(), padded(bytes) / call.type().bytes(), call.type(), ReduceOp.SUM,
+                        call.collective(),
+                        call.root(),
+                        padded(bytes) / call.type().bytes(),
+                        call.type(),
+                        ReduceOp.SUM,
                         buffers),
                 first.way);
         scatter(transfers);

@@ -36,8 +36,8 @@ import org.jspecify.annotations.Nullable;
  * values are copied there and back.
  *
  * <p><b>Fusion.</b> Keys of up to BANYAN_FUSION_BYTES that can begin and follow each other share one collective. That
- * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not. Nothing is fused where
- * devices have memory of their own.
+ * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not. Nothing is fused
+ * where devices have memory of their own.
  *
  * <p><b>Failures.</b> A wrong key or array is refused by an exception that says which and what was expected, before
  * anything is done. If an operation fails later, its future completes with a {@link KVStoreException}, and so do
@@ -60,12 +60,12 @@ public final class KVStore implements AutoCloseable {
     private final Servers servers;
     /** By key, in the order of their initialisation. Also the lock of all that changes. */
     private final Map<Key, Entry> entries = new LinkedHashMap<>();
+
     private @Nullable StoreListener listener;
     private long operations;
     private boolean closed;
 
-    private KVStore(
-            StoreType type, Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
+    private KVStore(StoreType type, Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
         this.type = type;
         this.communicator = communicator;
         this.engine = engine;
@@ -90,7 +90,8 @@ public final class KVStore implements AutoCloseable {
         StoreType inside = provider.isPresent() ? StoreType.AUTO : StoreType.of(type);
         DependencyEngine engine = new DependencyEngine(communicator.config().threads());
         try {
-            StoreLink link = provider.map(found -> found.create(type, communicator, engine)).orElse(null);
+            StoreLink link = provider.map(found -> found.create(type, communicator, engine))
+                    .orElse(null);
             return new KVStore(inside, communicator, engine, link);
         } catch (RuntimeException | Error e) {
             engine.close();
@@ -100,7 +101,8 @@ public final class KVStore implements AutoCloseable {
 
     /** Names of the types that {@link #create} knows. */
     public static List<String> types() {
-        return Stream.concat(StoreType.labels().stream(), StoreLinks.types().stream()).toList();
+        return Stream.concat(StoreType.labels().stream(), StoreLinks.types().stream())
+                .toList();
     }
 
     /**
@@ -188,8 +190,7 @@ public final class KVStore implements AutoCloseable {
             KeyInfo info = new KeyInfo(key, entries.size(), server, count, elements);
             MemorySegment value = communicator.allocate(server, bytes);
             communicator.write(value, link == null ? initial : first(info, initial));
-            entries.put(
-                    key, new Entry(info, type.way(count, server, communicator.config()), engine.variable(), value));
+            entries.put(key, new Entry(info, type.way(count, server, communicator.config()), engine.variable(), value));
             if (listener != null) {
                 listener.initialized(info, System.nanoTime());
             }
@@ -318,7 +319,8 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Pushes and pulls a row of keys, each as {@link #pushPull(Key, List, List, int)}. If one is refused, none is begun.
+     * Pushes and pulls a row of keys, each as {@link #pushPull(Key, List, List, int)}. If one is refused, none is
+     * begun.
      *
      * @param arrays for each key those of all ranks
      * @param results as the arrays; they may be the arrays
@@ -443,7 +445,8 @@ public final class KVStore implements AutoCloseable {
     private void checkKind(String what, Key key) {
         if (!entries.isEmpty() && entries.keySet().iterator().next().integer() != key.integer()) {
             throw new IllegalArgumentException(what + " of key " + key + ", which is "
-                    + (key.integer() ? "an integer, but the keys of this store are strings"
+                    + (key.integer()
+                            ? "an integer, but the keys of this store are strings"
                             : "a string, but the keys of this store are integers"));
         }
     }

@@ -9,7 +9,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
-/** The stage of an operation in which its array becomes the sum over all processes; a {@link StoreLink} carries it out. */
+/**
+ * The stage of an operation in which its array becomes the sum over all processes; a {@link StoreLink} carries it
+ * out.
+ */
 public final class LinkedSum {
     private final Progress progress;
     private final Entry entry;
@@ -30,7 +33,10 @@ public final class LinkedSum {
         return entry.info;
     }
 
-    /** The array, memory of the communicator's device {@link KeyInfo#server()}: this process's sum, then that of all. */
+    /**
+     * The array, memory of the communicator's device {@link KeyInfo#server()}: this process's sum, then that of
+     * all.
+     */
     public MemorySegment array() {
         return array;
     }

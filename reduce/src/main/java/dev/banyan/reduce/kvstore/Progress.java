@@ -74,8 +74,8 @@ final class Progress {
     }
 
     /**
-     * Whether a stage failed. Those after it must not begin then, even if somebody who waited for the key in between has
-     * healed it: the caller was told that all is over.
+     * Whether a stage failed. Those after it must not begin then, even if somebody who waited for the key in between
+     * has healed it: the caller was told that all is over.
      */
     boolean hasFailed() {
         return failed;
@@ -98,7 +98,11 @@ final class Progress {
         try {
             news.accept(to);
         } catch (RuntimeException | Error e) {
-            LOG.error("the store's listener failed at operation {} of key {}", operation.id(), operation.key().key(), e);
+            LOG.error(
+                    "the store's listener failed at operation {} of key {}",
+                    operation.id(),
+                    operation.key().key(),
+                    e);
         }
     }
 }

@@ -17,6 +17,7 @@ final class Sender {
     private final FusionBuffer fusion;
     /** Also the lock of it and of {@link #sending}. */
     private final PriorityQueue<Transfer> waiting = new PriorityQueue<>(Transfer.ORDER);
+
     private boolean sending;
 
     /** @param fusionBytes greatest length of what shares a collective; 0 for none */

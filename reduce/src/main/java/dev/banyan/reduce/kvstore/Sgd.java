@@ -72,8 +72,8 @@ public final class Sgd implements Updater {
     @Override
     public void check(KeyInfo key) {
         if (key.type() != DataType.F32 && key.type() != DataType.F64) {
-            throw new IllegalArgumentException("key " + key.key() + " has elements of " + key.type()
-                    + ", but SGD updates F32 and F64 only");
+            throw new IllegalArgumentException(
+                    "key " + key.key() + " has elements of " + key.type() + ", but SGD updates F32 and F64 only");
         }
     }
 
@@ -81,9 +81,7 @@ public final class Sgd implements Updater {
     public void update(KeyInfo key, MemorySegment pushed, MemorySegment value) {
         check(key);
         // Without momentum the gradient's memory will do.
-        MemorySegment velocity = momentum == 0
-                ? pushed
-                : velocities.computeIfAbsent(key.key(), k -> zeros(key));
+        MemorySegment velocity = momentum == 0 ? pushed : velocities.computeIfAbsent(key.key(), k -> zeros(key));
         if (key.type() == DataType.F32) {
             floats(key.count(), pushed, value, velocity);
         } else {

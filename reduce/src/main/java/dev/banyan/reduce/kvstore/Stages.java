@@ -27,12 +27,16 @@ final class Stages {
     private @Nullable Updater updater;
     private @Nullable Compression compression;
 
-    /** @param link to the stores of other processes, or null; with it nothing is fused, so that no bits depend on time */
+    /**
+     * @param link to the stores of other processes, or null; with it nothing is fused, so that no bits depend on
+     * time
+     */
     Stages(Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
         this.communicator = communicator;
         this.engine = engine;
         this.link = link;
-        sender = new Sender(communicator, engine, link == null ? communicator.config().fusionBytes() : 0);
+        sender = new Sender(
+                communicator, engine, link == null ? communicator.config().fusionBytes() : 0);
     }
 
     void setUpdater(Updater newUpdater) {
@@ -121,9 +125,8 @@ final class Stages {
 
     private void checkElements(Entry entry) {
         if (compression != null && entry.info.type() != DataType.F32) {
-            throw new IllegalArgumentException(
-                    "its elements are of " + entry.info.type() + ", but compression is for F32 only; use another store"
-                            + " for it");
+            throw new IllegalArgumentException("its elements are of " + entry.info.type()
+                    + ", but compression is for F32 only; use another store" + " for it");
         }
         if (updater != null && entry.pushed == null) {
             updater.check(entry.info);
@@ -199,8 +202,7 @@ final class Stages {
         }
     }
 
-    private void pushWork(
-            Progress progress, @Nullable Stage stage, boolean last, Entry entry, Runnable body) {
+    private void pushWork(Progress progress, @Nullable Stage stage, boolean last, Entry entry, Runnable body) {
         engine.push(
                 Lane.COMPUTE,
                 new Work(progress, stage, last, body),
@@ -267,10 +269,8 @@ final class Stages {
         return codec;
     }
 
-    private static CollectiveCall inPlace(
-            Collective collective, int root, Entry entry, List<MemorySegment> halves) {
-        return CollectiveCall.inPlace(
-                collective, root, entry.info.count(), DataType.F16, ReduceOp.SUM, halves);
+    private static CollectiveCall inPlace(Collective collective, int root, Entry entry, List<MemorySegment> halves) {
+        return CollectiveCall.inPlace(collective, root, entry.info.count(), DataType.F16, ReduceOp.SUM, halves);
     }
 
     private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
@@ -290,21 +290,13 @@ final class Stages {
                     Collective.BROADCAST, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays);
         }
         return CollectiveCall.outOfPlace(
-                Collective.BROADCAST,
-                info.server(),
-                info.count(),
-                info.type(),
-                ReduceOp.SUM,
-                List.of(source),
-                arrays);
+                Collective.BROADCAST, info.server(), info.count(), info.type(), ReduceOp.SUM, List.of(source), arrays);
     }
 
-    private static CollectiveCall allReduce(
-            Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
+    private static CollectiveCall allReduce(Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
         KeyInfo info = entry.info;
         return arrays.equals(results)
-                ? CollectiveCall.inPlace(
-                        Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays)
+                ? CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays)
                 : CollectiveCall.outOfPlace(
                         Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays, results);
     }

@@ -6,8 +6,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * Joins the stores of several processes: what the devices of one have summed up is summed up over all. All processes call a
- * store's operations in the same order. First values and pushes come while the store holds its lock, so one at a time.
+ * Joins the stores of several processes: what the devices of one have summed up is summed up over all. All processes
+ * call a store's operations in the same order. First values and pushes come while the store holds its lock, so one at a
+ * time.
  */
 public interface StoreLink extends AutoCloseable {
     /** Whether a sum is left in its array until the key is pulled or pushed anew; else it follows the push at once. */

@@ -11,7 +11,10 @@ package dev.banyan.reduce.kvstore;
  * nothing.
  */
 public interface StoreListener {
-    /** A step on an operation's way; a push passes through REDUCE and maybe LINK and UPDATE, a pull through BROADCAST. */
+    /**
+     * A step on an operation's way; a push passes through REDUCE and maybe LINK and UPDATE, a pull through
+     * BROADCAST.
+     */
     enum Stage {
         /** The arrays of all devices go to the key's server, which gets their sum. */
         REDUCE,

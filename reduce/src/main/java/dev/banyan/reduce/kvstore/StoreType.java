@@ -46,8 +46,8 @@ enum StoreType {
         return Arrays.stream(values())
                 .filter(type -> type.label().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("no type of store is called \"" + name + "\"; take "
-                        + String.join(", ", KVStore.types())));
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "no type of store is called \"" + name + "\"; take " + String.join(", ", KVStore.types())));
     }
 
     static List<String> labels() {

@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** The stage of an operation that is a collective. Waits for its turn in the {@link Sender}. */
 final class Transfer implements DeferredTask {
     /** Who goes first: the greatest priority, then the oldest. */
-    static final Comparator<Transfer> ORDER = Comparator.comparingInt(
-                    (Transfer transfer) -> transfer.priority)
+    static final Comparator<Transfer> ORDER = Comparator.comparingInt((Transfer transfer) -> transfer.priority)
             .reversed()
             .thenComparingLong(transfer -> transfer.progress.operation().id());
 
@@ -30,8 +29,7 @@ final class Transfer implements DeferredTask {
      * @param last whether the operation has ended with this stage
      * @param priority greater ones go first
      */
-    Transfer(
-            Sender sender, Progress progress, Stage stage, boolean last, int priority, CollectiveCall call, Way way) {
+    Transfer(Sender sender, Progress progress, Stage stage, boolean last, int priority, CollectiveCall call, Way way) {
         this.sender = sender;
         this.progress = progress;
         this.stage = stage;

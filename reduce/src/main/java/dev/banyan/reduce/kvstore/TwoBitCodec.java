@@ -37,10 +37,11 @@ final class TwoBitCodec {
     void encode(List<MemorySegment> arrays) {
         for (int rank = 0; rank < codes.size(); rank++) {
             for (long first = 0; first < count; first += PER_WORD) {
-                codes.get(rank).set(
-                        JAVA_INT_UNALIGNED,
-                        first / PER_WORD * Integer.BYTES,
-                        encode(arrays.get(rank), owed.get(rank), first));
+                codes.get(rank)
+                        .set(
+                                JAVA_INT_UNALIGNED,
+                                first / PER_WORD * Integer.BYTES,
+                                encode(arrays.get(rank), owed.get(rank), first));
             }
         }
     }

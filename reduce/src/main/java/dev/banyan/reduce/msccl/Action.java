@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  *     too; null for a copy
  * @param target what is written
  */
-record Action(int route, int count, Location source, @Nullable Location operand, Location target) {
+record Action(
+        int route, int count, Location source, @Nullable Location operand, Location target) {
     boolean isTransfer() {
         return source.rank() != target.rank();
     }

@@ -19,6 +19,7 @@ final class ActionList {
     private final Schedule schedule;
     /** Bytes of an MSCCL chunk. */
     private final long unit;
+
     private final List<Action> actions = new ArrayList<>();
     private final Map<List<Integer>, Integer> routes = new HashMap<>();
     private int route;
@@ -54,7 +55,9 @@ final class ActionList {
     private static List<Integer> way(Chunk chunk) {
         return chunk.steps().stream()
                 .flatMap(step -> step.sources().stream()
-                        .flatMap(source -> IntStream.of(source.rank(), step.target().rank()).boxed()))
+                        .flatMap(source -> IntStream.of(
+                                        source.rank(), step.target().rank())
+                                .boxed()))
                 .toList();
     }
 
@@ -62,9 +65,8 @@ final class ActionList {
         List<Location> sources = step.sources().stream().map(this::inChunks).toList();
         Location target = inChunks(step.target());
         Location held = sources.getFirst();
-        boolean startsByReceiving = step.reduces()
-                && held.rank() == target.rank()
-                && sources.get(1).rank() != target.rank();
+        boolean startsByReceiving =
+                step.reduces() && held.rank() == target.rank() && sources.get(1).rank() != target.rank();
         if (!startsByReceiving && !held.equals(target)) {
             emit(held, null, target);
             held = target;

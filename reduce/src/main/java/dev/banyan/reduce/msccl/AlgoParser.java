@@ -86,9 +86,8 @@ final class AlgoParser {
         int ranks = number("ngpus", 1, MOST_RANKS);
         Collective collective = collective(attribute("coll", null));
         boolean inPlace = number("inplace", 0, 1) == 1;
-        boolean outOfPlace = xml.getAttributeValue(null, "outofplace") == null
-                ? !inPlace
-                : number("outofplace", 0, 1) == 1;
+        boolean outOfPlace =
+                xml.getAttributeValue(null, "outofplace") == null ? !inPlace : number("outofplace", 0, 1) == 1;
         if (!inPlace && !outOfPlace) {
             throw wrong("runs neither in place nor out of place; set inplace or outofplace to 1");
         }
@@ -128,9 +127,13 @@ final class AlgoParser {
         blocks.sort(Comparator.comparingInt(Threadblock::id));
         for (int i = 0; i < blocks.size(); i++) {
             if (blocks.get(i).id() != i) {
-                throw at(start, "numbers the threadblocks of GPU " + id + " "
-                        + blocks.stream().map(block -> String.valueOf(block.id())).collect(Collectors.joining(", "))
-                        + "; number them 0, 1, 2 and so on");
+                throw at(
+                        start,
+                        "numbers the threadblocks of GPU " + id + " "
+                                + blocks.stream()
+                                        .map(block -> String.valueOf(block.id()))
+                                        .collect(Collectors.joining(", "))
+                                + "; number them 0, 1, 2 and so on");
             }
         }
         return new Gpu(id, input, output, scratch, blocks);
@@ -280,7 +283,9 @@ final class AlgoParser {
      * attribute can hold the character that begins one.
      */
     private Position position() {
-        int end = lineStarts[xml.getLocation().getLineNumber() - 1] + xml.getLocation().getColumnNumber() - 2;
+        int end = lineStarts[xml.getLocation().getLineNumber() - 1]
+                + xml.getLocation().getColumnNumber()
+                - 2;
         int start = Math.max(text.lastIndexOf('<', end), 0);
         int found = Arrays.binarySearch(lineStarts, start);
         int line = found >= 0 ? found : -found - 2;

@@ -90,11 +90,12 @@ final class BlockBuilder {
         SortedMap<Integer, Integer> needed = new TreeMap<>(waits);
         needed.remove(id);
         needed.entrySet().removeIf(wait -> passed.getOrDefault(wait.getKey(), -1) >= wait.getValue());
-        List<Map<Integer, Integer>> implied =
-                needed.entrySet().stream().map(wait -> own.get(wait.getKey()).clocks.get(wait.getValue())).toList();
+        List<Map<Integer, Integer>> implied = needed.entrySet().stream()
+                .map(wait -> own.get(wait.getKey()).clocks.get(wait.getValue()))
+                .toList();
         needed.entrySet()
-                .removeIf(wait -> implied.stream()
-                        .anyMatch(clock -> clock.getOrDefault(wait.getKey(), -1) >= wait.getValue()));
+                .removeIf(wait ->
+                        implied.stream().anyMatch(clock -> clock.getOrDefault(wait.getKey(), -1) >= wait.getValue()));
         needed.forEach((block, step) -> {
             own.get(block).clocks.get(step).forEach((other, done) -> passed.merge(other, done, Math::max));
             passed.merge(block, step, Math::max);

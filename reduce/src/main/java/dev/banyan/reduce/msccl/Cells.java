@@ -17,9 +17,8 @@ record Cells(Collective collective, int blockChunks, boolean inPlace) {
         if (!inPlace || space == Space.SCRATCH) {
             return new Location(rank, space, chunk);
         }
-        boolean shifted = space == Space.INPUT
-                ? collective == Collective.ALL_GATHER
-                : collective == Collective.REDUCE_SCATTER;
+        boolean shifted =
+                space == Space.INPUT ? collective == Collective.ALL_GATHER : collective == Collective.REDUCE_SCATTER;
         // The one that every rank has, and the larger of the two.
         Space buffer =
                 collective == Collective.ALL_GATHER || collective == Collective.BROADCAST ? Space.OUTPUT : Space.INPUT;

@@ -103,7 +103,8 @@ final class ChunkAssembly {
         List<Step> own = new ArrayList<>(members.size());
         for (int member : members) {
             Step step = steps.get(member);
-            List<Integer> after = step.after().stream().map(i -> index.getOrDefault(i, -1)).toList();
+            List<Integer> after =
+                    step.after().stream().map(i -> index.getOrDefault(i, -1)).toList();
             index.put(member, own.size());
             own.add(new Step(step.sources(), step.target(), after));
         }
@@ -113,7 +114,9 @@ final class ChunkAssembly {
     private static List<Shape> shape(Component component) {
         return component.steps.stream()
                 .map(step -> new Shape(
-                        step.sources().stream().map(source -> offset(source, component.base)).toList(),
+                        step.sources().stream()
+                                .map(source -> offset(source, component.base))
+                                .toList(),
                         offset(step.target(), component.base),
                         step.after()))
                 .toList();

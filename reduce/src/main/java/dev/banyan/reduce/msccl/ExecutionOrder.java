@@ -72,9 +72,7 @@ final class ExecutionOrder {
     }
 
     private void forEachBefore(int i, IntConsumer consumer) {
-        for (int before : new int[] {
-            program.previous(i), program.dependency(i), program.sender(i), program.freer(i)
-        }) {
+        for (int before : new int[] {program.previous(i), program.dependency(i), program.sender(i), program.freer(i)}) {
             if (before != Program.NONE) {
                 consumer.accept(before);
             }

@@ -27,20 +27,18 @@ public record MscclOptions(
     public MscclOptions {
         Objects.requireNonNull(protocol, "protocol");
         if (!NAME.matcher(name).matches()) {
-            throw new IllegalArgumentException("an MSCCL algorithm cannot be named \"" + name
-                    + "\"; take 1 to 63 letters, digits and _ . + -");
+            throw new IllegalArgumentException(
+                    "an MSCCL algorithm cannot be named \"" + name + "\"; take 1 to 63 letters, digits and _ . + -");
         }
         if (channels < 1 || channels > Limits.CHANNELS) {
             throw new IllegalArgumentException(channels + " channels; MSCCL takes 1 to " + Limits.CHANNELS);
         }
         if (threadblocks < 1 || threadblocks > Limits.THREADBLOCKS) {
-            throw new IllegalArgumentException(
-                    threadblocks + " threadblocks; MSCCL takes 1 to " + Limits.THREADBLOCKS);
+            throw new IllegalArgumentException(threadblocks + " threadblocks; MSCCL takes 1 to " + Limits.THREADBLOCKS);
         }
         if (minBytes < 0 || maxBytes < minBytes) {
-            throw new IllegalArgumentException(
-                    "sizes from " + minBytes + " to " + maxBytes + " bytes; the first must be 0 or more, the second at"
-                            + " least the first");
+            throw new IllegalArgumentException("sizes from " + minBytes + " to " + maxBytes
+                    + " bytes; the first must be 0 or more, the second at" + " least the first");
         }
     }
 

@@ -118,7 +118,8 @@ public final class MscclReader {
                 }
             }
         }
-        throw whole("is not a right " + algo.collective().label() + (algo.collective().hasRoot() ? " with any root" : "")
+        throw whole("is not a right " + algo.collective().label()
+                + (algo.collective().hasRoot() ? " with any root" : "")
                 + (inPlace ? " in place" : " out of place") + " (a byte below is an MSCCL chunk): "
                 + problems.getFirst().violations().getFirst());
     }

@@ -42,7 +42,10 @@ import org.apache.commons.numbers.core.ArithmeticUtils;
 public final class MscclWriter {
     private MscclWriter() {}
 
-    /** Writes a schedule under its algorithm's name with the usual options; see {@link #write(Schedule, MscclOptions)}. */
+    /**
+     * Writes a schedule under its algorithm's name with the usual options; see {@link #write(Schedule,
+     * MscclOptions)}.
+     */
     public static String write(Schedule schedule) {
         return write(schedule, MscclOptions.named(schedule.algorithm()));
     }
@@ -111,8 +114,8 @@ public final class MscclWriter {
     private static long unit(Schedule schedule) {
         long unit = schedule.count() * schedule.elementBytes();
         if (unit == 0) {
-            throw new IllegalArgumentException("a schedule for no elements cannot be written for MSCCL; request it for"
-                    + " at least one");
+            throw new IllegalArgumentException(
+                    "a schedule for no elements cannot be written for MSCCL; request it for" + " at least one");
         }
         for (Chunk chunk : schedule.chunks()) {
             unit = ArithmeticUtils.gcd(unit, chunk.bytes());
@@ -133,10 +136,11 @@ public final class MscclWriter {
         long input = schedule.collective().inputElements(block, schedule.ranks());
         long output = schedule.collective().outputElements(block, schedule.ranks());
         long scratch = schedule.chunks().stream()
-                .flatMap(chunk -> chunk.steps().stream().flatMap(step -> step.target().rank() == rank
-                                && step.target().space() == Space.SCRATCH
-                        ? Stream.of(step.target().offset() + chunk.bytes())
-                        : Stream.empty()))
+                .flatMap(chunk -> chunk.steps().stream()
+                        .flatMap(step ->
+                                step.target().rank() == rank && step.target().space() == Space.SCRATCH
+                                        ? Stream.of(step.target().offset() + chunk.bytes())
+                                        : Stream.empty()))
                 .max(Long::compare)
                 .orElse(0L);
         return new Gpu(

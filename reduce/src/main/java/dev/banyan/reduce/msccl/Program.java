@@ -137,8 +137,10 @@ final class Program {
 
     private void checkPeer(Node node, boolean needed, int peer, String attribute) {
         if (needed && (peer < 0 || peer >= algo.ranks() || peer == node.rank())) {
-            throw wrong(node, "is of type \"" + node.operation().opcode().label() + "\", but its threadblock has "
-                    + attribute + "=\"" + peer + "\"; it needs another of the ranks 0.." + (algo.ranks() - 1));
+            throw wrong(
+                    node,
+                    "is of type \"" + node.operation().opcode().label() + "\", but its threadblock has " + attribute
+                            + "=\"" + peer + "\"; it needs another of the ranks 0.." + (algo.ranks() - 1));
         }
     }
 
@@ -147,15 +149,19 @@ final class Program {
         Gpu gpu = algo.gpus().get(node.rank());
         if (operation.opcode().readsSource()
                 && operation.sourceOffset() + operation.count() > gpu.chunks(operation.sourceSpace())) {
-            throw wrong(node, "reads buffer " + AlgoXml.label(operation.sourceSpace()) + " up to chunk "
-                    + (operation.sourceOffset() + operation.count()) + ", but its GPU has "
-                    + gpu.chunks(operation.sourceSpace()) + " there; raise the number or correct the offset");
+            throw wrong(
+                    node,
+                    "reads buffer " + AlgoXml.label(operation.sourceSpace()) + " up to chunk "
+                            + (operation.sourceOffset() + operation.count()) + ", but its GPU has "
+                            + gpu.chunks(operation.sourceSpace()) + " there; raise the number or correct the offset");
         }
         if (operation.opcode().writesTarget()
                 && operation.targetOffset() + operation.count() > gpu.chunks(operation.targetSpace())) {
-            throw wrong(node, "writes buffer " + AlgoXml.label(operation.targetSpace()) + " up to chunk "
-                    + (operation.targetOffset() + operation.count()) + ", but its GPU has "
-                    + gpu.chunks(operation.targetSpace()) + " there; raise the number or correct the offset");
+            throw wrong(
+                    node,
+                    "writes buffer " + AlgoXml.label(operation.targetSpace()) + " up to chunk "
+                            + (operation.targetOffset() + operation.count()) + ", but its GPU has "
+                            + gpu.chunks(operation.targetSpace()) + " there; raise the number or correct the offset");
         }
     }
 
@@ -167,12 +173,16 @@ final class Program {
         List<Threadblock> own = algo.gpus().get(node.rank()).threadblocks();
         if (operation.block() >= own.size()
                 || operation.step() >= own.get(operation.block()).operations().size()) {
-            throw wrong(node, "waits for step " + operation.step() + " of threadblock " + operation.block()
-                    + ", which its GPU has not; correct depid or deps");
+            throw wrong(
+                    node,
+                    "waits for step " + operation.step() + " of threadblock " + operation.block()
+                            + ", which its GPU has not; correct depid or deps");
         }
         if (!own.get(operation.block()).operations().get(operation.step()).awaited()) {
-            throw wrong(node, "waits for step " + operation.step() + " of threadblock " + operation.block()
-                    + ", which has hasdep=\"0\" and never says that it is done; set it to 1");
+            throw wrong(
+                    node,
+                    "waits for step " + operation.step() + " of threadblock " + operation.block()
+                            + ", which has hasdep=\"0\" and never says that it is done; set it to 1");
         }
         return firsts[node.rank()][operation.block()] + operation.step();
     }
@@ -202,20 +212,25 @@ final class Program {
             Node send = nodes.get(ends.sends.get(k));
             Node receive = nodes.get(ends.receives.get(k));
             if (send.operation().count() != receive.operation().count()) {
-                throw wrong(receive, "gets " + receive.operation().count() + " chunks, but " + send + " sends it "
-                        + send.operation().count() + "; make cnt equal");
+                throw wrong(
+                        receive,
+                        "gets " + receive.operation().count() + " chunks, but " + send + " sends it "
+                                + send.operation().count() + "; make cnt equal");
             }
             senders[ends.receives.get(k)] = ends.sends.get(k);
             if (k >= algo.protocol().slots()) {
-                freers[ends.sends.get(k)] = ends.receives.get(k - algo.protocol().slots());
+                freers[ends.sends.get(k)] =
+                        ends.receives.get(k - algo.protocol().slots());
             }
         }
         if (ends.sends.size() != ends.receives.size()) {
             boolean more = ends.sends.size() > matched;
             Node odd = nodes.get((more ? ends.sends : ends.receives).get(matched));
-            throw wrong(odd, (more ? "sends what nobody receives" : "receives what nobody sends") + ": there are "
-                    + ends.sends.size() + " sends and " + ends.receives.size() + " receives " + connection
-                    + "; make them as many");
+            throw wrong(
+                    odd,
+                    (more ? "sends what nobody receives" : "receives what nobody sends") + ": there are "
+                            + ends.sends.size() + " sends and " + ends.receives.size() + " receives " + connection
+                            + "; make them as many");
         }
     }
 
@@ -224,9 +239,11 @@ final class Program {
             Node node = nodes.get(end);
             Node first = nodes.get(ends.getFirst());
             if (node.block() != first.block()) {
-                throw wrong(node, "and " + first + " both " + what + " " + connection
-                        + ", in no order; a connection belongs to one threadblock, so give one of them another"
-                        + " channel");
+                throw wrong(
+                        node,
+                        "and " + first + " both " + what + " " + connection
+                                + ", in no order; a connection belongs to one threadblock, so give one of them another"
+                                + " channel");
             }
         }
     }

@@ -100,9 +100,12 @@ final class RaceCheck {
         }
         Program.Node other = program.node(earlier);
         if (clock[other.block()] <= other.index()) {
-            throw program.wrong(program.node(step), "and " + other + " both touch chunk " + cell.offset() + " of buffer "
-                    + AlgoXml.label(cell.space()) + ", one of them writes it, and neither waits for the other; add a"
-                    + " dependency (depid, deps, hasdep)");
+            throw program.wrong(
+                    program.node(step),
+                    "and " + other + " both touch chunk " + cell.offset() + " of buffer "
+                            + AlgoXml.label(cell.space())
+                            + ", one of them writes it, and neither waits for the other; add a"
+                            + " dependency (depid, deps, hasdep)");
         }
     }
 }

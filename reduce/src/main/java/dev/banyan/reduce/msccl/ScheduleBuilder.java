@@ -149,8 +149,7 @@ final class ScheduleBuilder {
         Program.Node node = program.node(step);
         return switch (node.operation().opcode()) {
             case SEND -> source(node, k);
-            case RECEIVE_REDUCE_SEND ->
-                new Location(node.rank(), Space.SCRATCH, buffers.getOrDefault(step, 0L) + k);
+            case RECEIVE_REDUCE_SEND -> new Location(node.rank(), Space.SCRATCH, buffers.getOrDefault(step, 0L) + k);
             default -> target(node, k);
         };
     }
@@ -184,7 +183,8 @@ final class ScheduleBuilder {
             after.add(access.writer);
             access.readers.add(index);
         }
-        int lowest = sources.stream().mapToInt(source -> access(source).lowest).min().orElseThrow();
+        int lowest =
+                sources.stream().mapToInt(source -> access(source).lowest).min().orElseThrow();
         Access access = access(target);
         access.lowest = lowest;
         after.add(access.writer);

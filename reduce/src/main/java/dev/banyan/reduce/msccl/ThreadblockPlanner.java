@@ -85,7 +85,9 @@ final class ThreadblockPlanner {
                     return "a threadblock of rank " + rank + " has " + block.size() + " steps and may have "
                             + Limits.STEPS + "; use fewer trees or chunks";
                 }
-                long peers = own.stream().filter(other -> other.key().sharesChannelAndDirection(block.key())).count();
+                long peers = own.stream()
+                        .filter(other -> other.key().sharesChannelAndDirection(block.key()))
+                        .count();
                 if (peers > Limits.PEERS) {
                     return "rank " + rank + " has " + peers + " peers on one channel and may have " + Limits.PEERS
                             + "; use a tree with fewer children";

@@ -21,6 +21,7 @@ final class ChunkVerifier {
     private final Map<Place, Cell> cells = new HashMap<>();
     /** Steps that are done for certain when a step starts. */
     private final BitSet[] before;
+
     private int depth;
 
     ChunkVerifier(int index, Schedule schedule, Memory memory, Terms terms, Violations violations) {
@@ -36,8 +37,11 @@ final class ChunkVerifier {
     /** Checks the chunk; stops at a step that makes no sense. */
     void run() {
         if (chunk.bytes() % schedule.elementBytes() != 0) {
-            violations.add(index, Violation.NONE, "its length of " + chunk.bytes()
-                    + " bytes is not a multiple of the element size of " + schedule.elementBytes());
+            violations.add(
+                    index,
+                    Violation.NONE,
+                    "its length of " + chunk.bytes() + " bytes is not a multiple of the element size of "
+                            + schedule.elementBytes());
             return;
         }
         int[] depths = new int[before.length];
@@ -83,21 +87,27 @@ final class ChunkVerifier {
                 return complain(i, "it reads " + print(source) + ", which nothing has written");
             }
             if (source.isWritten() && !before[i].get(source.writer)) {
-                return complain(i, "it reads " + print(source) + " but does not wait for step " + source.writer
-                        + ", which writes that");
+                return complain(
+                        i,
+                        "it reads " + print(source) + " but does not wait for step " + source.writer
+                                + ", which writes that");
             }
         }
         if (sources.lastIndexOf(target) > 0) {
             return complain(i, "its target is also a source other than the first");
         }
         if (target.isWritten() && !before[i].get(target.writer)) {
-            return complain(i, "it overwrites " + print(target) + " but does not wait for step " + target.writer
-                    + ", which writes that too");
+            return complain(
+                    i,
+                    "it overwrites " + print(target) + " but does not wait for step " + target.writer
+                            + ", which writes that too");
         }
         for (int reader : target.readers) {
             if (!before[i].get(reader)) {
-                return complain(i, "it overwrites " + print(target) + " but does not wait for step " + reader
-                        + ", which reads that");
+                return complain(
+                        i,
+                        "it overwrites " + print(target) + " but does not wait for step " + reader
+                                + ", which reads that");
             }
         }
         if (step.reduces() && !canSum(i, sources, summands)) {
@@ -133,12 +143,17 @@ final class ChunkVerifier {
 
     private boolean isLegal(int i, Location location) {
         if (!memory.contains(location, chunk.bytes())) {
-            return complain(i, SchedulePrinter.print(location, chunk.bytes()) + " is outside of what rank "
-                    + location.rank() + " has there");
+            return complain(
+                    i,
+                    SchedulePrinter.print(location, chunk.bytes()) + " is outside of what rank " + location.rank()
+                            + " has there");
         }
         if (location.offset() % schedule.elementBytes() != 0) {
-            return complain(i, SchedulePrinter.print(location, chunk.bytes())
-                    + " does not start at a multiple of the element size of " + schedule.elementBytes() + " bytes");
+            return complain(
+                    i,
+                    SchedulePrinter.print(location, chunk.bytes())
+                            + " does not start at a multiple of the element size of " + schedule.elementBytes()
+                            + " bytes");
         }
         return true;
     }
@@ -146,9 +161,11 @@ final class ChunkVerifier {
     private boolean canSum(int i, List<Cell> sources, List<Integer> summands) {
         for (Cell source : sources) {
             if (source.input != sources.getFirst().input) {
-                return complain(i, "it combines different elements: " + print(sources.getFirst())
-                        + " holds those from input byte " + sources.getFirst().input + ", " + print(source)
-                        + " those from " + source.input);
+                return complain(
+                        i,
+                        "it combines different elements: " + print(sources.getFirst())
+                                + " holds those from input byte " + sources.getFirst().input + ", " + print(source)
+                                + " those from " + source.input);
             }
         }
         int repeated = terms.repeatedRank(summands);

@@ -58,7 +58,9 @@ final class OutputCheck {
     private List<Segment> covered(int rank) {
         List<Segment> segments = new ArrayList<>();
         long end = 0;
-        for (Segment segment : written.get(rank).stream().sorted(Comparator.comparingLong(Segment::from)).toList()) {
+        for (Segment segment : written.get(rank).stream()
+                .sorted(Comparator.comparingLong(Segment::from))
+                .toList()) {
             addInitial(rank, end, segment.from(), segments);
             segments.add(segment);
             end = segment.to();
@@ -69,7 +71,8 @@ final class OutputCheck {
 
     /** Bytes of the output that no step wrote: in place, the input may be there. */
     private void addInitial(int rank, long from, long to, List<Segment> segments) {
-        long shift = memory.start(rank, Space.OUTPUT).offset() - memory.start(rank, Space.INPUT).offset();
+        long shift = memory.start(rank, Space.OUTPUT).offset()
+                - memory.start(rank, Space.INPUT).offset();
         long inputFrom = from;
         long inputTo = from;
         if (schedule.inPlace()) {
@@ -103,7 +106,8 @@ final class OutputCheck {
         };
         if (!right) {
             violations.add(bytes(rank, segment.from(), segment.to()) + " holds " + terms.print(segment.term())
-                    + " from input byte " + segment.input() + ", which is not what " + schedule.collective().label()
+                    + " from input byte " + segment.input() + ", which is not what "
+                    + schedule.collective().label()
                     + " puts there");
         }
     }
@@ -132,7 +136,8 @@ final class OutputCheck {
                 violations.add("ranks 0 and " + rank + " sum in different orders from output byte "
                         + first.get(i).from() + ": " + terms.print(first.get(i).term()) + " and "
                         + terms.print(other.get(i).term())
-                        + ", up to byte " + Math.min(first.get(i).to(), other.get(i).to()));
+                        + ", up to byte "
+                        + Math.min(first.get(i).to(), other.get(i).to()));
                 return;
             }
         }

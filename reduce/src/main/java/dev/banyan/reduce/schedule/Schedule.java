@@ -100,8 +100,8 @@ public record Schedule(
      */
     public Schedule resized(long newCount, int newElementBytes) {
         if (count < 1 || newCount < 1 || newCount % count != 0) {
-            throw new IllegalArgumentException("a schedule for " + count + " elements cannot be resized to " + newCount
-                    + "; take a multiple");
+            throw new IllegalArgumentException(
+                    "a schedule for " + count + " elements cannot be resized to " + newCount + "; take a multiple");
         }
         long factor = Math.multiplyExact(newCount / count, (long) newElementBytes);
         List<Chunk> longer = chunks.stream()
@@ -109,7 +109,9 @@ public record Schedule(
                         stretched(chunk.bytes(), factor),
                         chunk.steps().stream()
                                 .map(step -> new Step(
-                                        step.sources().stream().map(source -> stretched(source, factor)).toList(),
+                                        step.sources().stream()
+                                                .map(source -> stretched(source, factor))
+                                                .toList(),
                                         stretched(step.target(), factor),
                                         step.after()))
                                 .toList()))

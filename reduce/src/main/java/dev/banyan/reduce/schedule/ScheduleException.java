@@ -9,7 +9,8 @@ public final class ScheduleException extends RuntimeException {
     private final transient List<Violation> violations;
 
     ScheduleException(Schedule schedule, List<Violation> violations) {
-        super("the " + schedule.algorithm() + " schedule for " + schedule.collective().label() + " over "
+        super("the " + schedule.algorithm() + " schedule for "
+                + schedule.collective().label() + " over "
                 + schedule.ranks() + " ranks is wrong: " + violations.getFirst()
                 + (violations.size() == 1 ? "" : " (and " + (violations.size() - 1) + " more)"));
         this.violations = List.copyOf(violations);

@@ -39,7 +39,8 @@ public final class SchedulePrinter {
      * @param bytes length of its chunk in bytes
      */
     public static String print(Step step, long bytes) {
-        String sources = step.sources().stream().map(source -> print(source, bytes)).collect(Collectors.joining(" + "));
+        String sources =
+                step.sources().stream().map(source -> print(source, bytes)).collect(Collectors.joining(" + "));
         String after = step.after().isEmpty()
                 ? ""
                 : step.after().stream().map(String::valueOf).collect(Collectors.joining(",", " after ", ""));

@@ -28,6 +28,9 @@ public enum DlcDependencyType {
 
     /** The type of a number. */
     static DlcDependencyType of(long number) {
-        return Stream.of(values()).filter(type -> type.number == number).findFirst().orElseThrow();
+        return Stream.of(values())
+                .filter(type -> type.number == number)
+                .findFirst()
+                .orElseThrow();
     }
 }

@@ -92,12 +92,18 @@ final class DlcHeaderParser {
                 role,
                 hostname,
                 working,
-                shifted ? serving.stream().map(server -> server + working.size()).toList() : serving));
+                shifted
+                        ? serving.stream()
+                                .map(server -> server + working.size())
+                                .toList()
+                        : serving));
     }
 
     /** Who takes part in messages, where no line said it. */
     DlcHeader derived(List<DlcRecord> records) {
-        List<DlcMessage> messages = new DlcTrace(DlcHeader.of(role, hostname, 0, 0), records).messages().toList();
+        List<DlcMessage> messages = new DlcTrace(DlcHeader.of(role, hostname, 0, 0), records)
+                .messages()
+                .toList();
         DlcRole of = messages.isEmpty() ? role : messages.getFirst().operation().role();
         return new DlcHeader(
                 of,

@@ -50,9 +50,9 @@ public record DlcMessage(
                     + " bytes at " + timeUs + " us; none of them may be negative");
         }
         if (operationId.peerRole() == operation.role()) {
-            throw new IllegalArgumentException(
-                    operation.label() + " " + operationId + "; a " + operation.role().label() + " talks to a "
-                            + operation.role().other().label());
+            throw new IllegalArgumentException(operation.label() + " " + operationId + "; a "
+                    + operation.role().label() + " talks to a "
+                    + operation.role().other().label());
         }
     }
 

@@ -63,8 +63,7 @@ public enum DlcOperation {
     /** The operation of a name, whatever its case. */
     static Optional<DlcOperation> find(String name) {
         return Stream.of(values())
-                .filter(operation ->
-                        operation.label.toLowerCase(Locale.ROOT).equals(name.toLowerCase(Locale.ROOT)))
+                .filter(operation -> operation.label.toLowerCase(Locale.ROOT).equals(name.toLowerCase(Locale.ROOT)))
                 .findFirst();
     }
 }

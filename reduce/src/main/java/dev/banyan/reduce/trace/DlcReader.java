@@ -18,7 +18,8 @@ import java.util.regex.Pattern;
  * <p>O(characters).
  */
 public final class DlcReader {
-    private static final Pattern COLUMNS = Pattern.compile("\\s*id\\s+src\\s+dst\\s+length\\b.*", Pattern.CASE_INSENSITIVE);
+    private static final Pattern COLUMNS =
+            Pattern.compile("\\s*id\\s+src\\s+dst\\s+length\\b.*", Pattern.CASE_INSENSITIVE);
     private static final Pattern RECORD = Pattern.compile("\\s*\\d+\\s+\\d+\\s+\\d+\\s+\\d+\\s.*");
 
     private DlcReader() {}

@@ -64,9 +64,7 @@ final class DlcRecordParser {
     private static DlcSetup setup(DlcLine line, int id, int src, int dst, long length, int number, String name) {
         if (number != DlcSetup.NUMBER || !name.matches("\\w+")) {
             throw line.wrong("'" + name + "' is no operation; those of num_pp " + number + " are "
-                    + Stream.of(DlcOperation.values())
-                            .map(DlcOperation::label)
-                            .collect(Collectors.joining(", ")));
+                    + Stream.of(DlcOperation.values()).map(DlcOperation::label).collect(Collectors.joining(", ")));
         }
         String rest = line.rest();
         if (!rest.isEmpty()) {
@@ -82,7 +80,8 @@ final class DlcRecordParser {
         DlcRole peerRole = operation.role().other();
         String word = line.word();
         if (word.isEmpty()) {
-            throw line.wrong("the line ends before its op_id; a record of " + operation.label() + " has twelve columns");
+            throw line.wrong(
+                    "the line ends before its op_id; a record of " + operation.label() + " has twelve columns");
         }
         int peer = header.map(known -> known.index(peerRole, peerNode)).orElse(-1);
         if (header.isPresent() && (peer < 0 || header.get().index(operation.role(), recorder) < 0)) {
@@ -124,8 +123,7 @@ final class DlcRecordParser {
             throw line.wrong("op_id " + word + " says another peer than src and dst do"
                     + (peer >= 0 ? ", which is " + peerRole.letter() + peer : ""));
         }
-        return new DlcOperationId(
-                Integer.parseInt(parts.group(1)), Integer.parseInt(parts.group(2)), peerRole, index);
+        return new DlcOperationId(Integer.parseInt(parts.group(1)), Integer.parseInt(parts.group(2)), peerRole, index);
     }
 
     private static DlcRole role(String letter) {
@@ -166,16 +164,12 @@ final class DlcRecordParser {
         if (all.matches()) {
             return dependency(OptionalInt.empty(), all.group(1), all.group(2), all.group(3), of);
         }
-        throw line.wrong("id_dep has '" + part
-                + "'; it must be -1, an op_id as 0-4-s0, or a list in brackets as (3-s0.)");
+        throw line.wrong(
+                "id_dep has '" + part + "'; it must be -1, an op_id as 0-4-s0, or a list in brackets as (3-s0.)");
     }
 
     private static DlcDependency dependency(
-            OptionalInt key,
-            String number,
-            @Nullable String role,
-            @Nullable String peer,
-            DlcOperationId of) {
+            OptionalInt key, String number, @Nullable String role, @Nullable String peer, DlcOperationId of) {
         return role == null || peer == null
                 ? new DlcDependency(key, Integer.parseInt(number), of.peerRole(), of.peer())
                 : new DlcDependency(key, Integer.parseInt(number), role(role), Integer.parseInt(peer));

@@ -43,7 +43,8 @@ public final class DlcStatistics {
 
     private DlcStatistics(DlcRun run) {
         List<DlcMessage> messages = run.messages().toList();
-        records = run.traces().stream().mapToInt(trace -> trace.records().size()).sum();
+        records =
+                run.traces().stream().mapToInt(trace -> trace.records().size()).sum();
         setups = records - messages.size();
         workers = distinct(messages.stream().map(DlcMessage::worker)).size();
         servers = distinct(messages.stream().map(DlcMessage::server)).size();
@@ -54,10 +55,11 @@ public final class DlcStatistics {
                 .toList();
         for (DlcMessage message : training) {
             lengths.computeIfAbsent(Exchange.of(message), exchange -> {
-                long[] unknown = new long[DlcOperation.MESSAGES];
-                Arrays.fill(unknown, -1);
-                return unknown;
-            })[message.operation().message()] = message.length();
+                        long[] unknown = new long[DlcOperation.MESSAGES];
+                        Arrays.fill(unknown, -1);
+                        return unknown;
+                    })[message.operation().message()] =
+                    message.length();
         }
         training.forEach(this::addDelay);
         addServersTimes();
@@ -106,7 +108,8 @@ public final class DlcStatistics {
         for (DlcMessage message : training) {
             Round round = new Round(message.iteration(), message.key(), message.server());
             if (message.operation() == DlcOperation.PUSH_RECV_SERVER) {
-                taken.computeIfAbsent(round, which -> new LongSummaryStatistics()).accept(message.timeUs());
+                taken.computeIfAbsent(round, which -> new LongSummaryStatistics())
+                        .accept(message.timeUs());
             } else if (message.operation() == DlcOperation.PUSH_SEND_SERVER) {
                 answered.merge(round, message.timeUs(), Math::min);
             }
@@ -172,9 +175,7 @@ public final class DlcStatistics {
     }
 
     private LongStream known(int message) {
-        return lengths.values().stream()
-                .mapToLong(bytes -> bytes[message])
-                .filter(bytes -> bytes >= 0);
+        return lengths.values().stream().mapToLong(bytes -> bytes[message]).filter(bytes -> bytes >= 0);
     }
 
     /**

@@ -27,23 +27,23 @@ public final class DlcWriter {
 
     private static final String SETUP_TAIL = "\t".repeat(6);
     private static final String CONVENTIONS = """
-            == num_pp:=
-            -15: Initialize Server
-            0: setup messages
-            odd (even): push_operation
-            even (odd): pull_operation
-            == push operation:
-            push_send_worker -> push_recv_worker
-            push_recv_server -> push_send_server
-            == pull operation:
-            pull_send_worker -> pull_recv_worker
-            pull_recv_server -> pull_send_server
-            == op_id: (key-operation_num-role)
-            key: the index of parameters
-            role: (worker or server)
-            operation_num: the num of push or pull, every four num means an iteration
-            (push_send, push_recv, pull_send, pull_recv)
-            """;
+        == num_pp:=
+        -15: Initialize Server
+        0: setup messages
+        odd (even): push_operation
+        even (odd): pull_operation
+        == push operation:
+        push_send_worker -> push_recv_worker
+        push_recv_server -> push_send_server
+        == pull operation:
+        pull_send_worker -> pull_recv_worker
+        pull_recv_server -> pull_send_server
+        == op_id: (key-operation_num-role)
+        key: the index of parameters
+        role: (worker or server)
+        operation_num: the num of push or pull, every four num means an iteration
+        (push_send, push_recv, pull_send, pull_recv)
+        """;
 
     private DlcWriter() {}
 
@@ -73,11 +73,12 @@ public final class DlcWriter {
     private static String line(DlcRecord record) {
         String start = record.id() + "\t" + record.src() + "\t" + record.dst() + "\t" + record.length() + "\t";
         return switch (record) {
-            case DlcSetup setup ->
-                start + DlcSetup.NUMBER + "\t" + OPERATION + " " + setup.command() + SETUP_TAIL;
+            case DlcSetup setup -> start + DlcSetup.NUMBER + "\t" + OPERATION + " " + setup.command() + SETUP_TAIL;
             case DlcMessage message ->
-                start + message.number() + "\t" + OPERATION + " " + message.operation().label() + "\t"
-                        + message.operationId() + "\t" + message.dependencyType().number() + "\t"
+                start + message.number() + "\t" + OPERATION + " "
+                        + message.operation().label() + "\t"
+                        + message.operationId() + "\t"
+                        + message.dependencyType().number() + "\t"
                         + message.delayUs() + "\t" + message.timeUs() / US_PER_SECOND + "\t"
                         + message.timeUs() % US_PER_SECOND + "\t" + dependencies(message.dependencies());
         };

@@ -61,8 +61,7 @@ abstract sealed class NodeRecords permits WorkerRecords, ServerRecords {
                                 dependency.number(),
                                 dependency.peerRole(),
                                 dependency.peer()))
-                        : Stream.of(new DlcOperationId(
-                                name.key(), dependency.number(), name.peerRole(), name.peer())))
+                        : Stream.of(new DlcOperationId(name.key(), dependency.number(), name.peerRole(), name.peer())))
                 .flatMap(operation -> Stream.ofNullable(timesUs.get(operation)))
                 .mapToLong(Long::longValue)
                 .max();

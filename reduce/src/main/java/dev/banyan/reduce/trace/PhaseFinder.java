@@ -42,8 +42,8 @@ final class PhaseFinder {
     PhaseFinder(List<DlcMessage> messages) {
         for (DlcMessage message : messages) {
             if (message.operation().role() == DlcRole.WORKER) {
-                Round round = rounds.computeIfAbsent(
-                        new Place(message.worker(), message.iteration()), place -> new Round());
+                Round round =
+                        rounds.computeIfAbsent(new Place(message.worker(), message.iteration()), place -> new Round());
                 Span span = round.spans.computeIfAbsent(Exchange.of(message), exchange -> new Span());
                 if (message.operation() == DlcOperation.PUSH_SEND_WORKER) {
                     span.begin = message.timeUs();

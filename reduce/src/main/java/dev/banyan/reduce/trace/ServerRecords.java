@@ -50,10 +50,7 @@ final class ServerRecords extends NodeRecords {
             case 0 ->
                 pulls.contains(new Pull(round.key.number(), round.iteration - 1))
                         ? List.of(DlcDependency.on(new DlcOperationId(
-                                round.key.number(),
-                                number(round, 0, round.initialised) - 1,
-                                DlcRole.WORKER,
-                                worker)))
+                                round.key.number(), number(round, 0, round.initialised) - 1, DlcRole.WORKER, worker)))
                         : List.of();
             // All gradients make the sum.
             case 1 ->
@@ -63,9 +60,7 @@ final class ServerRecords extends NodeRecords {
                         .toList();
             // What initialised a key was told to worker 0 alone.
             case 2 ->
-                round.has(1)
-                        ? List.of(DlcDependency.on(name(round, 1, round.initialises ? 0 : worker)))
-                        : List.of();
+                round.has(1) ? List.of(DlcDependency.on(name(round, 1, round.initialises ? 0 : worker))) : List.of();
             default -> List.of(DlcDependency.on(name(round, message - 1, worker)));
         };
     }

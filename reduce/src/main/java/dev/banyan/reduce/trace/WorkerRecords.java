@@ -28,7 +28,8 @@ final class WorkerRecords extends NodeRecords {
     void begin(KeyRound round) {
         if (round.has(VALUE)) {
             valuesUs.merge(round.iteration, round.timeUs(DlcRole.WORKER, VALUE), Math::max);
-            pulled.computeIfAbsent(round.iteration, iteration -> new HashSet<>()).add(round.key.number());
+            pulled.computeIfAbsent(round.iteration, iteration -> new HashSet<>())
+                    .add(round.key.number());
             servers.add(round.key.server());
         }
     }

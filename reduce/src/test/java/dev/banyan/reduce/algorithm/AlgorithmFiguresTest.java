@@ -29,7 +29,9 @@ class AlgorithmFiguresTest {
     private static final int ELEMENT_BYTES = 4;
 
     private static List<CollectiveAlgorithm> algorithms() {
-        List<Tree> trees = IntStream.range(0, RANKS).mapToObj(AlgorithmFiguresTest::binomial).toList();
+        List<Tree> trees = IntStream.range(0, RANKS)
+                .mapToObj(AlgorithmFiguresTest::binomial)
+                .toList();
         return List.of(
                 new ForestAlgorithm("single-tree", Forest.equalShares(trees.subList(0, 1))),
                 new ForestAlgorithm("multi-tree", Forest.equalShares(trees)),
@@ -92,7 +94,10 @@ class AlgorithmFiguresTest {
 
     private static double busiestPair(ScheduleProof proof) {
         int n = proof.ranks();
-        return IntStream.range(0, n * n).mapToLong(i -> proof.bytesBetween(i / n, i % n)).max().orElseThrow();
+        return IntStream.range(0, n * n)
+                .mapToLong(i -> proof.bytesBetween(i / n, i % n))
+                .max()
+                .orElseThrow();
     }
 
     @Test
@@ -136,11 +141,13 @@ class AlgorithmFiguresTest {
                     .map(Collective::label)
                     .collect(Collectors.joining(" "));
             // Where blocks are exchanged directly, no partial result waits anywhere.
-            assertThat(used).isEqualTo(switch (algorithm.name()) {
-                case "star" -> "";
-                case "packing" -> "reduce";
-                default -> "reduce reduce_scatter";
-            });
+            assertThat(used)
+                    .isEqualTo(
+                            switch (algorithm.name()) {
+                                case "star" -> "";
+                                case "packing" -> "reduce";
+                                default -> "reduce reduce_scatter";
+                            });
         }
     }
 }

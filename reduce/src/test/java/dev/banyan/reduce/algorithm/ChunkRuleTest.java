@@ -20,8 +20,7 @@ class ChunkRuleTest {
     private static ForestCost cost(Direction direction) {
         Network network = Network.of(Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3));
         return ForestCost.of(
-                network, PackedTree.of(new Forest(List.of(Tree.ofParents(-1, 0, 0, 1)), List.of(1.0))),
-                direction);
+                network, PackedTree.of(new Forest(List.of(Tree.ofParents(-1, 0, 0, 1)), List.of(1.0))), direction);
     }
 
     @Test

@@ -94,7 +94,9 @@ class PackedAlgorithmTest {
                 .mapToObj(i -> algorithm.packing(Collective.BROADCAST, i % 2))
                 .toList();
         assertThat(calls).hasValue(2);
-        assertThat(packings).allMatch(packing -> packing.equals(packings.get(packing.trees().getFirst().root())));
+        assertThat(packings)
+                .allMatch(packing ->
+                        packing.equals(packings.get(packing.trees().getFirst().root())));
         CollectiveRequest request = PackingChecks.request(Collective.BROADCAST, 1, 100, true);
         assertThat(algorithm.schedule(request)).isEqualTo(new PackedAlgorithm(n, source).schedule(request));
         assertThat(calls).hasValue(2);

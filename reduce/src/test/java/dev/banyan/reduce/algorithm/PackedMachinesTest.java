@@ -87,7 +87,9 @@ class PackedMachinesTest {
         IntStream.range(0, machines).parallel().forEach(machine -> {
             Network network = Network.of(Samples.machine(3 + machine % 8, false, new Random(machine)));
             check(network);
-            assertThat(new PackedAlgorithm(network).packing(Collective.ALL_REDUCE, -1).ratio())
+            assertThat(new PackedAlgorithm(network)
+                            .packing(Collective.ALL_REDUCE, -1)
+                            .ratio())
                     .isEqualTo(BigFraction.ONE);
         });
     }

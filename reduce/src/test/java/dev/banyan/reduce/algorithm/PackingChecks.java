@@ -127,7 +127,9 @@ final class PackingChecks {
                     }
                 }
             }
-            assertThat(Arrays.equals(got, expected)).as("output of rank %d of %s", r, request).isTrue();
+            assertThat(Arrays.equals(got, expected))
+                    .as("output of rank %d of %s", r, request)
+                    .isTrue();
         }
     }
 

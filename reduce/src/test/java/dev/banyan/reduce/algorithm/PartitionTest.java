@@ -40,13 +40,17 @@ class PartitionTest {
             long count = random.nextLong(1L << random.nextInt(1, 50));
             int elementBytes = 1 << random.nextInt(4);
             long[] edges = Partition.slices(count, elementBytes, trees(shares));
-            assertThat(edges).hasSize(shares.length + 1).isSorted().startsWith(0).endsWith(count);
+            assertThat(edges)
+                    .hasSize(shares.length + 1)
+                    .isSorted()
+                    .startsWith(0)
+                    .endsWith(count);
             int unit = 64 / elementBytes;
             boolean aligned = count / unit >= shares.length;
             for (int s = 0; s < shares.length; s++) {
                 double slack = (aligned ? 2.0 * unit : 1.0) + count * 1e-9;
-                assertThat((double) (edges[s + 1] - edges[s])).isBetween(
-                        count * shares[s] / total - slack, count * shares[s] / total + slack);
+                assertThat((double) (edges[s + 1] - edges[s]))
+                        .isBetween(count * shares[s] / total - slack, count * shares[s] / total + slack);
                 assertThat(!aligned || edges[s] % unit == 0).isTrue();
             }
         }
@@ -69,7 +73,8 @@ class PartitionTest {
             for (int c = 1; c < edges.length; c++) {
                 long elements = edges[c] - edges[c - 1];
                 assertThat(elements * elementBytes).isBetween(1L, chunkBytes);
-                assertThat(chunkBytes < 64 || edges[c - 1] * elementBytes % 64 == 0).isTrue();
+                assertThat(chunkBytes < 64 || edges[c - 1] * elementBytes % 64 == 0)
+                        .isTrue();
                 least = Math.min(least, elements);
                 most = Math.max(most, elements);
             }

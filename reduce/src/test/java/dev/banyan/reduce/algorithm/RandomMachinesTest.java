@@ -24,7 +24,12 @@ class RandomMachinesTest {
         IntStream.range(0, 10_000).parallel().forEach(machine -> {
             Random random = random(machine);
             LinkMatrix matrix = connected(2 + random.nextInt(15), random);
-            verifyAll(matrix, roots(matrix).mapToObj(root -> spanningTree(matrix, root, random)).toList(), random);
+            verifyAll(
+                    matrix,
+                    roots(matrix)
+                            .mapToObj(root -> spanningTree(matrix, root, random))
+                            .toList(),
+                    random);
         });
     }
 
@@ -96,7 +101,8 @@ class RandomMachinesTest {
     private static void assertOverLinksOnly(ScheduleProof proof, LinkMatrix matrix) {
         for (int a = 0; a < proof.ranks(); a++) {
             for (int b = 0; b < proof.ranks(); b++) {
-                assertThat(proof.bytesBetween(a, b) == 0 || matrix.weight(a, b) > 0).isTrue();
+                assertThat(proof.bytesBetween(a, b) == 0 || matrix.weight(a, b) > 0)
+                        .isTrue();
             }
         }
     }

@@ -28,8 +28,10 @@ class RankOrderAlgorithmTest {
                         for (boolean inPlace : new boolean[] {false, true}) {
                             ScheduleProof proof = ScheduleVerifier.verify(ordered.schedule(
                                     new CollectiveRequest(collective, root, count, 4, inPlace, 1 << 14)));
-                            List<String> expressions =
-                                    proof.summations().stream().map(Summation::expression).distinct().toList();
+                            List<String> expressions = proof.summations().stream()
+                                    .map(Summation::expression)
+                                    .distinct()
+                                    .toList();
                             if (collective.reduces() && count > 0) {
                                 assertThat(expressions).containsExactly(inOrder);
                             }

@@ -120,7 +120,9 @@ public final class Samples {
         return List.of(
                 new ForestAlgorithm("single-tree", Forest.equalShares(List.of(tree(n, random.nextInt(n), random)))),
                 new ForestAlgorithm("multi-tree", Forest.equalShares(trees)),
-                new ForestAlgorithm("uneven-shares", new Forest(trees, weights.stream().map(w -> w / total).toList())),
+                new ForestAlgorithm(
+                        "uneven-shares",
+                        new Forest(trees, weights.stream().map(w -> w / total).toList())),
                 new RingAlgorithm(permutation(n, random)),
                 new StarAlgorithm(n, random.nextInt(n)));
     }

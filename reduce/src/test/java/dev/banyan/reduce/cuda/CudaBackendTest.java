@@ -7,10 +7,10 @@ import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.Config;
+import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.type.Collective;
 import dev.banyan.reduce.type.DataType;
 import dev.banyan.reduce.type.ReduceOp;
-import dev.banyan.reduce.backend.Backend;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
@@ -82,7 +82,10 @@ class CudaBackendTest {
     @Test
     void ranksMayShareDevices() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
-        Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).threads(1).build();
+        Config config = Config.builder()
+                .algorithm(AlgorithmChoice.MULTI_TREE)
+                .threads(1)
+                .build();
         try (CudaBackend backend = new CudaBackend(new int[] {0, 0, 5, 0}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
@@ -96,7 +99,8 @@ class CudaBackendTest {
     @Test
     void withoutPeerAccessDataGoesThroughTheHost() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
-        Config config = Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
+        Config config =
+                Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.NONE, 64 * MEBIBYTE, COPIES);
                 Communicator host = Communicator.create(machine, config);
@@ -117,9 +121,10 @@ class CudaBackendTest {
                 .mapToObj(i -> new Device("GPU" + i, busIds.get(i), -1, Map.of()))
                 .toList();
         Link link = Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 1.8);
-        Machine machine = NoPeerAccess.mark(
-                new Machine("pair", devices, List.of(), List.of(link), List.of(), List.of()), 0, 1);
-        Config config = Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
+        Machine machine =
+                NoPeerAccess.mark(new Machine("pair", devices, List.of(), List.of(link), List.of(), List.of()), 0, 1);
+        Config config =
+                Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
         try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
@@ -167,8 +172,9 @@ class CudaBackendTest {
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
-            List<MemorySegment> buffers =
-                    IntStream.range(0, 8).mapToObj(rank -> cuda.allocate(rank, 4000)).toList();
+            List<MemorySegment> buffers = IntStream.range(0, 8)
+                    .mapToObj(rank -> cuda.allocate(rank, 4000))
+                    .toList();
             cuda.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM);
             long launches = emulator.count("graph launches");
             long allocations = emulator.count("calls cuMemAlloc");
@@ -178,7 +184,9 @@ class CudaBackendTest {
             }
             assertThat(emulator.count("graph launches") - launches).isEqualTo(10);
             assertThat(emulator.count("calls cuMemAlloc")).isEqualTo(allocations);
-            assertThat(emulator.count("calls cuGraphAddKernelNode")).isEqualTo(nodes).isPositive();
+            assertThat(emulator.count("calls cuGraphAddKernelNode"))
+                    .isEqualTo(nodes)
+                    .isPositive();
         }
         nothingIsLeft();
     }
@@ -194,7 +202,9 @@ class CudaBackendTest {
             keys.forEach(buffers -> cuda.allReduce(buffers, 64, DataType.F32, ReduceOp.SUM));
             long built = emulator.count("calls cuGraphInstantiateWithFlags");
             keys.forEach(buffers -> cuda.allReduce(buffers, 64, DataType.F32, ReduceOp.SUM));
-            assertThat(emulator.count("calls cuGraphInstantiateWithFlags")).isEqualTo(built).isEqualTo(100);
+            assertThat(emulator.count("calls cuGraphInstantiateWithFlags"))
+                    .isEqualTo(built)
+                    .isEqualTo(100);
             assertThat(emulator.count("graph launches")).isEqualTo(200);
         }
         nothingIsLeft();
@@ -210,10 +220,12 @@ class CudaBackendTest {
         }
         try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
-            List<MemorySegment> buffers =
-                    IntStream.range(0, 2).mapToObj(rank -> cuda.allocate(rank, 4000)).toList();
-            List<MemorySegment> copies =
-                    IntStream.range(0, 2).mapToObj(rank -> cuda.allocate(rank, 4000)).toList();
+            List<MemorySegment> buffers = IntStream.range(0, 2)
+                    .mapToObj(rank -> cuda.allocate(rank, 4000))
+                    .toList();
+            List<MemorySegment> copies = IntStream.range(0, 2)
+                    .mapToObj(rank -> cuda.allocate(rank, 4000))
+                    .toList();
             CollectiveCall call =
                     CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, 1000, DataType.I32, ReduceOp.SUM, buffers);
             cuda.run(call);
@@ -242,7 +254,8 @@ class CudaBackendTest {
                 assertThat(got).containsOnly(11);
             }
             ended.join();
-            assertThatThrownBy(() -> cuda.enqueue(call, new CudaStreams(streams.subList(0, 1))).join())
+            assertThatThrownBy(() -> cuda.enqueue(call, new CudaStreams(streams.subList(0, 1)))
+                            .join())
                     .hasMessageContaining("1 streams for 2 ranks");
         }
         emulator.reset();
@@ -251,7 +264,8 @@ class CudaBackendTest {
     @Test
     void receiveBuffersStayWithinTheirLimit() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
-        Config config = Config.builder().algorithm(AlgorithmChoice.STAR).threads(1).build();
+        Config config =
+                Config.builder().algorithm(AlgorithmChoice.STAR).threads(1).build();
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 4 * MEBIBYTE);
                 Communicator host = Communicator.create(machine, config);
@@ -262,8 +276,9 @@ class CudaBackendTest {
         }
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, MEBIBYTE);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
-            List<MemorySegment> buffers =
-                    IntStream.range(0, 8).mapToObj(rank -> cuda.allocate(rank, 4_000_000)).toList();
+            List<MemorySegment> buffers = IntStream.range(0, 8)
+                    .mapToObj(rank -> cuda.allocate(rank, 4_000_000))
+                    .toList();
             assertThatThrownBy(() -> cuda.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM))
                     .isInstanceOf(CudaException.class)
                     .hasMessageContaining("BANYAN_BUFFER_LIMIT is 1048576");
@@ -289,8 +304,7 @@ class CudaBackendTest {
             assertThatThrownBy(() -> cuda.allReduce(List.of(good, odd), 4, DataType.F32, ReduceOp.SUM))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("align it to its elements");
-            assertThatThrownBy(() -> good.get(ValueLayout.JAVA_BYTE, 0))
-                    .isInstanceOf(WrongThreadException.class);
+            assertThatThrownBy(() -> good.get(ValueLayout.JAVA_BYTE, 0)).isInstanceOf(WrongThreadException.class);
             MemorySegment other = cuda.allocate(1, 64);
             cuda.allReduce(
                     List.of(CudaBackend.memory(good.address(), 64), CudaBackend.memory(other.address(), 64)),

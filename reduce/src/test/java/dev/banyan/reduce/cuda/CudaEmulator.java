@@ -35,8 +35,8 @@ public final class CudaEmulator {
             function("banyan_emu_command", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS));
     private final MethodHandle count =
             function("banyan_emu_count", FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.ADDRESS));
-    private final MethodHandle problems = function(
-            "banyan_emu_problems", FunctionDescriptor.ofVoid(ValueLayout.ADDRESS, ValueLayout.JAVA_LONG));
+    private final MethodHandle problems =
+            function("banyan_emu_problems", FunctionDescriptor.ofVoid(ValueLayout.ADDRESS, ValueLayout.JAVA_LONG));
 
     private CudaEmulator() {}
 
@@ -80,7 +80,11 @@ public final class CudaEmulator {
 
     private static void compile(List<String> command) throws IOException {
         try {
-            new ProcessBuilder("gcc", "--version").redirectErrorStream(true).start().getInputStream().readAllBytes();
+            new ProcessBuilder("gcc", "--version")
+                    .redirectErrorStream(true)
+                    .start()
+                    .getInputStream()
+                    .readAllBytes();
         } catch (IOException e) {
             assumeTrue(false, "there is no gcc to build the emulated CUDA driver with (" + e.getMessage() + ")");
         }
@@ -103,8 +107,8 @@ public final class CudaEmulator {
     }
 
     /**
-     * Ends all work, forgets all contexts, memory, faults and counts, and plays a p3.16xlarge again. Handles from before
-     * are no longer valid; nobody needs to call cuInit again.
+     * Ends all work, forgets all contexts, memory, faults and counts, and plays a p3.16xlarge again. Handles from
+     * before are no longer valid; nobody needs to call cuInit again.
      */
     public void reset() {
         try {
@@ -119,7 +123,9 @@ public final class CudaEmulator {
         String text = String.join("\n", lines);
         try (Arena arena = Arena.ofConfined()) {
             int bad = (int) command.invokeExact(arena.allocateFrom(text));
-            assertThat(bad).as("first line that the emulator can't read of:%n%s", text).isZero();
+            assertThat(bad)
+                    .as("first line that the emulator can't read of:%n%s", text)
+                    .isZero();
         } catch (AssertionError e) {
             throw e;
         } catch (Throwable e) {

@@ -96,8 +96,13 @@ class CudaFaultTest {
 
     static Stream<String> stuckWork() {
         return Stream.of(
-                "op kernel 1 hang", "op kernel 30 hang", "op copy 1 hang", "op peer 1 hang", "op peer 40 hang",
-                "op any 77 hang", "op copy 90 hang");
+                "op kernel 1 hang",
+                "op kernel 30 hang",
+                "op copy 1 hang",
+                "op peer 1 hang",
+                "op peer 40 hang",
+                "op any 77 hang",
+                "op copy 90 hang");
     }
 
     @ParameterizedTest
@@ -134,7 +139,8 @@ class CudaFaultTest {
 
     @Test
     void everyFutureFailsAndOtherCommunicatorsLiveOn() {
-        Config config = Config.builder().algorithm(AlgorithmChoice.RING).timeout(SHORT).build();
+        Config config =
+                Config.builder().algorithm(AlgorithmChoice.RING).timeout(SHORT).build();
         try (CudaBackend sound = new CudaBackend(new int[] {4, 5, 6, 7}, PATIENCE, PeerRule.ALL, LIMIT);
                 Communicator other = Communicator.create(MACHINE.subset(4, 5, 6, 7), config, sound);
                 CudaBackend backend = new CudaBackend(new int[] {0, 1, 2, 3}, SHORT, PeerRule.ALL, LIMIT);
@@ -165,7 +171,8 @@ class CudaFaultTest {
             beforeRuns.run();
             var first = cuda.allReduceAsync(buffers, COUNT, DataType.F32, ReduceOp.SUM);
             var second = cuda.allReduceAsync(buffers, COUNT, DataType.F32, ReduceOp.SUM);
-            CompletableFuture<Void> both = CompletableFuture.allOf(first, second).exceptionally(e -> null);
+            CompletableFuture<Void> both =
+                    CompletableFuture.allOf(first, second).exceptionally(e -> null);
             both.join();
             first.join();
             second.join();
@@ -180,8 +187,8 @@ class CudaFaultTest {
                 Communicator cuda = Communicator.create(MACHINE, config, backend)) {
             assertRight(cuda, buffers(cuda));
         }
-        for (String kind : List.of("contexts", "streams", "events", "modules", "graphs", "execs", "bytes",
-                "host allocations")) {
+        for (String kind :
+                List.of("contexts", "streams", "events", "modules", "graphs", "execs", "bytes", "host allocations")) {
             assertThat(emulator.count(kind)).as(kind).isZero();
         }
     }

@@ -68,8 +68,7 @@ class EmulatedArithmeticTest {
                 Pointer.to(addresses[3]),
                 Pointer.to(new long[] {ELEMENTS}),
                 Pointer.to(new int[] {op == ReduceOp.AVG ? DIVISOR : 1}));
-        ok(cuLaunchKernel(
-                EmulatedGpus.kernel(name, SOURCES + 1, true), 8, 1, 1, 128, 1, 1, 0, null, parameters, null));
+        ok(cuLaunchKernel(EmulatedGpus.kernel(name, SOURCES + 1, true), 8, 1, 1, 128, 1, 1, 0, null, parameters, null));
     }
 
     /** Zeros of both signs, values of similar size, and short mantissas, which make ties. */

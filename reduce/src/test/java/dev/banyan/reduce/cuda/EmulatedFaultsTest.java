@@ -5,9 +5,9 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
 import static dev.banyan.reduce.cuda.EmulatedGpus.device;
 import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
 import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
 import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
 import static dev.banyan.reduce.cuda.EmulatedGpus.stream;
@@ -177,7 +177,8 @@ class EmulatedFaultsTest {
             ok(cuMemsetD32Async(pointer, 1, 1, stream));
         }
         emulator.reset();
-        assertThat(emulator.count("allocations") + emulator.count("streams") + emulator.count("contexts")).isZero();
+        assertThat(emulator.count("allocations") + emulator.count("streams") + emulator.count("contexts"))
+                .isZero();
         fails(cuStreamQuery(stream), CUresult.CUDA_ERROR_INVALID_HANDLE);
         fails(cuMemAlloc(pointer, 4), CUresult.CUDA_ERROR_INVALID_CONTEXT);
         enter(0);
@@ -203,7 +204,8 @@ class EmulatedFaultsTest {
         List<String> needed = undefined(bindings);
         assertThat(needed).hasSize(312);
         SymbolLookup emulated = SymbolLookup.loaderLookup();
-        assertThat(needed).allSatisfy(name -> assertThat(emulated.find(name)).as(name).isPresent());
+        assertThat(needed)
+                .allSatisfy(name -> assertThat(emulated.find(name)).as(name).isPresent());
     }
 
     private static List<String> undefined(Path library) throws InterruptedException {

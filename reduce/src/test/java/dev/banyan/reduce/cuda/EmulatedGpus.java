@@ -91,7 +91,8 @@ final class EmulatedGpus {
 
     /** PTX of a kernel that does nothing; the emulator goes by its name and parameters. */
     static String ptx(String name, int addresses, boolean divisor) {
-        StringBuilder text = new StringBuilder(".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry " + name + "(\n");
+        StringBuilder text =
+                new StringBuilder(".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry " + name + "(\n");
         for (int p = 0; p <= addresses; p++) {
             text.append("    .param .u64 p").append(p).append(p < addresses || divisor ? ",\n" : "\n");
         }
@@ -113,16 +114,15 @@ final class EmulatedGpus {
 
     /** Parameters of a kernel: addresses, then the count; and the divisor 1. */
     static Pointer parameters(long count, CUdeviceptr... addresses) {
-        Pointer[] all = Arrays.copyOf(
-                Arrays.stream(addresses).map(Pointer::to).toArray(Pointer[]::new), addresses.length + 2);
+        Pointer[] all =
+                Arrays.copyOf(Arrays.stream(addresses).map(Pointer::to).toArray(Pointer[]::new), addresses.length + 2);
         all[addresses.length] = Pointer.to(new long[] {count});
         all[addresses.length + 1] = Pointer.to(new int[] {1});
         return Pointer.to(all);
     }
 
     static int launch(CUfunction function, @Nullable CUstream stream, long count, CUdeviceptr... addresses) {
-        return JCudaDriver.cuLaunchKernel(
-                function, 1, 1, 1, 128, 1, 1, 0, stream, parameters(count, addresses), null);
+        return JCudaDriver.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, stream, parameters(count, addresses), null);
     }
 
     /** Pinned memory as a buffer. */

@@ -5,9 +5,9 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
 import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
 import static dev.banyan.reduce.cuda.EmulatedGpus.event;
 import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
 import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.parameters;
 import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
@@ -128,7 +128,8 @@ class EmulatedGraphsTest {
         assertThat(ints(far, 1)).containsExactly(512);
         assertThat(emulator.count("graph launches")).isEqualTo(10);
         ok(cuGraphExecDestroy(exec));
-        assertThat(emulator.count("graphs") + emulator.count("nodes") + emulator.count("execs")).isZero();
+        assertThat(emulator.count("graphs") + emulator.count("nodes") + emulator.count("execs"))
+                .isZero();
     }
 
     @Test

@@ -5,10 +5,10 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
 import static dev.banyan.reduce.cuda.EmulatedGpus.at;
 import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
 import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
 import static dev.banyan.reduce.cuda.EmulatedGpus.kernel;
 import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.pinned;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ptx;
@@ -157,8 +157,8 @@ class EmulatedKernelsTest {
         ok(launch(kernel("banyan_widen_i64", 2, false), null, 3, wide, narrow));
         CUfunction add = kernel("banyan_reduce_sum_i128_3", 4, true);
         ok(launch(add, null, 3, wide, wide, wide, wide));
-        Pointer three = Pointer.to(
-                Pointer.to(narrow), Pointer.to(wide), Pointer.to(new long[] {3}), Pointer.to(new int[] {4}));
+        Pointer three =
+                Pointer.to(Pointer.to(narrow), Pointer.to(wide), Pointer.to(new long[] {3}), Pointer.to(new int[] {4}));
         ok(cuLaunchKernel(kernel("banyan_mean_i64", 2, true), 1, 1, 1, 32, 1, 1, 0, null, three, null));
         ok(cuMemcpyDtoH(Pointer.to(values), narrow, 24));
         assertThat(values).containsExactly(6917529027641081855L, -6917529027641081856L, -5);

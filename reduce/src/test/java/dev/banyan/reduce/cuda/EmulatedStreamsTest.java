@@ -5,9 +5,9 @@ import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
 import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
 import static dev.banyan.reduce.cuda.EmulatedGpus.event;
 import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
+import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
 import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
 import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
 import static dev.banyan.reduce.cuda.EmulatedGpus.pinned;
 import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
@@ -150,15 +150,22 @@ class EmulatedStreamsTest {
         CountDownLatch may = new CountDownLatch(1);
         CountDownLatch called = new CountDownLatch(2);
         int[] status = {-1};
-        ok(cuLaunchHostFunc(stream, data -> {
-            await(may);
-            called.countDown();
-        }, null));
+        ok(cuLaunchHostFunc(
+                stream,
+                data -> {
+                    await(may);
+                    called.countDown();
+                },
+                null));
         ok(cuMemsetD32Async(pointer, 4, 1, stream));
-        ok(cuStreamAddCallback(stream, (of, result, data) -> {
-            status[0] = result;
-            called.countDown();
-        }, null, 0));
+        ok(cuStreamAddCallback(
+                stream,
+                (of, result, data) -> {
+                    status[0] = result;
+                    called.countDown();
+                },
+                null,
+                0));
         fails(cuStreamQuery(stream), CUresult.CUDA_ERROR_NOT_READY);
         may.countDown();
         assertThat(called.await(20, TimeUnit.SECONDS)).isTrue();

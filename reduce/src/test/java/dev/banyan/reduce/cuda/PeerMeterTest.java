@@ -25,8 +25,14 @@ class PeerMeterTest {
                     PairFigures figures = meter.measure(from, to);
                     boolean none = from != to && Math.max(from, to) == 2;
                     assertThat(figures.peer()).isEqualTo(none ? Outcome.NOT_GRANTED : Outcome.RIGHT);
-                    assertThat(List.of(figures.gbs(), figures.bothGbs(), figures.latencyUs(), figures.hostGbs(),
-                            figures.hostBothGbs(), figures.hostLatencyUs())).allMatch(value -> value > 0);
+                    assertThat(List.of(
+                                    figures.gbs(),
+                                    figures.bothGbs(),
+                                    figures.latencyUs(),
+                                    figures.hostGbs(),
+                                    figures.hostBothGbs(),
+                                    figures.hostLatencyUs()))
+                            .allMatch(value -> value > 0);
                     if (none) {
                         assertThat(figures.gbs()).isEqualTo(figures.hostGbs());
                     }
@@ -34,8 +40,13 @@ class PeerMeterTest {
             }
         }
         assertThat(emulator.problems()).isEmpty();
-        assertThat(List.of(emulator.count("bytes"), emulator.count("contexts"), emulator.count("streams"),
-                emulator.count("events"), emulator.count("host allocations"))).containsOnly(0L);
+        assertThat(List.of(
+                        emulator.count("bytes"),
+                        emulator.count("contexts"),
+                        emulator.count("streams"),
+                        emulator.count("events"),
+                        emulator.count("host allocations")))
+                .containsOnly(0L);
     }
 
     @Test

@@ -79,8 +79,10 @@ class PtxTest {
         byte[] text = (module + "\0").getBytes(StandardCharsets.US_ASCII);
         nvPTXCompilerHandle compiler = new nvPTXCompilerHandle();
         check(JNvPTXCompiler.nvPTXCompilerCreate(compiler, text.length, text), compiler);
-        check(JNvPTXCompiler.nvPTXCompilerCompile(
-                compiler, 2, new String[] {"--gpu-name=sm_" + architecture, "--warn-on-spills"}), compiler);
+        check(
+                JNvPTXCompiler.nvPTXCompilerCompile(
+                        compiler, 2, new String[] {"--gpu-name=sm_" + architecture, "--warn-on-spills"}),
+                compiler);
         long[] size = new long[1];
         check(JNvPTXCompiler.nvPTXCompilerGetCompiledProgramSize(compiler, size), compiler);
         assertThat(size[0]).isPositive();

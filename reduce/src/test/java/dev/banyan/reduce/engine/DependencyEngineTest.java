@@ -58,7 +58,12 @@ class DependencyEngineTest {
     void lanesDoNotKeepEachOtherFromGoingOn() {
         CountDownLatch copied = new CountDownLatch(1);
         for (int i = 0; i < 2; i++) {
-            engine.push(Lane.COMPUTE, () -> assertThat(copied.await(30, TimeUnit.SECONDS)).isTrue(), NONE, NONE, 0);
+            engine.push(
+                    Lane.COMPUTE,
+                    () -> assertThat(copied.await(30, TimeUnit.SECONDS)).isTrue(),
+                    NONE,
+                    NONE,
+                    0);
         }
         engine.push(Lane.COPY, copied::countDown, NONE, NONE, 0);
         engine.waitAll();
@@ -70,10 +75,14 @@ class DependencyEngineTest {
         CountDownLatch go = new CountDownLatch(1);
         try (DependencyEngine single = new DependencyEngine(1)) {
             CountDownLatch busy = new CountDownLatch(1);
-            single.push(() -> {
-                busy.countDown();
-                assertThat(go.await(30, TimeUnit.SECONDS)).isTrue();
-            }, NONE, NONE, 0);
+            single.push(
+                    () -> {
+                        busy.countDown();
+                        assertThat(go.await(30, TimeUnit.SECONDS)).isTrue();
+                    },
+                    NONE,
+                    NONE,
+                    0);
             busy.await();
             int[] priorities = {1, 3, 2, 3, -1, 2};
             for (int i = 0; i < priorities.length; i++) {
@@ -100,7 +109,8 @@ class DependencyEngineTest {
     @Test
     void aVariableMayBeNamedSeveralTimes() {
         AtomicInteger runs = new AtomicInteger();
-        List<Variable> often = IntStream.range(0, 40).mapToObj(i -> i % 2 == 0 ? a : b).toList();
+        List<Variable> often =
+                IntStream.range(0, 40).mapToObj(i -> i % 2 == 0 ? a : b).toList();
         engine.push(runs::incrementAndGet, List.of(a, a, b), List.of(b, b), 0);
         engine.push(runs::incrementAndGet, often, often, 0);
         engine.push(runs::incrementAndGet, often, NONE, 0);
@@ -113,9 +123,13 @@ class DependencyEngineTest {
     void failuresPoisonWhatWouldHaveBeenWritten() {
         List<String> log = Collections.synchronizedList(new ArrayList<>());
         Variable c = engine.variable();
-        engine.push(() -> {
-            throw new IOException("no disk");
-        }, NONE, List.of(a), 0);
+        engine.push(
+                () -> {
+                    throw new IOException("no disk");
+                },
+                NONE,
+                List.of(a),
+                0);
         engine.push(new Recording(log, "reads a, writes b"), List.of(a), List.of(b), 0);
         engine.push(new Recording(log, "reads b"), List.of(b), NONE, 0);
         engine.push(new Recording(log, "writes c"), NONE, List.of(c), 0);
@@ -140,9 +154,13 @@ class DependencyEngineTest {
 
     @Test
     void failuresOfOperationsThatWriteNothingSurfaceToo() {
-        engine.push(() -> {
-            throw new IOException("first");
-        }, List.of(a), NONE, 0);
+        engine.push(
+                () -> {
+                    throw new IOException("first");
+                },
+                List.of(a),
+                NONE,
+                0);
         engine.waitFor(a);
         assertThatThrownBy(engine::waitAll).hasRootCauseMessage("first");
         engine.waitAll();

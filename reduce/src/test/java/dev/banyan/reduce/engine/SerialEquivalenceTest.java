@@ -61,8 +61,9 @@ class SerialEquivalenceTest {
         Cells serial = new Cells();
         Cells concurrent = new Cells();
         try (DependencyEngine engine = new DependencyEngine(THREADS)) {
-            List<Variable> variables =
-                    IntStream.range(0, VARIABLES).mapToObj(i -> engine.variable()).toList();
+            List<Variable> variables = IntStream.range(0, VARIABLES)
+                    .mapToObj(i -> engine.variable())
+                    .toList();
             Lane[] lanes = Lane.values();
             for (int i = 0; i < OPERATIONS; i++) {
                 int operation = i;
@@ -91,7 +92,8 @@ class SerialEquivalenceTest {
         int each = 20_000;
         long[] cells = new long[10];
         try (DependencyEngine engine = new DependencyEngine(2)) {
-            List<Variable> variables = IntStream.range(0, 10).mapToObj(i -> engine.variable()).toList();
+            List<Variable> variables =
+                    IntStream.range(0, 10).mapToObj(i -> engine.variable()).toList();
             List<Thread> pushers = new ArrayList<>();
             for (int t = 0; t < 4; t++) {
                 Random random = new Random(t);

@@ -94,10 +94,8 @@ class HostBackendTest {
                                 offset,
                                 Float.floatToFloat16(random.nextInt() * 0x1p-28f));
                     case BF16 ->
-                        at.set(
-                                ValueLayout.JAVA_SHORT_UNALIGNED,
-                                offset,
-                                (short) (Float.floatToRawIntBits(random.nextInt() * 0x1p-20f) >>> 16));
+                        at.set(ValueLayout.JAVA_SHORT_UNALIGNED, offset, (short)
+                                (Float.floatToRawIntBits(random.nextInt() * 0x1p-20f) >>> 16));
                     case I8, U8 -> at.set(ValueLayout.JAVA_BYTE, offset, (byte) random.nextInt());
                     case I32 -> at.set(ValueLayout.JAVA_INT_UNALIGNED, offset, random.nextInt());
                     case I64 -> at.set(ValueLayout.JAVA_LONG_UNALIGNED, offset, random.nextLong());
@@ -185,8 +183,7 @@ class HostBackendTest {
     void arraysOfMoreThanTwoGibibytesWork() {
         long count = (1L << 31) + 1001;
         Schedule schedule = new ForestAlgorithm(
-                        "multi-tree",
-                        Forest.equalShares(List.of(Tree.ofParents(-1, 0), Tree.ofParents(1, -1))))
+                        "multi-tree", Forest.equalShares(List.of(Tree.ofParents(-1, 0), Tree.ofParents(1, -1))))
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, count, 1, true, Long.MAX_VALUE));
         try (Arena arena = Arena.ofShared();
                 HostBackend backend = new HostBackend(2, 2, LONG);

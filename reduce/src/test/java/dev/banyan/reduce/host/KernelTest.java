@@ -36,8 +36,10 @@ class KernelTest {
                     assertThat(run(vector, type, sources, elements, divisor, seed, false))
                             .as("%s of %d x %d", spec, sources, elements)
                             .isEqualTo(expected);
-                    assertThat(run(vector, type, sources, elements, divisor, seed, true)).isEqualTo(expected);
-                    assertThat(run(plain, type, sources, elements, divisor, seed, true)).isEqualTo(expected);
+                    assertThat(run(vector, type, sources, elements, divisor, seed, true))
+                            .isEqualTo(expected);
+                    assertThat(run(plain, type, sources, elements, divisor, seed, true))
+                            .isEqualTo(expected);
                 }
             }
         }

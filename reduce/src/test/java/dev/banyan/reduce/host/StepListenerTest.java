@@ -68,7 +68,8 @@ class StepListenerTest {
             assertThat(end - move.endNanos()).isNotNegative();
         });
         assertThat(heard.computations).isNotEmpty();
-        assertThat(heard.moves.stream().map(StepListener.Move::run).collect(Collectors.toSet())).hasSize(1);
+        assertThat(heard.moves.stream().map(StepListener.Move::run).collect(Collectors.toSet()))
+                .hasSize(1);
     }
 
     @Test
@@ -76,14 +77,17 @@ class StepListenerTest {
         Heard heard = new Heard();
         try (HostBackend backend = new HostBackend(RANKS, 1, Duration.ofSeconds(30));
                 Communicator communicator = Communicator.create(
-                        MACHINE, Config.builder().algorithm(AlgorithmChoice.RING).build(), backend)) {
+                        MACHINE,
+                        Config.builder().algorithm(AlgorithmChoice.RING).build(),
+                        backend)) {
             backend.setListener(heard);
             List<MemorySegment> buffers = buffers(communicator);
             communicator.broadcast(buffers, COUNT, DataType.F32, 1);
         }
         // A ring broadcast is a path: each rank but one sends to one rank, and each but the root gets from one.
-        assertThat(heard.moves.stream().collect(Collectors.groupingBy(
-                        StepListener.Move::to, Collectors.summingLong(StepListener.Move::bytes))))
+        assertThat(heard.moves.stream()
+                        .collect(Collectors.groupingBy(
+                                StepListener.Move::to, Collectors.summingLong(StepListener.Move::bytes))))
                 .hasSize(RANKS - 1)
                 .doesNotContainKey(1)
                 .allSatisfy((rank, bytes) -> assertThat(bytes).isEqualTo((long) COUNT * Float.BYTES));

@@ -25,10 +25,13 @@ class WorkerPoolTest {
             for (int round = 0; round < 100; round++) {
                 Set<Integer> seen = ConcurrentHashMap.newKeySet();
                 CyclicBarrier all = new CyclicBarrier(4);
-                pool.run(participant -> {
-                    seen.add(participant);
-                    await(all);
-                }, 3, in(30));
+                pool.run(
+                        participant -> {
+                            seen.add(participant);
+                            await(all);
+                        },
+                        3,
+                        in(30));
                 assertThat(seen).containsExactlyInAnyOrder(0, 1, 2, 3);
             }
         }
@@ -52,11 +55,14 @@ class WorkerPoolTest {
             for (int round = 0; round < 20_000; round++) {
                 AtomicInteger inside = new AtomicInteger();
                 boolean[] ended = new boolean[1];
-                pool.run(participant -> {
-                    inside.incrementAndGet();
-                    assertThat(ended[0]).isFalse();
-                    inside.decrementAndGet();
-                }, 3, in(30));
+                pool.run(
+                        participant -> {
+                            inside.incrementAndGet();
+                            assertThat(ended[0]).isFalse();
+                            inside.decrementAndGet();
+                        },
+                        3,
+                        in(30));
                 ended[0] = true;
                 assertThat(inside).hasValue(0);
             }
@@ -67,13 +73,16 @@ class WorkerPoolTest {
     void aWorkersExceptionSurfacesAtTheCaller() {
         try (WorkerPool pool = new WorkerPool("test", 1)) {
             CountDownLatch thrown = new CountDownLatch(1);
-            assertThatThrownBy(() -> pool.run(participant -> {
-                        if (participant == 1) {
-                            thrown.countDown();
-                            throw new IllegalArgumentException("bad block");
-                        }
-                        await(thrown);
-                    }, 1, in(30)))
+            assertThatThrownBy(() -> pool.run(
+                            participant -> {
+                                if (participant == 1) {
+                                    thrown.countDown();
+                                    throw new IllegalArgumentException("bad block");
+                                }
+                                await(thrown);
+                            },
+                            1,
+                            in(30)))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("bad block")
                     .hasCauseInstanceOf(IllegalArgumentException.class);
@@ -88,14 +97,17 @@ class WorkerPoolTest {
         CountDownLatch entered = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
         try (WorkerPool pool = new WorkerPool("test", 1)) {
-            assertThatThrownBy(() -> pool.run(participant -> {
-                        if (participant == 1) {
-                            entered.countDown();
-                            await(release);
-                        } else {
-                            await(entered);
-                        }
-                    }, 1, System.nanoTime() + 1))
+            assertThatThrownBy(() -> pool.run(
+                            participant -> {
+                                if (participant == 1) {
+                                    entered.countDown();
+                                    await(release);
+                                } else {
+                                    await(entered);
+                                }
+                            },
+                            1,
+                            System.nanoTime() + 1))
                     .isInstanceOf(CollectiveTimeoutException.class)
                     .hasMessageContaining("worker");
             AtomicInteger alone = new AtomicInteger();
@@ -112,19 +124,22 @@ class WorkerPoolTest {
             AtomicInteger ended = new AtomicInteger();
             CountDownLatch callerIsOut = new CountDownLatch(1);
             CyclicBarrier all = new CyclicBarrier(2);
-            pool.run(participant -> {
-                await(all);
-                if (participant == 0) {
-                    Thread.currentThread().interrupt();
-                    callerIsOut.countDown();
-                } else {
-                    await(callerIsOut);
-                    for (int spin = 0; spin < 1_000_000; spin++) {
-                        Thread.onSpinWait();
-                    }
-                }
-                ended.incrementAndGet();
-            }, 1, in(30));
+            pool.run(
+                    participant -> {
+                        await(all);
+                        if (participant == 0) {
+                            Thread.currentThread().interrupt();
+                            callerIsOut.countDown();
+                        } else {
+                            await(callerIsOut);
+                            for (int spin = 0; spin < 1_000_000; spin++) {
+                                Thread.onSpinWait();
+                            }
+                        }
+                        ended.incrementAndGet();
+                    },
+                    1,
+                    in(30));
             assertThat(ended).hasValue(2);
             assertThat(Thread.interrupted()).isTrue();
         }
@@ -135,10 +150,13 @@ class WorkerPoolTest {
         CountDownLatch busy = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
         try (WorkerPool pool = new WorkerPool("test", 1)) {
-            Thread other = new Thread(() -> pool.run(participant -> {
-                busy.countDown();
-                await(release);
-            }, 1, in(30)));
+            Thread other = new Thread(() -> pool.run(
+                    participant -> {
+                        busy.countDown();
+                        await(release);
+                    },
+                    1,
+                    in(30)));
             other.start();
             await(busy);
             AtomicInteger alone = new AtomicInteger();

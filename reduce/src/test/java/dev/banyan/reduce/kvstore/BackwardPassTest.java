@@ -53,8 +53,7 @@ class BackwardPassTest {
             assertThat(overlap.computeUs()).isEqualTo(6000);
             assertThat(overlap.communicationUs()).isPositive();
             assertThat(overlap.ratio()).isBetween(0.0, 1.0);
-            assertThatThrownBy(() -> new BackwardPass(store, keys, List.of()))
-                    .hasMessageContaining("at least one key");
+            assertThatThrownBy(() -> new BackwardPass(store, keys, List.of())).hasMessageContaining("at least one key");
         }
         assertThat(order).containsExactly("fc -2", "conv2 -1", "conv1 0", "fc -2", "conv2 -1", "conv1 0");
     }

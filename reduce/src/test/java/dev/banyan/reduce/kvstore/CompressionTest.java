@@ -74,7 +74,8 @@ class CompressionTest {
                 var _ = store.push("w", gradients, 0);
                 store.pull("w", results, 0).join();
             }
-            assertThat(results).allSatisfy(each -> assertThat(Floats.values(each)).isEqualTo(expected));
+            assertThat(results)
+                    .allSatisfy(each -> assertThat(Floats.values(each)).isEqualTo(expected));
         }
     }
 

@@ -68,7 +68,8 @@ class GpuStoreTest {
         try (KVStore store = KVStore.create(type, communicator)) {
             List<Key> keys = IntStream.range(0, 5).mapToObj(Key::of).toList();
             keys.forEach(key -> store.init(key, initial(7), COUNT, DataType.F32));
-            List<List<MemorySegment>> arrays = keys.stream().map(key -> gradients()).toList();
+            List<List<MemorySegment>> arrays =
+                    keys.stream().map(key -> gradients()).toList();
             List<List<MemorySegment>> results =
                     keys.stream().map(key -> Floats.zeros(communicator, COUNT)).toList();
             store.pullAll(keys, results, 0).join();

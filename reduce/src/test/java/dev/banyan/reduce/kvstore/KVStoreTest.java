@@ -39,8 +39,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class KVStoreTest {
-    private static final Machine FOUR = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
-    private static final Config CONFIG = Config.builder().threads(2).fusionBytes(4096).build();
+    private static final Machine FOUR =
+            Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+    private static final Config CONFIG =
+            Config.builder().threads(2).fusionBytes(4096).build();
 
     /** A host backend that counts and can be held up. */
     private static final class Watched implements Backend {
@@ -138,7 +140,8 @@ class KVStoreTest {
 
         @Override
         public void submitted(StoreOperation operation, long nanos) {
-            heard.add(operation.id() + " " + operation.kind() + " " + operation.key().key());
+            heard.add(operation.id() + " " + operation.kind() + " "
+                    + operation.key().key());
         }
 
         @Override
@@ -197,8 +200,12 @@ class KVStoreTest {
             for (int k = 0; k < counts.length; k++) {
                 float[] expected = Floats.sumByRank(arrays.get(k));
                 for (int rank = 0; rank < 4; rank++) {
-                    assertThat(Floats.mismatch(expected, Floats.values(pulled.get(k).get(rank)), 1e-5f)).isEqualTo(-1);
-                    assertThat(Floats.mismatch(expected, Floats.values(exchanged.get(k).get(rank)), 1e-5f)).isEqualTo(-1);
+                    assertThat(Floats.mismatch(
+                                    expected, Floats.values(pulled.get(k).get(rank)), 1e-5f))
+                            .isEqualTo(-1);
+                    assertThat(Floats.mismatch(
+                                    expected, Floats.values(exchanged.get(k).get(rank)), 1e-5f))
+                            .isEqualTo(-1);
                 }
             }
         }
@@ -209,14 +216,18 @@ class KVStoreTest {
         store.init(3, MemorySegment.ofArray(new float[] {1, 2}), 2, DataType.F32);
         List<MemorySegment> results = Floats.zeros(communicator, 2);
         store.pull(3, results, 0).join();
-        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(1, 2));
+        assertThat(results)
+                .allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(1, 2));
         store.pushPull(3, Floats.byRank(communicator, 2), results, 0).join();
-        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(10, 100));
+        assertThat(results)
+                .allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(10, 100));
         store.pull(3, results, 0).join();
-        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(1, 2));
+        assertThat(results)
+                .allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(1, 2));
         var _ = store.push(3, Floats.byRank(communicator, 2), 0);
         store.pull(3, results, 0).join();
-        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(10, 100));
+        assertThat(results)
+                .allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(10, 100));
     }
 
     @Test
@@ -228,7 +239,8 @@ class KVStoreTest {
             futures.add(store.pushPull("w", arrays, arrays, -i));
         }
         store.waitFor(Key.of("w"));
-        assertThat(arrays).allSatisfy(array -> assertThat(Floats.values(array)[0]).isEqualTo(10f * 256));
+        assertThat(arrays)
+                .allSatisfy(array -> assertThat(Floats.values(array)[0]).isEqualTo(10f * 256));
         // Their futures complete after the key is free, so that who depends on them may wait for it.
         assertThat(CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new)))
                 .succeedsWithin(Duration.ofSeconds(30));
@@ -385,7 +397,8 @@ class KVStoreTest {
         assertThatThrownBy(() -> store.pushPull("w", good, Floats.zeros(communicator, 9), 0))
                 .hasMessage("push-pull of key w: the array of rank 0 has 36 bytes, but the key has 8 elements of F32,"
                         + " 32 bytes");
-        assertThatThrownBy(() -> store.pull("w", good.stream().map(MemorySegment::asReadOnly).toList(), 0))
+        assertThatThrownBy(() -> store.pull(
+                        "w", good.stream().map(MemorySegment::asReadOnly).toList(), 0))
                 .hasMessageStartingWith("pull of key w: ")
                 .hasMessageContaining("rank 0 is read-only");
         assertThatThrownBy(() -> new Key("07", true)).hasMessageContaining("Key.of of a number");
@@ -444,7 +457,9 @@ class KVStoreTest {
         wanted.clear();
         backend.gate.countDown();
         done.join();
-        assertThat(results).allSatisfy(result -> assertThat(Floats.values(result)).startsWith(10).endsWith(100));
+        assertThat(results)
+                .allSatisfy(result ->
+                        assertThat(Floats.values(result)).startsWith(10).endsWith(100));
     }
 
     @Test
@@ -460,19 +475,25 @@ class KVStoreTest {
         assertThatThrownBy(failed::join).cause().hasMessage("push-pull of key w failed: java.lang.ArithmeticException");
         assertThatThrownBy(() -> store.waitFor(Key.of("w"))).isInstanceOf(KVStoreException.class);
         assertThat(heard)
-                .containsExactly("init w at 0", "0 PUSH_PULL w", "0 begins REDUCE", "0 ended REDUCE", "0 begins UPDATE",
+                .containsExactly(
+                        "init w at 0",
+                        "0 PUSH_PULL w",
+                        "0 begins REDUCE",
+                        "0 ended REDUCE",
+                        "0 begins UPDATE",
                         "0 failed");
     }
 
     @Test
     void noStageBeginsAfterOneThatFailed() {
-        StoreOperation operation = new StoreOperation(
-                0, StoreOperation.Kind.PUSH, new KeyInfo(Key.of(1), 0, 0, 1, DataType.F32), 0);
+        StoreOperation operation =
+                new StoreOperation(0, StoreOperation.Kind.PUSH, new KeyInfo(Key.of(1), 0, 0, 1, DataType.F32), 0);
         Progress progress = new Progress(operation, null);
         progress.fail(new IllegalStateException("a link is down"));
         new Work(progress, Stage.UPDATE, true, () -> {
-            throw new AssertionError("the sum is not there");
-        }).run();
+                    throw new AssertionError("the sum is not there");
+                })
+                .run();
         assertThat(progress.future()).isCompletedExceptionally();
     }
 

@@ -20,7 +20,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** With BANYAN_REPRODUCIBLE=1 every way gives the bits of a plain sum in the order of ranks. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class ReproducibleStoreTest {
-    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3, 4, 5);
+    private static final Machine MACHINE =
+            Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3, 4, 5);
     private static final int[] COUNTS = {1, 3, 17, 64, 1000, 4099, 30_001};
 
     @ParameterizedTest
@@ -70,7 +71,9 @@ class ReproducibleStoreTest {
         for (int k = 0; k < keys.size(); k++) {
             for (List<List<MemorySegment>> results : List.of(pulled, exchanged, arrays)) {
                 for (MemorySegment result : results.get(k)) {
-                    assertThat(Floats.values(result)).as("%s, %s elements", type, keys.get(k)).isEqualTo(expected.get(k));
+                    assertThat(Floats.values(result))
+                            .as("%s, %s elements", type, keys.get(k))
+                            .isEqualTo(expected.get(k));
                 }
             }
         }

@@ -92,8 +92,10 @@ class StoreWorkloadTest {
             }
             store.barrier();
             float factor = 1 << rounds;
-            assertThat(IntStream.range(0, KEYS)).allSatisfy(k -> assertThat(arrays.get(k))
-                    .allSatisfy(array -> assertThat(array.getAtIndex(ValueLayout.JAVA_FLOAT, 0)).isEqualTo(k * factor)));
+            assertThat(IntStream.range(0, KEYS))
+                    .allSatisfy(k -> assertThat(arrays.get(k))
+                            .allSatisfy(array -> assertThat(array.getAtIndex(ValueLayout.JAVA_FLOAT, 0))
+                                    .isEqualTo(k * factor)));
         }
     }
 }

@@ -39,13 +39,22 @@ final class MscclMachine {
     private final Map<String, Deque<long[]>> connections = new HashMap<>();
     /** By rank and threadblock: the last step that was told to be done, counted over iterations. */
     private final Map<List<Integer>, Long> flags = new HashMap<>();
+
     private final long[][][] inputs;
     private final long[][][] outputs;
     private final long[][][] scratch;
     private final long[][][] originals;
 
     private record Step(
-            String type, String source, int from, String target, int to, int count, int depid, int deps, boolean tells) {
+            String type,
+            String source,
+            int from,
+            String target,
+            int to,
+            int count,
+            int depid,
+            int deps,
+            boolean tells) {
         static Step of(Element step) {
             return new Step(
                     step.getAttribute("type"),
@@ -164,7 +173,8 @@ final class MscclMachine {
                         owners.merge(gpu.getAttribute("id") + end + peer + "/" + channel, 1, Integer::sum);
                     }
                 }
-                if (number(block, "id") != b || number(block, "chan") >= number(algo, "nchannels")
+                if (number(block, "id") != b
+                        || number(block, "chan") >= number(algo, "nchannels")
                         || steps.size() > 256) {
                     return "threadblock " + b;
                 }
@@ -180,14 +190,19 @@ final class MscclMachine {
                         return "a chain of no-operations must end in a step that waits";
                     }
                     chained = nop;
-                    if (waits && number(children(blocks.get(number(step, "depid"))).get(number(step, "deps")), "hasdep")
-                            != 1) {
+                    if (waits
+                            && number(
+                                            children(blocks.get(number(step, "depid")))
+                                                    .get(number(step, "deps")),
+                                            "hasdep")
+                                    != 1) {
                         return "step " + s + " waits for one that does not tell";
                     }
                     for (String end : List.of("src", "dst")) {
                         String buffer = step.getAttribute(end + "buf");
                         String type = step.getAttribute("type");
-                        boolean local = end.equals("src") ? !type.equals("r") && !type.equals("rcs") : !type.equals("s");
+                        boolean local =
+                                end.equals("src") ? !type.equals("r") && !type.equals("rcs") : !type.equals("s");
                         int size = number(gpu, buffer + "_chunks");
                         if (local && number(step, end + "off") + number(step, "cnt") > size) {
                             return end + "off of step " + s + " is out of bounds";
@@ -257,7 +272,8 @@ final class MscclMachine {
             }
             if (!progress) {
                 Block stuck = running.getFirst();
-                return "hangs at step " + stuck.step + " of threadblock " + stuck.id + " of GPU " + stuck.rank + " in iteration " + stuck.iteration;
+                return "hangs at step " + stuck.step + " of threadblock " + stuck.id + " of GPU " + stuck.rank
+                        + " in iteration " + stuck.iteration;
             }
         }
         return connections.values().stream().allMatch(Deque::isEmpty) ? "" : "messages are left over";
@@ -283,8 +299,7 @@ final class MscclMachine {
         }
         boolean receives = step.type.startsWith("r") && !step.type.equals("re");
         boolean sends = step.type.endsWith("s");
-        if ((receives && block.inbound.isEmpty())
-                || (sends && block.outbound.size() >= Math.max(mode.capacity, 1))) {
+        if ((receives && block.inbound.isEmpty()) || (sends && block.outbound.size() >= Math.max(mode.capacity, 1))) {
             return false;
         }
         int width = mode.piecewise ? 1 : step.count;

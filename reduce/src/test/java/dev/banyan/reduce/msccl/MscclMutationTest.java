@@ -16,10 +16,10 @@ import javax.xml.transform.TransformerException;
 import javax.xml.transform.TransformerFactory;
 import javax.xml.transform.dom.DOMSource;
 import javax.xml.transform.stream.StreamResult;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.jspecify.annotations.Nullable;
 import org.w3c.dom.Element;
 
 /** Whatever the reader accepts runs and gives right results; most of what is changed it refuses. */
@@ -82,8 +82,7 @@ class MscclMutationTest {
         CollectiveAlgorithm algorithm = algorithms.get(random.nextInt(algorithms.size()));
         Collective collective = COLLECTIVES.get(random.nextInt(COLLECTIVES.size()));
         int root = collective.hasRoot() ? random.nextInt(n) : -1;
-        MscclOptions options =
-                new MscclOptions("m", MscclProtocol.SIMPLE, 1 + random.nextInt(3), 128, 0, 1 << 30);
+        MscclOptions options = new MscclOptions("m", MscclProtocol.SIMPLE, 1 + random.nextInt(3), 128, 0, 1 << 30);
         return MscclWriter.write(
                 algorithm.schedule(MscclRequests.of(collective, root, 1 + random.nextInt(3), random.nextBoolean())),
                 options);
@@ -114,7 +113,10 @@ class MscclMutationTest {
                 step.setAttribute("deps", "-1");
             }
             case 1 -> shift(step, random.nextBoolean() ? "srcoff" : "dstoff", random);
-            case 2 -> step.setAttribute(random.nextBoolean() ? "srcbuf" : "dstbuf", List.of("i", "o", "s").get(random.nextInt(3)));
+            case 2 ->
+                step.setAttribute(
+                        random.nextBoolean() ? "srcbuf" : "dstbuf",
+                        List.of("i", "o", "s").get(random.nextInt(3)));
             case 3 -> {
                 if (at + 1 < steps.size()) {
                     block.insertBefore(steps.get(at + 1), step);

@@ -147,7 +147,10 @@ class MscclReaderTest {
         refuses(changed(SMALL, "<gpu", "<gpx/><gpu"), "<gpx>", "only <gpu>");
         refuses(changed(SMALL, "inplace=\"1\"", "inplace=\"0\""), "neither in place nor");
         refuses(changed(SMALL, "proto=\"LL\"", "proto=\"LL64\""), "LL64");
-        refuses(resource(SMALL).replace("allreduce\" inplace", "allgather\" inplace").replace("loop=\"2\"", "loop=\"3\""),
+        refuses(
+                resource(SMALL)
+                        .replace("allreduce\" inplace", "allgather\" inplace")
+                        .replace("loop=\"2\"", "loop=\"3\""),
                 "2 ranks do not divide");
     }
 
@@ -163,9 +166,15 @@ class MscclReaderTest {
     @Test
     void refusesSendsAndReceivesThatDoNotMatch() {
         refuses(changed(SMALL, "chan=\"0\"", "chan=\"1\""), "receives", "make them as many");
-        refuses(changed("allgather_ring_3.xml", "type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"2\"",
-                "type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"1\""), "make cnt equal");
-        refuses(changed(PAIRS, "<tb id=\"1\" send=\"2\" recv=\"2\"", "<tb id=\"1\" send=\"1\" recv=\"2\""), "both send from GPU 0");
+        refuses(
+                changed(
+                        "allgather_ring_3.xml",
+                        "type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"2\"",
+                        "type=\"s\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"1\""),
+                "make cnt equal");
+        refuses(
+                changed(PAIRS, "<tb id=\"1\" send=\"2\" recv=\"2\"", "<tb id=\"1\" send=\"1\" recv=\"2\""),
+                "both send from GPU 0");
     }
 
     @Test
@@ -185,12 +194,15 @@ class MscclReaderTest {
             gpus.append("<gpu id='" + g + "' i_chunks='6' o_chunks='6' s_chunks='6'><tb id='0' send='" + (1 - g)
                     + "' recv='" + (1 - g) + "' chan='0'>");
             for (int s = 0; s < 6; s++) {
-                String type = s < 3 ? "s' srcbuf='i' srcoff='" + (3 - 3 * g + s) + "' dstbuf='s' dstoff='0'"
-                        : "rrc' srcbuf='i' srcoff='" + (3 * g + s - 3) + "' dstbuf='o' dstoff='" + (3 * g + s - 3) + "'";
+                String type = s < 3
+                        ? "s' srcbuf='i' srcoff='" + (3 - 3 * g + s) + "' dstbuf='s' dstoff='0'"
+                        : "rrc' srcbuf='i' srcoff='" + (3 * g + s - 3) + "' dstbuf='o' dstoff='" + (3 * g + s - 3)
+                                + "'";
                 gpus.append("<step s='" + s + "' type='" + type + " cnt='1' depid='-1' deps='-1' hasdep='0'/>");
             }
             for (int s = 6; s < 12; s++) {
-                String type = s < 9 ? "s' srcbuf='o' srcoff='" + (3 * g + s - 6) + "' dstbuf='o' dstoff='0'"
+                String type = s < 9
+                        ? "s' srcbuf='o' srcoff='" + (3 * g + s - 6) + "' dstbuf='o' dstoff='0'"
                         : "r' srcbuf='o' srcoff='0' dstbuf='o' dstoff='" + (3 - 3 * g + s - 9) + "'";
                 gpus.append("<step s='" + s + "' type='" + type + " cnt='1' depid='-1' deps='-1' hasdep='0'/>");
             }
@@ -204,7 +216,8 @@ class MscclReaderTest {
         MscclMachine.Mode eight = new MscclMachine.Mode(false, -1, 8, false, 1);
         String complete = file.replace("proto='LL'", "name='n' proto='LL' nchannels='1'");
         assertThat(MscclMachine.run(MscclMachine.parse(complete), two, random)).startsWith("hangs");
-        assertThat(MscclMachine.run(MscclMachine.parse(complete), eight, random)).isEmpty();
+        assertThat(MscclMachine.run(MscclMachine.parse(complete), eight, random))
+                .isEmpty();
     }
 
     @Test

@@ -60,7 +60,8 @@ class MscclRoundTripTest {
 
     private static List<CollectiveAlgorithm> algorithms(int n, Random random) {
         int[] roots = IntStream.range(0, n).toArray();
-        List<Tree> trees = new KernighanLin().generate(connected(n, random), roots).trees();
+        List<Tree> trees =
+                new KernighanLin().generate(connected(n, random), roots).trees();
         List<CollectiveAlgorithm> algorithms = new ArrayList<>();
         algorithms.add(new ForestAlgorithm("single-tree", Forest.equalShares(trees.subList(0, 1))));
         algorithms.add(new ForestAlgorithm("multi-tree", Forest.equalShares(trees)));
@@ -115,9 +116,11 @@ class MscclRoundTripTest {
         for (boolean runInPlace : new boolean[] {false, true}) {
             if (xml.contains(runInPlace ? " inplace=\"1\"" : "outofplace=\"1\"")) {
                 for (int capacity : new int[] {MscclMachine.RENDEZVOUS, 1, 2, 8}) {
-                    MscclMachine.Mode mode =
-                            new MscclMachine.Mode(runInPlace, root, capacity, random.nextBoolean(), 1 + random.nextInt(3));
-                    assertThat(MscclMachine.run(file, mode, random)).as(() -> mode + " " + context).isEmpty();
+                    MscclMachine.Mode mode = new MscclMachine.Mode(
+                            runInPlace, root, capacity, random.nextBoolean(), 1 + random.nextInt(3));
+                    assertThat(MscclMachine.run(file, mode, random))
+                            .as(() -> mode + " " + context)
+                            .isEmpty();
                 }
             }
         }

@@ -36,7 +36,9 @@ class MscclWriterTest {
     void chunksAreAsLargeAsTheRangesAllow() {
         CollectiveRequest real = new CollectiveRequest(Collective.ALL_REDUCE, -1, 1 << 20, 4, false, Long.MAX_VALUE);
         RingAlgorithm ring = new RingAlgorithm(0, 1, 2, 3);
-        assertThat(MscclWriter.algo(ring.schedule(real), MscclOptions.named("ring")).chunksPerLoop()).isEqualTo(4);
+        assertThat(MscclWriter.algo(ring.schedule(real), MscclOptions.named("ring"))
+                        .chunksPerLoop())
+                .isEqualTo(4);
         CollectiveRequest odd = new CollectiveRequest(Collective.ALL_REDUCE, -1, 1_000_003, 4, false, Long.MAX_VALUE);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> MscclWriter.write(ring.schedule(odd)))
@@ -67,19 +69,25 @@ class MscclWriterTest {
         assertThat(algo.gpus().get(0).threadblocks().getFirst().operations())
                 .extracting(Operation::count)
                 .containsExactly(66, 67, 67);
-        assertThat(MscclWriter.algo(allReduce(2, 200), MscclOptions.named("x")).chunksPerLoop()).isEqualTo(1);
+        assertThat(MscclWriter.algo(allReduce(2, 200), MscclOptions.named("x")).chunksPerLoop())
+                .isEqualTo(1);
     }
 
     @Test
     void treesHaveChannelsOfTheirOwnWhileThereAreAny() {
         Random random = new Random(5);
-        List<Tree> trees = IntStream.range(0, 8).mapToObj(root -> Samples.tree(8, root, random)).toList();
+        List<Tree> trees = IntStream.range(0, 8)
+                .mapToObj(root -> Samples.tree(8, root, random))
+                .toList();
         Schedule schedule = new ForestAlgorithm("multi-tree", Forest.equalShares(trees))
                 .schedule(MscclRequests.of(Collective.ALL_REDUCE, -1, 8, false));
         Algo wide = MscclWriter.algo(schedule, MscclOptions.named("x"));
         assertThat(wide.channels()).isEqualTo(8);
         assertThat(wide.gpus().stream().flatMap(gpu -> gpu.threadblocks().stream()))
-                .allMatch(block -> block.operations().stream().filter(o -> o.opcode() != Opcode.NOP).count() == 1);
+                .allMatch(block -> block.operations().stream()
+                                .filter(o -> o.opcode() != Opcode.NOP)
+                                .count()
+                        == 1);
         Algo narrow = MscclWriter.algo(schedule, new MscclOptions("x", MscclProtocol.LL, 32, 14, 0, 1));
         assertThat(narrow.channels()).isBetween(1, 7);
         assertThat(narrow.gpus()).allMatch(gpu -> gpu.threadblocks().size() <= 14);
@@ -102,18 +110,20 @@ class MscclWriterTest {
                 .isThrownBy(() -> MscclWriter.write(uneven(40_000)))
                 .withMessageContaining("40000 equal chunks");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> MscclWriter.write(
-                        line(1).schedule(MscclRequests.of(Collective.ALL_REDUCE, -1, 1, true))))
+                .isThrownBy(
+                        () -> MscclWriter.write(line(1).schedule(MscclRequests.of(Collective.ALL_REDUCE, -1, 1, true))))
                 .withMessageContaining("no steps");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> MscclWriter.write(line(2).schedule(
-                        new CollectiveRequest(Collective.ALL_REDUCE, -1, 0, 4, false, 64))))
+                .isThrownBy(() -> MscclWriter.write(
+                        line(2).schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 0, 4, false, 64))))
                 .withMessageContaining("no elements");
     }
 
     @Test
     void refusesOptionsOutOfRange() {
-        assertThatIllegalArgumentException().isThrownBy(() -> MscclOptions.named("a<b")).withMessageContaining("a<b");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MscclOptions.named("a<b"))
+                .withMessageContaining("a<b");
         assertThatIllegalArgumentException().isThrownBy(() -> MscclOptions.named("x".repeat(64)));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new MscclOptions("x", MscclProtocol.LL, 33, 1, 0, 1))
@@ -138,10 +148,9 @@ class MscclWriterTest {
         Forest forest = new Forest(trees, List.of(1 / 4.0, 1 / 6.0, 7 / 12.0));
         assertThat(MscclRequests.equalChunks(forest, 1024)).isEqualTo(12);
         assertThatIllegalArgumentException().isThrownBy(() -> MscclRequests.equalChunks(forest, 11));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> MscclRequests.of(Collective.ALL_REDUCE, -1, 0, false));
-        Schedule schedule = new ForestAlgorithm("f", forest)
-                .schedule(MscclRequests.of(Collective.ALL_REDUCE, -1, 12, false));
+        assertThatIllegalArgumentException().isThrownBy(() -> MscclRequests.of(Collective.ALL_REDUCE, -1, 0, false));
+        Schedule schedule =
+                new ForestAlgorithm("f", forest).schedule(MscclRequests.of(Collective.ALL_REDUCE, -1, 12, false));
         assertThat(schedule.chunks()).extracting(chunk -> chunk.bytes() / 64).containsExactly(3L, 2L, 7L);
     }
 }

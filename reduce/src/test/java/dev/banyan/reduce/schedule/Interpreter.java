@@ -102,7 +102,8 @@ final class Interpreter {
     private boolean advance(Piece piece) {
         List<Integer> ready = new ArrayList<>();
         for (int i = 0; i < piece.chunk.steps().size(); i++) {
-            if (!piece.done.get(i) && piece.chunk.steps().get(i).after().stream().allMatch(piece.done::get)) {
+            if (!piece.done.get(i)
+                    && piece.chunk.steps().get(i).after().stream().allMatch(piece.done::get)) {
                 ready.add(i);
             }
         }
@@ -159,13 +160,14 @@ final class Interpreter {
     }
 
     private boolean isOverwritten(int rank, int e) {
-        return schedule.inPlace() && switch (schedule.collective()) {
-            case ALL_REDUCE -> true;
-            case REDUCE -> rank == schedule.root();
-            case REDUCE_SCATTER -> e / count == rank;
-            case BROADCAST -> rank != schedule.root();
-            case ALL_GATHER -> false;
-        };
+        return schedule.inPlace()
+                && switch (schedule.collective()) {
+                    case ALL_REDUCE -> true;
+                    case REDUCE -> rank == schedule.root();
+                    case REDUCE_SCATTER -> e / count == rank;
+                    case BROADCAST -> rank != schedule.root();
+                    case ALL_GATHER -> false;
+                };
     }
 
     private long expected(int rank, int e) {

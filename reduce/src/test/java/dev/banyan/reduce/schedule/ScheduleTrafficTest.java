@@ -16,9 +16,8 @@ class ScheduleTrafficTest {
         for (int i = 0; i < 300; i++) {
             Random random = new Random(i);
             int n = 1 + random.nextInt(6);
-            Schedule schedule = Samples.algorithms(n, random)
-                    .get(random.nextInt(5))
-                    .schedule(Samples.request(n, 40, random));
+            Schedule schedule =
+                    Samples.algorithms(n, random).get(random.nextInt(5)).schedule(Samples.request(n, 40, random));
             ScheduleProof proof = ScheduleVerifier.verify(schedule);
             ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
             assertThat(traffic.ranks()).isEqualTo(n);
@@ -26,8 +25,7 @@ class ScheduleTrafficTest {
             assertThat(traffic.hops()).isLessThanOrEqualTo(proof.depth());
             boolean blocks = schedule.collective() == Collective.REDUCE_SCATTER
                     || schedule.collective() == Collective.ALL_GATHER;
-            assertThat(traffic.dataBytes())
-                    .isEqualTo(schedule.count() * schedule.elementBytes() * (blocks ? n : 1));
+            assertThat(traffic.dataBytes()).isEqualTo(schedule.count() * schedule.elementBytes() * (blocks ? n : 1));
             for (int from = 0; from < n; from++) {
                 for (int to = 0; to < n; to++) {
                     assertThat(traffic.bytesBetween(from, to)).isEqualTo(proof.bytesBetween(from, to));

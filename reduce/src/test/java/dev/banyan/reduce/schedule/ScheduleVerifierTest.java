@@ -102,8 +102,7 @@ class ScheduleVerifierTest {
     @Test
     void differentOrdersOfSummation() {
         assertRefused(
-                allReduce(
-                        false, SUM, step(out(0), List.of(in(0), in(1), in(2))), step(out(2), List.of(out(1)), 0)),
+                allReduce(false, SUM, step(out(0), List.of(in(0), in(1), in(2))), step(out(2), List.of(out(1)), 0)),
                 "ranks 0 and 1 sum in different orders",
                 "0 + 1 + 2",
                 "1 + 0 + 2");

@@ -23,7 +23,9 @@ class VerifierPropertyTest {
         for (int i = 0; i < 2000; i++) {
             Schedule schedule = schedule(random);
             ScheduleVerifier.verify(schedule);
-            assertThat(Interpreter.run(schedule, random)).as(() -> SchedulePrinter.print(schedule)).isEmpty();
+            assertThat(Interpreter.run(schedule, random))
+                    .as(() -> SchedulePrinter.print(schedule))
+                    .isEmpty();
         }
     }
 
@@ -45,7 +47,9 @@ class VerifierPropertyTest {
             if (accepts(last)) {
                 accepted++;
                 for (int order = 0; order < 4; order++) {
-                    assertThat(Interpreter.run(last, random)).as(() -> SchedulePrinter.print(last)).isEmpty();
+                    assertThat(Interpreter.run(last, random))
+                            .as(() -> SchedulePrinter.print(last))
+                            .isEmpty();
                 }
             } else {
                 refused++;
@@ -99,7 +103,8 @@ class VerifierPropertyTest {
                 steps.set(s, new Step(step.sources(), other.target(), step.after()));
             }
             case 6 -> {
-                Location other = step.sources().get(random.nextInt(step.sources().size()));
+                Location other =
+                        step.sources().get(random.nextInt(step.sources().size()));
                 steps.set(s, new Step(step.sources(), other, step.after()));
             }
             case 7 -> {
@@ -142,9 +147,7 @@ class VerifierPropertyTest {
     private static Location moved(Location location, Schedule schedule, Random random) {
         return switch (random.nextInt(3)) {
             case 0 -> new Location(random.nextInt(schedule.ranks()), location.space(), location.offset());
-            case 1 ->
-                new Location(
-                        location.rank(), SPACES.get(random.nextInt(SPACES.size())), location.offset());
+            case 1 -> new Location(location.rank(), SPACES.get(random.nextInt(SPACES.size())), location.offset());
             default ->
                 new Location(
                         location.rank(),

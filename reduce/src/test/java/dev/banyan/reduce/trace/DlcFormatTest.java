@@ -18,11 +18,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class DlcFormatTest {
     private static final String HEADER = """
-            == num_workers:= 3
-            num_servers:= 2
-            server_hostname:= box
-            Worker_ID:= 0,1,2, Server_ID:= 3,4,
-            """;
+        == num_workers:= 3
+        num_servers:= 2
+        server_hostname:= box
+        Worker_ID:= 0,1,2, Server_ID:= 3,4,
+        """;
     private static final String COLUMNS =
             "id\tsrc\tdst\tlength\tnum_pp\toperation\top_id\tdep_type\td_time\ttime_sec\ttime_usec\tid_dep\n";
 
@@ -64,15 +64,15 @@ class DlcFormatTest {
     @Test
     void readsEarlyTracers() {
         DlcTrace trace = DlcSamples.read("""
-                =======
-                ==\t\t num_workers: = 2     num_servers: = 1     worker_hostname:= gpu1            \s
-                ==\t\t Worker_ID: = 0,1,\tServer_ID: =0,
-                ==     Dep_PP:  odd: push_operation   even: pull_operation  -15: Initialize Server
-                ID\tsrc\tdst\tlength\t\tDep_PP\t\tOperation\t\tOP_ID\t\tdep_Type\t\tdTime
-                0\t0\t2\t73\t\t21\t\tOP:= Push_Send_Worker\t\t6-4\t\t4\t\t70213\t\t1516622729\t\t812819\t\t3
-                1\t2\t0\t19\t\t21\t\tOP:= Push_Recv_Worker\t\t6-5\t\t1\t\t9\t\t1516622729\t\t812828\t\t6-4
+            =======
+            ==\t\t num_workers: = 2     num_servers: = 1     worker_hostname:= gpu1            \s
+            ==\t\t Worker_ID: = 0,1,\tServer_ID: =0,
+            ==     Dep_PP:  odd: push_operation   even: pull_operation  -15: Initialize Server
+            ID\tsrc\tdst\tlength\t\tDep_PP\t\tOperation\t\tOP_ID\t\tdep_Type\t\tdTime
+            0\t0\t2\t73\t\t21\t\tOP:= Push_Send_Worker\t\t6-4\t\t4\t\t70213\t\t1516622729\t\t812819\t\t3
+            1\t2\t0\t19\t\t21\t\tOP:= Push_Recv_Worker\t\t6-5\t\t1\t\t9\t\t1516622729\t\t812828\t\t6-4
 
-                """.replace("\n", "\r\n"));
+            """.replace("\n", "\r\n"));
         assertThat(trace.header()).isEqualTo(DlcHeader.of(DlcRole.WORKER, "gpu1", 2, 1));
         assertThat(trace.messages().map(DlcMessage::operationId))
                 .containsExactly(
@@ -85,10 +85,9 @@ class DlcFormatTest {
 
     @Test
     void acknowledgementsOfServersWaitForAllWorkers() {
-        DlcTrace trace = DlcSamples.read(HEADER + COLUMNS
-                + "0 3 0 19 1 OP:=push_send_server 0-3-w0 1 5 0 5 (0-2-w0, 0-2-w1, 0-2-w2, )\n");
-        assertThat(trace.messages().findFirst().orElseThrow().dependencies())
-                .hasToString("[0-2-w0, 0-2-w1, 0-2-w2]");
+        DlcTrace trace = DlcSamples.read(
+                HEADER + COLUMNS + "0 3 0 19 1 OP:=push_send_server 0-3-w0 1 5 0 5 (0-2-w0, 0-2-w1, 0-2-w2, )\n");
+        assertThat(trace.messages().findFirst().orElseThrow().dependencies()).hasToString("[0-2-w0, 0-2-w1, 0-2-w2]");
         assertThat(DlcSamples.write(trace)).endsWith("\t(0-2-w0,0-2-w1,0-2-w2,)\n");
     }
 

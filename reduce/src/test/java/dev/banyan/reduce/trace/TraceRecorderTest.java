@@ -31,7 +31,8 @@ class TraceRecorderTest {
     /** Elements of LeNet-5's keys. */
     private static final List<Integer> LENET_5 = List.of(500, 20, 25_000, 50, 400_000, 500, 5_000, 10);
 
-    private static final double BYTES = LENET_5.stream().mapToDouble(count -> 4.0 * count).sum();
+    private static final double BYTES =
+            LENET_5.stream().mapToDouble(count -> 4.0 * count).sum();
 
     /** What a worker's file has of a key in an iteration, as published traces have it. */
     private static List<String> iteration(int key, int first, int server, String before) {
@@ -67,9 +68,9 @@ class TraceRecorderTest {
                 .map(server -> "server-" + server + ".txt")
                 .toList();
         assertThat(files.stream().map(file -> file.getFileName().toString()))
-                .containsExactlyElementsOf(Stream.concat(
-                                Stream.of("worker-0.txt", "worker-1.txt", "worker-2.txt"), servers.stream())
-                        .toList());
+                .containsExactlyElementsOf(
+                        Stream.concat(Stream.of("worker-0.txt", "worker-1.txt", "worker-2.txt"), servers.stream())
+                                .toList());
         for (int worker = 0; worker < DEVICES; worker++) {
             DlcTrace trace = DlcSamples.read(Files.readString(files.get(worker)));
             assertThat(trace.header()).isEqualTo(DlcHeader.of(DlcRole.WORKER, "box", DEVICES, DEVICES));
@@ -83,7 +84,9 @@ class TraceRecorderTest {
         assertThat(statistics.pulledBytesPerIteration()).isEqualTo(DEVICES * BYTES);
         assertThat(statistics.phases().orElseThrow().iterations()).isEqualTo(DEVICES * ITERATIONS);
         for (Overhead overhead : Overhead.values()) {
-            assertThat(statistics.overhead(overhead).orElseThrow().min()).as(overhead.label()).isNotNegative();
+            assertThat(statistics.overhead(overhead).orElseThrow().min())
+                    .as(overhead.label())
+                    .isNotNegative();
         }
     }
 
@@ -112,7 +115,8 @@ class TraceRecorderTest {
         assertThat(trace.messages().filter(message -> message.iteration() == 0)).hasSize(worker == 0 ? 32 : 16);
         assertThat(trace.messages().filter(DlcMessage::initialises)).hasSize(worker == 0 ? 16 : 0);
         assertThat(trace.messages().filter(message -> !message.initialises()))
-                .allMatch(message -> (message.number() % 2 == 1) == (message.operation().message() < 2));
+                .allMatch(message ->
+                        (message.number() % 2 == 1) == (message.operation().message() < 2));
         assertThat(trace.messages().map(DlcMessage::timeUs)).isSorted();
     }
 
@@ -175,8 +179,7 @@ class TraceRecorderTest {
         assertThat(server.messages()
                         .filter(message -> message.worker() == 0)
                         .map(message -> message.operationId().toString()))
-                .containsExactly(
-                        "0--2-w0", "0--1-w0", "0-0-w0", "0-1-w0", "0-2-w0", "0-3-w0", "0-4-w0", "0-5-w0");
+                .containsExactly("0--2-w0", "0--1-w0", "0-0-w0", "0-1-w0", "0-2-w0", "0-3-w0", "0-4-w0", "0-5-w0");
     }
 
     private static void stage(TraceRecorder recorder, StoreOperation operation, Stage stage, long began, long ended) {

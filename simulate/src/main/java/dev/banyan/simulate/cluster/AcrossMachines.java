@@ -20,7 +20,8 @@ final class AcrossMachines {
         this.rule = rule;
         machines = cluster.machines();
         Exchanges exchanges = new Exchanges(machines, cluster.fabric());
-        barrierUs = cluster.fabric().latencyUs() * Integer.numberOfTrailingZeros(Integer.highestOneBit(2 * machines - 1));
+        barrierUs =
+                cluster.fabric().latencyUs() * Integer.numberOfTrailingZeros(Integer.highestOneBit(2 * machines - 1));
         ring = new LeaderRing(machines, cluster.fabric(), cluster.host());
         doubling = new RecursiveDoubling(exchanges, cluster.fabric(), cluster.host());
         halving = new HalvingDoubling(exchanges, cluster.fabric(), cluster.host());
@@ -29,12 +30,12 @@ final class AcrossMachines {
     /** What carries so many bytes. */
     LeaderAllReduce algorithm(double bytes) {
         return switch (rule) {
-            case LEAST_TIME -> List.of(doubling, halving, ring).stream()
-                    .min(Comparator.comparingDouble(each -> each.cost(bytes).us()))
-                    .orElseThrow();
-            case OPEN_MPI_4_0 -> bytes < OPEN_MPI_SHORT_BYTES || bytes / Gradient.ELEMENT_BYTES <= machines
-                    ? doubling
-                    : ring;
+            case LEAST_TIME ->
+                List.of(doubling, halving, ring).stream()
+                        .min(Comparator.comparingDouble(each -> each.cost(bytes).us()))
+                        .orElseThrow();
+            case OPEN_MPI_4_0 ->
+                bytes < OPEN_MPI_SHORT_BYTES || bytes / Gradient.ELEMENT_BYTES <= machines ? doubling : ring;
         };
     }
 

@@ -7,8 +7,8 @@ public enum AllReduceRule {
 
     /**
      * The fixed rule of Open MPI's {@code tuned} module up to 4.0 ({@code ompi_coll_tuned_allreduce_intra_dec_fixed}):
-     * recursive doubling below 10,000 bytes, else the ring. Where there are no more elements than machines it reduces and
-     * then broadcasts, which is priced as recursive doubling.
+     * recursive doubling below 10,000 bytes, else the ring. Where there are no more elements than machines it reduces
+     * and then broadcasts, which is priced as recursive doubling.
      */
     OPEN_MPI_4_0
 }

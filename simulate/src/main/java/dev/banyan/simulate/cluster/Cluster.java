@@ -29,8 +29,8 @@ public record Cluster(Machine machine, Profile profile, int machines, Fabric fab
                     "a cluster of " + machines + " machines; it must have from 1 to " + MOST_MACHINES);
         }
         if (machine.size() < 2) {
-            throw new IllegalArgumentException("a cluster of machines like " + machine.name() + " with " + machine.size()
-                    + " devices; each must have at least 2");
+            throw new IllegalArgumentException("a cluster of machines like " + machine.name() + " with "
+                    + machine.size() + " devices; each must have at least 2");
         }
         if (fabric.nics() > machine.size()) {
             throw new IllegalArgumentException(machine.name() + " has " + machine.size() + " devices for "

@@ -10,8 +10,7 @@ package dev.banyan.simulate.cluster;
  * @param communicators of ConCum, each with a helper thread
  * @param outstanding keys of a group of ConCum
  */
-public record HostCosts(
-        double reduceGbs, double stagingGbs, double handoverUs, int communicators, int outstanding) {
+public record HostCosts(double reduceGbs, double stagingGbs, double handoverUs, int communicators, int outstanding) {
     /**
      * Nobody measured these. 4 GB/s of floats is 12 GB/s of reading and writing by one thread; 12 GB/s is what a PCIe
      * gen3 slot of 16 lanes is taken to carry; 20 us is what {@link dev.banyan.simulate.training.KeyStores} take for an

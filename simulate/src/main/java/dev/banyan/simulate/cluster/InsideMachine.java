@@ -72,12 +72,16 @@ final class InsideMachine {
 
     private double packedUs(Call call, int root, long elements) {
         List<LogicalLink> links = packed.packing(call.collective(), root).linksOn(costs.network());
-        return costs.simulator(links).run(job(packed, call.collective(), root, elements).schedule()).endUs();
+        return costs.simulator(links)
+                .run(job(packed, call.collective(), root, elements).schedule())
+                .endUs();
     }
 
     private double starUs(Call call, int root, long elements) {
         CollectiveAlgorithm star = new StarAlgorithm(devices, Math.max(root, 0));
-        return costs.simulator(List.of()).run(job(star, call.collective(), root, elements).schedule()).endUs();
+        return costs.simulator(List.of())
+                .run(job(star, call.collective(), root, elements).schedule())
+                .endUs();
     }
 
     /** Several leaders: the slices share the wires, each as a star. */

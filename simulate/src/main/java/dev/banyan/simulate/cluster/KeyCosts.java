@@ -7,11 +7,11 @@ import java.util.Map;
 /**
  * What the hierarchical allreduce of a key takes: reduce inside each machine to its leaders, allreduce between leaders
  * of different machines, broadcast inside. Leaders' data pass through the host's memory. A key is cut into equal pieces
- * of up to 4 MiB that follow one another through the three phases. Not safe for use from several threads at once: results
- * are kept.
+ * of up to 4 MiB that follow one another through the three phases. Not safe for use from several threads at once:
+ * results are kept.
  *
- * <p>The phases inside are simulated on the machine's wires; those between machines are closed forms, so that a cluster's
- * size costs nothing but memory of its size.
+ * <p>The phases inside are simulated on the machine's wires; those between machines are closed forms, so that a
+ * cluster's size costs nothing but memory of its size.
  */
 public final class KeyCosts {
     private static final long PIECE_BYTES = 4 << 20;
@@ -46,7 +46,11 @@ public final class KeyCosts {
      * @param rule what carries allreduces between them
      */
     public KeyCosts(Cluster cluster, AllReduceRule rule) {
-        this(cluster, rule, new InsideMachine(cluster.machine(), cluster.profile(), cluster.fabric().nics()));
+        this(
+                cluster,
+                rule,
+                new InsideMachine(
+                        cluster.machine(), cluster.profile(), cluster.fabric().nics()));
     }
 
     private KeyCosts(Cluster cluster, AllReduceRule rule, InsideMachine inside) {
@@ -65,8 +69,9 @@ public final class KeyCosts {
         if (!other.machine().equals(cluster.machine())
                 || !other.profile().equals(cluster.profile())
                 || other.fabric().nics() != cluster.fabric().nics()) {
-            throw new IllegalArgumentException("a cluster of other machines, " + other.machine().name() + " with "
-                    + other.fabric().nics() + " NICs and profile " + other.profile().name());
+            throw new IllegalArgumentException("a cluster of other machines, "
+                    + other.machine().name() + " with " + other.fabric().nics() + " NICs and profile "
+                    + other.profile().name());
         }
         return new KeyCosts(other, rule, inside);
     }
@@ -112,7 +117,8 @@ public final class KeyCosts {
     private KeyCost inPieces(long elements, int pieces) {
         long piece = Math.ceilDiv(elements, (long) pieces);
         double bytes = (double) piece * Gradient.ELEMENT_BYTES;
-        double stagingUs = bytes / (cluster.host().stagingGbs() * cluster.fabric().nics() * 1e3);
+        double stagingUs =
+                bytes / (cluster.host().stagingGbs() * cluster.fabric().nics() * 1e3);
         double lead = inside.reduceUs(piece) + stagingUs;
         double tail = stagingUs + inside.broadcastUs(piece);
         LeaderAllReduce.Cost middle = across.cost(bytes);

@@ -16,8 +16,9 @@ final class LeaderRing implements LeaderAllReduce {
 
     LeaderRing(int machines, Fabric fabric, HostCosts host) {
         this.machines = machines;
-        gbs = fabric.leastGbs(
-                IntStream.range(0, machines).map(machine -> (machine + 1) % machines).toArray());
+        gbs = fabric.leastGbs(IntStream.range(0, machines)
+                .map(machine -> (machine + 1) % machines)
+                .toArray());
         latencyUs = fabric.latencyUs();
         reduceGbs = host.reduceGbs() * fabric.nics();
     }

@@ -33,15 +33,18 @@ public final class Minsky {
         int left = DEVICES;
         int right = DEVICES + 1;
         List<Device> devices = IntStream.range(0, DEVICES)
-                .mapToObj(i -> new Device(
-                        "GPU" + i, null, i / 2, Map.of("model", "Tesla P100-SXM2-16GB", "sm", "60")))
+                .mapToObj(i -> new Device("GPU" + i, null, i / 2, Map.of("model", "Tesla P100-SXM2-16GB", "sm", "60")))
                 .toList();
         return new Machine(
                 NAME,
                 devices,
                 List.of(Hub.of("CPU 0", Hub.Kind.CPU_SOCKET), Hub.of("CPU 1", Hub.Kind.CPU_SOCKET)),
                 List.of(
-                        nvlinks(0, 1), nvlinks(2, 3), nvlinks(0, left), nvlinks(1, left), nvlinks(2, right),
+                        nvlinks(0, 1),
+                        nvlinks(2, 3),
+                        nvlinks(0, left),
+                        nvlinks(1, left),
+                        nvlinks(2, right),
                         nvlinks(3, right),
                         Link.duplex(left, right, Link.Kind.SOCKET, 1, SOCKETS_GBS, SOCKETS_US)),
                 List.of(),

@@ -87,17 +87,25 @@ public record Calibration(Profile profile, List<Constant> measured) {
             List<Way> staged = ways(host);
             nvlinkEfficiency(all, nvlinks);
             hop(Constant.NVLINK_HOP_US, Measure.LATENCY_PEER, all, nvlinks);
-            take(Constant.PCIE_EFFICIENCY, Measure.ONE_WAY_STAGED, MOST, staged.stream()
-                    .filter(way -> way.arcs().stream().anyMatch(arc -> host.kind(arc) == Link.Kind.PCIE))
-                    .toList(), way -> figure(Measure.ONE_WAY_STAGED, way) / narrowestPcie(host, way),
+            take(
+                    Constant.PCIE_EFFICIENCY,
+                    Measure.ONE_WAY_STAGED,
+                    MOST,
+                    staged.stream()
+                            .filter(way -> way.arcs().stream().anyMatch(arc -> host.kind(arc) == Link.Kind.PCIE))
+                            .toList(),
+                    way -> figure(Measure.ONE_WAY_STAGED, way) / narrowestPcie(host, way),
                     "one way through the host's memory, of the PCIe links' bandwidth");
-            hop(Constant.PCIE_HOP_US, Measure.LATENCY_STAGED, host,
+            hop(
+                    Constant.PCIE_HOP_US,
+                    Measure.LATENCY_STAGED,
+                    host,
                     staged.stream().filter(Way::throughSocket).toList());
             duplex(staged);
             memory();
             Map<Constant, Profile.Value> values = new EnumMap<>(base.constants());
-            values.replaceAll((constant, value) ->
-                    new Profile.Value(value.value(), "not measured; taken from " + base.name() + ": " + value.source()));
+            values.replaceAll((constant, value) -> new Profile.Value(
+                    value.value(), "not measured; taken from " + base.name() + ": " + value.source()));
             values.putAll(found);
             return new Calibration(new Profile(name, values), List.copyOf(found.keySet()));
         }
@@ -111,7 +119,9 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     machine.name(),
                     machine.devices(),
                     machine.hubs(),
-                    machine.links().stream().filter(link -> !link.kind().isNvLinkClass()).toList(),
+                    machine.links().stream()
+                            .filter(link -> !link.kind().isNvLinkClass())
+                            .toList(),
                     List.of(),
                     List.of());
         }
@@ -137,32 +147,47 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     .toList();
             boolean socket = IntStream.range(1, nodes.size() - 1)
                     .map(at -> network.node(nodes.get(at)).machineNode())
-                    .anyMatch(node -> node >= 0
-                            && machine.node(node) instanceof Hub hub
-                            && hub.kind() == Hub.Kind.CPU_SOCKET);
+                    .anyMatch(node ->
+                            node >= 0 && machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET);
             return new Way(nodes.getFirst(), nodes.getLast(), arcs, socket);
         }
 
         private void nvlinkEfficiency(Network network, List<Way> ways) {
             boolean both = report.matrix(Measure.BOTH_WAYS_PEER).isPresent();
             Measure measure = both ? Measure.BOTH_WAYS_PEER : Measure.ONE_WAY_PEER;
-            take(Constant.NVLINK_EFFICIENCY, measure, MOST, ways,
+            take(
+                    Constant.NVLINK_EFFICIENCY,
+                    measure,
+                    MOST,
+                    ways,
                     way -> figure(measure, way) / narrowest(network, way) / (both ? 2 : 1),
                     (both ? "both ways at once, of twice" : "one way, of") + " the NVLinks' bandwidth");
         }
 
         private void hop(Constant constant, Measure measure, Network network, List<Way> ways) {
-            take(constant, measure, MEDIAN, ways, way -> {
-                double stated = way.arcs().stream().mapToDouble(network::latencyUs).sum();
-                return (figure(measure, way) - stated) / way.arcs().size();
-            }, "us of a small copy beyond the links' latencies, per hop");
+            take(
+                    constant,
+                    measure,
+                    MEDIAN,
+                    ways,
+                    way -> {
+                        double stated = way.arcs().stream()
+                                .mapToDouble(network::latencyUs)
+                                .sum();
+                        return (figure(measure, way) - stated) / way.arcs().size();
+                    },
+                    "us of a small copy beyond the links' latencies, per hop");
         }
 
         private void duplex(List<Way> ways) {
             if (report.matrix(Measure.ONE_WAY_STAGED).isPresent()) {
-                take(Constant.HOST_DUPLEX, Measure.BOTH_WAYS_STAGED, MEDIAN, ways.stream()
-                        .filter(way -> told(Measure.ONE_WAY_STAGED, way))
-                        .toList(),
+                take(
+                        Constant.HOST_DUPLEX,
+                        Measure.BOTH_WAYS_STAGED,
+                        MEDIAN,
+                        ways.stream()
+                                .filter(way -> told(Measure.ONE_WAY_STAGED, way))
+                                .toList(),
                         way -> figure(Measure.BOTH_WAYS_STAGED, way) / 2 / figure(Measure.ONE_WAY_STAGED, way),
                         "both ways at once through the host's memory, of twice one way");
             }
@@ -225,7 +250,8 @@ public record Calibration(Profile profile, List<Constant> measured) {
         private void put(Constant constant, double quantile, double[] sorted, String what) {
             double value = round(sorted[(int) Math.min(sorted.length - 1.0, Math.floor(quantile * sorted.length))]);
             String source = report.source() + ": " + (quantile > MEDIAN ? "90th percentile" : "median") + " of "
-                    + sorted.length + (sorted.length == 1 ? " figure" : " figures") + " from " + round(sorted[0]) + " to "
+                    + sorted.length + (sorted.length == 1 ? " figure" : " figures") + " from " + round(sorted[0])
+                    + " to "
                     + round(sorted[sorted.length - 1]) + ", " + what;
             if (!constant.allows(value)) {
                 throw new IllegalArgumentException(constant.key() + " would be " + value + " (" + source

@@ -69,8 +69,10 @@ record Lines(String source, List<String> lines) {
     /** @param line index, from 0 */
     double number(int line, Word word, String what) {
         if (!NUMBER.matcher(word.text()).matches()) {
-            throw wrong(line, word.column(), "'" + quoted(word.text()) + "' is no " + what
-                    + "; a number of at least 0 is needed");
+            throw wrong(
+                    line,
+                    word.column(),
+                    "'" + quoted(word.text()) + "' is no " + what + "; a number of at least 0 is needed");
         }
         return Double.parseDouble(word.text());
     }

@@ -74,8 +74,8 @@ public final class NcclSweepReader {
             }
             List<Word> cells = Lines.cells(text);
             if (cells.size() != columns.size()) {
-                throw lines.wrong(line, 0, cells.size() + " cells under a heading of " + columns.size()
-                        + "; give whole rows");
+                throw lines.wrong(
+                        line, 0, cells.size() + " cells under a heading of " + columns.size() + "; give whole rows");
             }
             add(line, cells.getFirst(), cells.get(time), rows);
         }
@@ -92,8 +92,8 @@ public final class NcclSweepReader {
                 continue;
             }
             if (words.size() < fromEnd + 3 || words.size() > columns.size()) {
-                throw lines.wrong(line, 0, words.size() + " figures under a heading of " + columns.size()
-                        + "; give whole rows");
+                throw lines.wrong(
+                        line, 0, words.size() + " figures under a heading of " + columns.size() + "; give whole rows");
             }
             add(line, words.getFirst(), words.get(words.size() - fromEnd), rows);
         }
@@ -109,8 +109,10 @@ public final class NcclSweepReader {
 
     private void add(int line, Word size, Word time, List<Sweep.Row> rows) {
         if (!size.text().matches("[0-9]{1,18}")) {
-            throw lines.wrong(line, size.column(), "'" + Lines.quoted(size.text()) + "' is no size in bytes; a whole"
-                    + " number is needed");
+            throw lines.wrong(
+                    line,
+                    size.column(),
+                    "'" + Lines.quoted(size.text()) + "' is no size in bytes; a whole" + " number is needed");
         }
         long bytes = Long.parseLong(size.text());
         double us = lines.number(line, time, "time in us");

@@ -51,8 +51,11 @@ public final class P2pReader {
             }
             PairMatrix matrix = matrix(line + 1, title);
             if (size > 0 && matrix.size() != size) {
-                throw lines.wrong(line, 0, "this matrix is of " + matrix.size() + " devices, those above of " + size
-                        + "; give the output of one run");
+                throw lines.wrong(
+                        line,
+                        0,
+                        "this matrix is of " + matrix.size() + " devices, those above of " + size
+                                + "; give the output of one run");
             }
             size = matrix.size();
             if (!title.contains("Reads")) {
@@ -62,8 +65,8 @@ public final class P2pReader {
             }
         }
         if (matrices.isEmpty()) {
-            throw new MeasuredException(lines.source(), 0, 0, "holds no matrix of p2pBandwidthLatencyTest; give all"
-                    + " that it printed");
+            throw new MeasuredException(
+                    lines.source(), 0, 0, "holds no matrix of p2pBandwidthLatencyTest; give all" + " that it printed");
         }
         return new P2pReport(lines.source(), matrices);
     }
@@ -87,17 +90,24 @@ public final class P2pReader {
 
     /** @param start index of the line after the title */
     private PairMatrix matrix(int start, String title) {
-        List<Word> heading = start < lines.lines().size() ? Lines.words(lines.lines().get(start)) : List.of();
+        List<Word> heading =
+                start < lines.lines().size() ? Lines.words(lines.lines().get(start)) : List.of();
         int size = heading.size() - 1;
         if (size < 2 || !heading.getFirst().text().matches("D\\\\D|GPU")) {
-            throw lines.wrong(Math.min(start, lines.lines().size() - 1), 0, "no heading 'D\\D 0 1 ...' follows '"
-                    + Lines.quoted(title) + "'; give all that p2pBandwidthLatencyTest printed");
+            throw lines.wrong(
+                    Math.min(start, lines.lines().size() - 1),
+                    0,
+                    "no heading 'D\\D 0 1 ...' follows '" + Lines.quoted(title)
+                            + "'; give all that p2pBandwidthLatencyTest printed");
         }
         for (int column = 0; column < size; column++) {
             Word word = heading.get(column + 1);
             if (!word.text().equals(Integer.toString(column))) {
-                throw lines.wrong(start, word.column(), "'" + Lines.quoted(word.text()) + "' in place of device "
-                        + column + "; columns are the devices from 0 on");
+                throw lines.wrong(
+                        start,
+                        word.column(),
+                        "'" + Lines.quoted(word.text()) + "' in place of device " + column
+                                + "; columns are the devices from 0 on");
             }
         }
         List<double[]> rows = new ArrayList<>();
@@ -109,21 +119,29 @@ public final class P2pReader {
             rows.add(row(line, words, rows.size(), size));
         }
         if (rows.isEmpty()) {
-            throw lines.wrong(start, 0, "no row of device 0 follows this heading; give all that"
-                    + " p2pBandwidthLatencyTest printed");
+            throw lines.wrong(
+                    start,
+                    0,
+                    "no row of device 0 follows this heading; give all that" + " p2pBandwidthLatencyTest printed");
         }
         return new PairMatrix(rows.toArray(double[][]::new));
     }
 
     private double[] row(int line, List<Word> words, int device, int size) {
         if (!words.getFirst().text().equals(Integer.toString(device))) {
-            throw lines.wrong(line, words.getFirst().column(), "row of device "
-                    + Lines.quoted(words.getFirst().text()) + " in place of device " + device
-                    + "; rows are the devices from 0 on");
+            throw lines.wrong(
+                    line,
+                    words.getFirst().column(),
+                    "row of device "
+                            + Lines.quoted(words.getFirst().text()) + " in place of device " + device
+                            + "; rows are the devices from 0 on");
         }
         if (words.size() != size + 1) {
-            throw lines.wrong(line, 0, "row of device " + device + " has " + (words.size() - 1) + " figures for " + size
-                    + " devices; give whole rows");
+            throw lines.wrong(
+                    line,
+                    0,
+                    "row of device " + device + " has " + (words.size() - 1) + " figures for " + size
+                            + " devices; give whole rows");
         }
         double[] row = new double[size];
         for (int column = 0; column < size; column++) {

@@ -33,8 +33,10 @@ public final class PublishedSweeps {
             for (JsonNode entry : whole.get("sweeps")) {
                 sweeps.add(sweep(entry));
             }
-            whole.get("leftOut").properties().forEach(entry ->
-                    leftOut.put(entry.getKey(), entry.getValue().textValue()));
+            whole.get("leftOut")
+                    .properties()
+                    .forEach(entry ->
+                            leftOut.put(entry.getKey(), entry.getValue().textValue()));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

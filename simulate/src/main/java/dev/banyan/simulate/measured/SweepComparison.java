@@ -61,7 +61,8 @@ public record SweepComparison(List<Row> rows) {
 
     /** Median of the errors without their signs; the greater of the middle two where their number is even. */
     public double medianError() {
-        double[] sorted = rows.stream().mapToDouble(row -> Math.abs(row.error())).sorted().toArray();
+        double[] sorted =
+                rows.stream().mapToDouble(row -> Math.abs(row.error())).sorted().toArray();
         return sorted[sorted.length / 2];
     }
 

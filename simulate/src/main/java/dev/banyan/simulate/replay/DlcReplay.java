@@ -64,7 +64,8 @@ public final class DlcReplay {
         List<Job> jobs = new ArrayList<>();
         for (Message message : order) {
             message.job = jobs.size();
-            List<Integer> after = message.after.stream().map(before -> before.job).toList();
+            List<Integer> after =
+                    message.after.stream().map(before -> before.job).toList();
             jobs.add(new Job(copy(message), message.startUs, after, message.delayUs));
         }
         Simulation simulation = simulator.run(jobs);

@@ -52,12 +52,14 @@ final class Message {
     }
 
     /** What its sender recorded. */
-    @Nullable DlcMessage sent() {
+    @Nullable
+    DlcMessage sent() {
         return sent;
     }
 
     /** What its receiver recorded. */
-    @Nullable DlcMessage received() {
+    @Nullable
+    DlcMessage received() {
         return received;
     }
 

@@ -50,7 +50,8 @@ final class Messages {
         }
         run.messages()
                 .filter(record -> workers.contains(record.worker()) && iterations.contains(record.iteration()))
-                .forEach(record -> messages.computeIfAbsent(Message.Id.of(record), Message::new).add(record));
+                .forEach(record -> messages.computeIfAbsent(Message.Id.of(record), Message::new)
+                        .add(record));
         List<Past> pasts = run.traces().stream().map(Past::new).toList();
         pasts.forEach(this::findBegin);
         pasts.forEach(this::addDependencies);
@@ -71,7 +72,8 @@ final class Messages {
     }
 
     /** The push that a message follows. */
-    @Nullable Message pushOf(Message message) {
+    @Nullable
+    Message pushOf(Message message) {
         return messages.get(message.id.with(0));
     }
 
@@ -161,8 +163,8 @@ final class Messages {
         }
         if (number == DlcOperation.PUSH_RECV_WORKER.message()) {
             for (int worker : beginUs.keySet()) {
-                Message push = messages.get(new Message.Id(
-                        message.id.iteration(), message.id.key(), worker, message.id.server(), 0));
+                Message push = messages.get(
+                        new Message.Id(message.id.iteration(), message.id.key(), worker, message.id.server(), 0));
                 if (push != null) {
                     message.after.add(push);
                 }
@@ -174,17 +176,18 @@ final class Messages {
     List<Message> inOrder() {
         Map<Message, Integer> waits = new HashMap<>();
         Map<Message, List<Message>> followers = new HashMap<>();
-        PriorityQueue<Message> ready = new PriorityQueue<>(Comparator.<Message>comparingLong(
-                        message -> message.any().timeUs() - beginUs(message.id.worker()))
-                .thenComparingInt(message -> message.id.iteration())
-                .thenComparingInt(message -> message.id.key())
-                .thenComparingInt(message -> message.id.worker())
-                .thenComparingInt(message -> message.id.server())
-                .thenComparingInt(message -> message.id.message()));
+        PriorityQueue<Message> ready = new PriorityQueue<>(
+                Comparator.<Message>comparingLong(message -> message.any().timeUs() - beginUs(message.id.worker()))
+                        .thenComparingInt(message -> message.id.iteration())
+                        .thenComparingInt(message -> message.id.key())
+                        .thenComparingInt(message -> message.id.worker())
+                        .thenComparingInt(message -> message.id.server())
+                        .thenComparingInt(message -> message.id.message()));
         for (Message message : messages.values()) {
             waits.put(message, message.after.size());
-            message.after.forEach(before ->
-                    followers.computeIfAbsent(before, which -> new ArrayList<>()).add(message));
+            message.after.forEach(before -> followers
+                    .computeIfAbsent(before, which -> new ArrayList<>())
+                    .add(message));
             if (message.after.isEmpty()) {
                 ready.add(message);
             }

@@ -55,8 +55,8 @@ public final class KeyStores {
         return onEngine("parameter server", machine, profile, gradients -> {
             int[] centres = dealtOut(gradients, ranks);
             return IntStream.range(0, centres.length)
-                    .mapToObj(key -> List.of(new Part(
-                            stars.get(centres[key]), gradients.get(key).elements(), queueUs)))
+                    .mapToObj(key -> List.of(
+                            new Part(stars.get(centres[key]), gradients.get(key).elements(), queueUs)))
                     .toList();
         });
     }
@@ -92,7 +92,10 @@ public final class KeyStores {
         ForestGenerator generator = new KernighanLin();
         LinkMatrix links = LinkMatrix.of(machine);
         CollectiveAlgorithm single = new ForestAlgorithm("single-tree", generator.generate(links, 0));
-        List<CollectiveAlgorithm> each = generator.generate(links, IntStream.range(0, ranks).toArray()).trees().stream()
+        List<CollectiveAlgorithm> each = generator
+                .generate(links, IntStream.range(0, ranks).toArray())
+                .trees()
+                .stream()
                 .<CollectiveAlgorithm>map(tree -> new ForestAlgorithm("tree", Forest.equalShares(List.of(tree))))
                 .toList();
         // All devices' copies into their buffers; copies and sums up the tree; the root's copy, and copies down.
@@ -100,24 +103,29 @@ public final class KeyStores {
         double singleUs = MxnetEngine.pushPullUs(treeOperations);
         // And all devices' copies out of their buffers.
         double sliceUs = MxnetEngine.queueUs(treeOperations - 1 + ranks);
-        return onEngine(name, machine, profile, gradients -> gradients.stream()
-                .map(gradient -> gradient.elements() > arrayBound
-                        ? slices(gradient.elements(), each, sliceUs)
-                        : List.of(new Part(single, gradient.elements(), singleUs)))
-                .toList());
+        return onEngine(
+                name,
+                machine,
+                profile,
+                gradients -> gradients.stream()
+                        .map(gradient -> gradient.elements() > arrayBound
+                                ? slices(gradient.elements(), each, sliceUs)
+                                : List.of(new Part(single, gradient.elements(), singleUs)))
+                        .toList());
     }
 
     private static List<Part> slices(long elements, List<CollectiveAlgorithm> trees, double queueUs) {
         int n = trees.size();
         return IntStream.range(0, n)
-                .mapToObj(slice -> new Part(
-                        trees.get(slice), elements * (slice + 1) / n - elements * slice / n, queueUs))
+                .mapToObj(
+                        slice -> new Part(trees.get(slice), elements * (slice + 1) / n - elements * slice / n, queueUs))
                 .toList();
     }
 
     private static KeyStore onEngine(
             String name, Machine machine, Profile profile, Function<List<Gradient>, List<List<Part>>> chooser) {
-        Network network = Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
+        Network network =
+                Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
         Simulator simulator = new Simulator(network, List.of(), MxnetEngine.on(profile));
         return new ScheduledStore(name, simulator, Long.MAX_VALUE, chooser);
     }
@@ -131,8 +139,12 @@ public final class KeyStores {
         PackedAlgorithm packed = new PackedAlgorithm(network);
         Simulator simulator =
                 new Simulator(network, packed.packing(Collective.ALL_REDUCE, -1).links(), profile);
-        return new ScheduledStore("packed forest", simulator, CHUNK_BYTES, gradients -> gradients.stream()
-                .map(gradient -> List.of(new Part(packed, gradient.elements(), 0)))
-                .toList());
+        return new ScheduledStore(
+                "packed forest",
+                simulator,
+                CHUNK_BYTES,
+                gradients -> gradients.stream()
+                        .map(gradient -> List.of(new Part(packed, gradient.elements(), 0)))
+                        .toList());
     }
 }

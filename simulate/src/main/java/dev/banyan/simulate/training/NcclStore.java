@@ -77,6 +77,7 @@ final class NcclStore implements KeyStore {
     private double us(Collective collective, Gradient gradient) {
         return times.computeIfAbsent(
                 new Call(collective, gradient.bytes()),
-                call -> waitUs + rings.time(call.collective(), call.bytes(), devices).us());
+                call -> waitUs
+                        + rings.time(call.collective(), call.bytes(), devices).us());
     }
 }

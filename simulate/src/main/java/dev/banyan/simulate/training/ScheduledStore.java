@@ -30,10 +30,7 @@ final class ScheduledStore implements KeyStore {
      * @param chooser the parts of each key
      */
     ScheduledStore(
-            String name,
-            Simulator simulator,
-            long chunkBytes,
-            Function<List<Gradient>, List<List<Part>>> chooser) {
+            String name, Simulator simulator, long chunkBytes, Function<List<Gradient>, List<List<Part>>> chooser) {
         this.name = name;
         this.simulator = simulator;
         this.chunkBytes = chunkBytes;
@@ -72,7 +69,8 @@ final class ScheduledStore implements KeyStore {
     }
 
     private Schedule schedule(Task task) {
-        return task.algorithm().schedule(new CollectiveRequest(
-                Collective.ALL_REDUCE, -1, task.elements(), Gradient.ELEMENT_BYTES, false, chunkBytes));
+        return task.algorithm()
+                .schedule(new CollectiveRequest(
+                        Collective.ALL_REDUCE, -1, task.elements(), Gradient.ELEMENT_BYTES, false, chunkBytes));
     }
 }

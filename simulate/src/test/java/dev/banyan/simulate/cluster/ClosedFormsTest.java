@@ -19,11 +19,17 @@ class ClosedFormsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "16, 1, 1024", "16, 1, 1048576", "64, 4, 65536", "64, 4, 1048576", "48, 2, 480000", "128, 4, 1048576",
+        "16, 1, 1024",
+        "16, 1, 1048576",
+        "64, 4, 65536",
+        "64, 4, 1048576",
+        "48, 2, 480000",
+        "128, 4, 1048576",
     })
     void theRingIsTheEngines(int machines, double oversubscription, long elements) {
         Fabric fabric = new Fabric(12.5, 1, 2, 16, oversubscription);
-        double closed = new LeaderRing(machines, fabric, HOST).cost(bytes(elements)).us();
+        double closed =
+                new LeaderRing(machines, fabric, HOST).cost(bytes(elements)).us();
         double engine = new SimulatedFabric(machines, fabric, HOST).ringUs(elements);
         assertThat(closed).isCloseTo(engine, Percentage.withPercentage(1));
     }
@@ -31,16 +37,25 @@ class ClosedFormsTest {
     /** Leaves of 18 machines are filled unevenly by pairs of distances that are powers of two. */
     @ParameterizedTest
     @CsvSource({
-        "16, 16, 1, 1024", "16, 16, 1, 1048576", "64, 16, 1, 65536", "64, 16, 4, 1048576", "64, 18, 4, 1048576",
-        "128, 16, 4, 1048576", "256, 18, 2, 1048576",
+        "16, 16, 1, 1024",
+        "16, 16, 1, 1048576",
+        "64, 16, 1, 65536",
+        "64, 16, 4, 1048576",
+        "64, 18, 4, 1048576",
+        "128, 16, 4, 1048576",
+        "256, 18, 2, 1048576",
     })
     void exchangesAreTheEngines(int machines, int leaf, double oversubscription, long elements) {
         Fabric fabric = new Fabric(12.5, 1, 2, leaf, oversubscription);
         SimulatedFabric engine = new SimulatedFabric(machines, fabric, HOST);
         Exchanges exchanges = new Exchanges(machines, fabric);
-        assertThat(new HalvingDoubling(exchanges, fabric, HOST).cost(bytes(elements)).us())
+        assertThat(new HalvingDoubling(exchanges, fabric, HOST)
+                        .cost(bytes(elements))
+                        .us())
                 .isCloseTo(engine.halvingUs(elements), Percentage.withPercentage(1));
-        assertThat(new RecursiveDoubling(exchanges, fabric, HOST).cost(bytes(elements)).us())
+        assertThat(new RecursiveDoubling(exchanges, fabric, HOST)
+                        .cost(bytes(elements))
+                        .us())
                 .isCloseTo(engine.doublingUs(elements), Percentage.withPercentage(1));
     }
 
@@ -51,7 +66,8 @@ class ClosedFormsTest {
         assertThat(exchanges.wireUs(0, 1e4)).isCloseTo(1, within(1e-9));
         assertThat(exchanges.wireUs(1, 1e4)).isCloseTo(1, within(1e-9));
         assertThat(exchanges.wireUs(2, 1e4)).isCloseTo(2, within(1e-9));
-        // Of leaves of 3 machines, 3 to 5 are the fullest: at distance 1 only machine 3 goes to another, at 2 all of them.
+        // Of leaves of 3 machines, 3 to 5 are the fullest: at distance 1 only machine 3 goes to another, at 2 all of
+        // them.
         Exchanges odd = new Exchanges(8, new Fabric(10, 1, 2, 3, 3));
         assertThat(odd.wireUs(0, 1e4)).isCloseTo(1, within(1e-9));
         assertThat(odd.wireUs(1, 1e4)).isCloseTo(3, within(1e-9));

@@ -89,9 +89,7 @@ class DesignTest {
         KeyCosts one = new KeyCosts(Clusters.of(1), AllReduceRule.LEAST_TIME);
         KeyCosts two = new KeyCosts(Clusters.of(2), AllReduceRule.LEAST_TIME);
         assertThat(one.us(1 << 20)).isLessThan(two.us(1 << 20) / 2);
-        double[] done = Design.DEPCHA
-                .store(one, CallOrder.INPUT_FIRST)
-                .doneUs(List.of(new Gradient(1 << 20, 100)));
+        double[] done = Design.DEPCHA.store(one, CallOrder.INPUT_FIRST).doneUs(List.of(new Gradient(1 << 20, 100)));
         assertThat(done[0]).isCloseTo(100 + one.us(1 << 20) + HostCosts.ASSUMED.handoverUs(), within(1e-6));
     }
 
@@ -110,7 +108,9 @@ class DesignTest {
     }
 
     private static double last(Design design, KeyCosts costs, List<Gradient> keys) {
-        return Arrays.stream(design.store(costs, CallOrder.INPUT_FIRST).doneUs(keys)).max().orElseThrow();
+        return Arrays.stream(design.store(costs, CallOrder.INPUT_FIRST).doneUs(keys))
+                .max()
+                .orElseThrow();
     }
 
     @Test
@@ -127,22 +127,34 @@ class DesignTest {
             Machine machine = Presets.find(name).orElseThrow();
             Cluster cluster =
                     new Cluster(machine, Profiles.of(machine), 4, new Fabric(12.5, 2, 2, 18, 1), HostCosts.ASSUMED);
-            assertThat(new KeyCosts(cluster, AllReduceRule.LEAST_TIME).us(1 << 20)).as(name).isGreaterThan(100);
+            assertThat(new KeyCosts(cluster, AllReduceRule.LEAST_TIME).us(1 << 20))
+                    .as(name)
+                    .isGreaterThan(100);
         }
     }
 
     @Test
     void impossibleClustersAreRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> Clusters.of(0))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Clusters.of(0))
                 .withMessage("a cluster of 0 machines; it must have from 1 to 1048576");
-        assertThatIllegalArgumentException().isThrownBy(() -> new Fabric(0, 1, 2, 18, 1))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Fabric(0, 1, 2, 18, 1))
                 .withMessage("a NIC has 0.0 GB/s; it must be above 0 and at most 1000000");
-        assertThatIllegalArgumentException().isThrownBy(() -> new Fabric(1, 0, 2, 18, 1)).withMessageContaining("NICs");
-        assertThatIllegalArgumentException().isThrownBy(() -> new Fabric(1, 1, -1, 18, 1)).withMessageContaining("us");
-        assertThatIllegalArgumentException().isThrownBy(() -> new Fabric(1, 1, 2, 0, 1)).withMessageContaining("leaf");
-        assertThatIllegalArgumentException().isThrownBy(() -> new Fabric(1, 1, 2, 18, 0.5))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Fabric(1, 0, 2, 18, 1))
+                .withMessageContaining("NICs");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Fabric(1, 1, -1, 18, 1))
+                .withMessageContaining("us");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Fabric(1, 1, 2, 0, 1))
+                .withMessageContaining("leaf");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Fabric(1, 1, 2, 18, 0.5))
                 .withMessageContaining("oversubscribed 0.5 times");
-        assertThatIllegalArgumentException().isThrownBy(() -> Clusters.of(2, new Fabric(1, 5, 2, 18, 1)))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Clusters.of(2, new Fabric(1, 5, 2, 18, 1)))
                 .withMessageContaining("4 devices for 5 NICs");
         assertThatIllegalArgumentException().isThrownBy(() -> new HostCosts(1, 1, Double.NaN, 1, 1));
         assertThatIllegalArgumentException().isThrownBy(() -> new HostCosts(1, 1, 1, 0, 1));

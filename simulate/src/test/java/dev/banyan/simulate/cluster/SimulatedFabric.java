@@ -66,13 +66,22 @@ record SimulatedFabric(int machines, Fabric fabric, HostCosts host) {
                 })
                 .toList();
         Schedule schedule = new Schedule(
-                "exchange", Collective.ALL_REDUCE, machines, -1, elements, Gradient.ELEMENT_BYTES, false, 0,
+                "exchange",
+                Collective.ALL_REDUCE,
+                machines,
+                -1,
+                elements,
+                Gradient.ELEMENT_BYTES,
+                false,
+                0,
                 List.of(new Chunk(elements * Gradient.ELEMENT_BYTES, steps)));
         jobs.add(new Job(schedule, 0, jobs.isEmpty() ? List.of() : List.of(jobs.size() - 1)));
     }
 
     private double us(List<Job> jobs) {
-        return new Simulator(Network.of(machine()), List.of(), profile()).run(jobs).endUs();
+        return new Simulator(Network.of(machine()), List.of(), profile())
+                .run(jobs)
+                .endUs();
     }
 
     private Machine machine() {
@@ -89,7 +98,11 @@ record SimulatedFabric(int machines, Fabric fabric, HostCosts host) {
         for (int machine = 0; machine < machines; machine++) {
             devices.add(new Device("machine " + machine, null, -1, Map.of()));
             links.add(Link.duplex(
-                    machine, machines + machine / fabric.leafMachines(), Link.Kind.PCIE, 1, fabric.machineGbs(),
+                    machine,
+                    machines + machine / fabric.leafMachines(),
+                    Link.Kind.PCIE,
+                    1,
+                    fabric.machineGbs(),
                     fabric.latencyUs() / 2));
         }
         return new Machine("fabric", devices, hubs, links, List.of(), List.of());
@@ -97,13 +110,18 @@ record SimulatedFabric(int machines, Fabric fabric, HostCosts host) {
 
     /** Nothing but wires and sums: a kernel reads two sources and writes its target. */
     private Profile profile() {
-        Profile profile = Profiles.find("pcie").orElseThrow()
+        Profile profile = Profiles.find("pcie")
+                .orElseThrow()
                 .with(Constant.PCIE_EFFICIENCY, 1, "nominal")
                 .with(Constant.REDUCE_GBS, 3 * host.reduceGbs(), "two sources and the target of each sum")
                 .with(Constant.COPY_ENGINES, machines, "no limit");
         for (Constant nothing : List.of(
-                Constant.PCIE_HOP_US, Constant.PCIE_QUEUEING, Constant.KERNEL_US, Constant.LAUNCH_US,
-                Constant.ISSUE_US, Constant.COLLECTIVE_US)) {
+                Constant.PCIE_HOP_US,
+                Constant.PCIE_QUEUEING,
+                Constant.KERNEL_US,
+                Constant.LAUNCH_US,
+                Constant.ISSUE_US,
+                Constant.COLLECTIVE_US)) {
             profile = profile.with(nothing, 0, "nothing");
         }
         return profile;

@@ -49,7 +49,8 @@ class CalibrationTest {
                         Constant.PCIE_HOP_US,
                         Constant.HOST_DUPLEX,
                         Constant.REDUCE_GBS)
-                .allSatisfy(constant -> assertThat(source(calibration, constant)).startsWith("p2p.txt: "));
+                .allSatisfy(
+                        constant -> assertThat(source(calibration, constant)).startsWith("p2p.txt: "));
     }
 
     @Test
@@ -74,7 +75,8 @@ class CalibrationTest {
     @Test
     void pairsWithoutAccessTellNothingOfNvlink() {
         String text = P2pReaderTest.PAIR.replace("0\t     1     1", "0\t     1     0");
-        assertThat(Calibration.of(P2pReader.parse("p2p.txt", text), pair(), BASE, "ours").measured())
+        assertThat(Calibration.of(P2pReader.parse("p2p.txt", text), pair(), BASE, "ours")
+                        .measured())
                 .doesNotContain(Constant.NVLINK_EFFICIENCY, Constant.NVLINK_HOP_US);
     }
 
@@ -114,8 +116,9 @@ class CalibrationTest {
             Constant.NVLINK_EFFICIENCY, Constant.PCIE_EFFICIENCY, Constant.NVLINK_HOP_US, Constant.REDUCE_GBS
         }) {
             double built = base.get(constant);
-            assertThat(calibration.profile().get(constant)).as(constant.key()).isEqualTo(
-                    built, within(constant == Constant.NVLINK_HOP_US ? 0.3 : 0.05 * built));
+            assertThat(calibration.profile().get(constant))
+                    .as(constant.key())
+                    .isEqualTo(built, within(constant == Constant.NVLINK_HOP_US ? 0.3 : 0.05 * built));
         }
     }
 }

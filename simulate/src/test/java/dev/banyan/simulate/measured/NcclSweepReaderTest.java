@@ -16,15 +16,15 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class NcclSweepReaderTest {
     private static final String CONSOLE = """
-            # nThread 1 nGpus 8 minBytes 8 maxBytes 16 step: 2(factor)
-            #                                                       out-of-place                       in-place
-            #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
-            #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
-                       0             0     float     sum      -1     0.33    0.00    0.00      0     0.36    0.00    0.00      0
-                       8             2     float     sum      -1    48.46    0.00    0.00      0    48.17    0.00    0.00      0
-                    1024           256     float     sum      -1    50.25    0.04    0.07    N/A    49.15    0.04    0.07    N/A
-            # Out of bounds values : 0 OK
-            """;
+        # nThread 1 nGpus 8 minBytes 8 maxBytes 16 step: 2(factor)
+        #                                                       out-of-place                       in-place
+        #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+        #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+                   0             0     float     sum      -1     0.33    0.00    0.00      0     0.36    0.00    0.00      0
+                   8             2     float     sum      -1    48.46    0.00    0.00      0    48.17    0.00    0.00      0
+                1024           256     float     sum      -1    50.25    0.04    0.07    N/A    49.15    0.04    0.07    N/A
+        # Out of bounds values : 0 OK
+        """;
 
     private static List<Sweep.Row> rows(String text) {
         return NcclSweepReader.parse("my.txt", text).rows();
@@ -39,34 +39,34 @@ class NcclSweepReaderTest {
     @Test
     void olderColumnsAndBlankOnesAreRead() {
         assertThat(rows("""
-                #       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error
-                       4096          1024   float            11.02    0.37    0.37  0e+00    10.09    0.41    0.41  0e+00
-                """)).containsExactly(new Sweep.Row(4096, 11.02));
+            #       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error
+                   4096          1024   float            11.02    0.37    0.37  0e+00    10.09    0.41    0.41  0e+00
+            """)).containsExactly(new Sweep.Row(4096, 11.02));
     }
 
     @Test
     void tablesWithCommasAreRead() {
         assertThat(rows("""
-                size_bytes,count,type,redop,oop_time_us,oop_algbw_GBs,oop_busbw_GBs,ip_time_us,ip_algbw_GBs,ip_busbw_GBs
-                64,16,float,sum,20.86,0.00,0.00,,,
-                128,32,float,,15,0.00,0.00,,,
-                """)).containsExactly(new Sweep.Row(64, 20.86), new Sweep.Row(128, 15));
+            size_bytes,count,type,redop,oop_time_us,oop_algbw_GBs,oop_busbw_GBs,ip_time_us,ip_algbw_GBs,ip_busbw_GBs
+            64,16,float,sum,20.86,0.00,0.00,,,
+            128,32,float,,15,0.00,0.00,,,
+            """)).containsExactly(new Sweep.Row(64, 20.86), new Sweep.Row(128, 15));
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            nothing at all                            | my.txt: holds no sweep;
-            size_bytes,time                           | my.txt:1: the heading has no column oop_time_us;
-            size_bytes,oop_time_us                    | my.txt:1: no row follows this heading;
-            size_bytes,oop_time_us~8,9,10             | my.txt:2: 3 cells under a heading of 2; give whole rows
-            size_bytes,oop_time_us~8,fast             | my.txt:2:3: 'fast' is no time in us;
-            size_bytes,oop_time_us~8,NaN              | my.txt:2:3: 'NaN' is no time in us;
-            size_bytes,oop_time_us~8,-3               | my.txt:2:3: '-3' is no time in us;
-            size_bytes,oop_time_us~8,0                | my.txt:2:3: a time of 0 us;
-            size_bytes,oop_time_us~-8,1               | my.txt:2:1: '-8' is no size in bytes;
-            size_bytes,oop_time_us~0,1                | my.txt:1: no row follows this heading;
-            # size count type time algbw busbw~8 2    | my.txt:2: 2 figures under a heading of 6;
-            """)
+        nothing at all                            | my.txt: holds no sweep;
+        size_bytes,time                           | my.txt:1: the heading has no column oop_time_us;
+        size_bytes,oop_time_us                    | my.txt:1: no row follows this heading;
+        size_bytes,oop_time_us~8,9,10             | my.txt:2: 3 cells under a heading of 2; give whole rows
+        size_bytes,oop_time_us~8,fast             | my.txt:2:3: 'fast' is no time in us;
+        size_bytes,oop_time_us~8,NaN              | my.txt:2:3: 'NaN' is no time in us;
+        size_bytes,oop_time_us~8,-3               | my.txt:2:3: '-3' is no time in us;
+        size_bytes,oop_time_us~8,0                | my.txt:2:3: a time of 0 us;
+        size_bytes,oop_time_us~-8,1               | my.txt:2:1: '-8' is no size in bytes;
+        size_bytes,oop_time_us~0,1                | my.txt:1: no row follows this heading;
+        # size count type time algbw busbw~8 2    | my.txt:2: 2 figures under a heading of 6;
+        """)
     void nonsenseIsRefusedWithItsPlace(String text, String message) {
         assertThatThrownBy(() -> rows(text.replace('~', '\n')))
                 .isInstanceOf(MeasuredException.class)

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.simulate.NcclRings;
-import dev.banyan.simulate.Protocol;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.Protocol;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -43,26 +43,26 @@ class PublishedSweepsTest {
     @Test
     void someRowsOfEightV100AreMet() {
         meetsTheBars(compare(V100, NcclSweepReader.parse("v100", """
-                size_bytes,oop_time_us
-                65536,52.78
-                524288,61.48
-                2097152,119.6
-                8388608,203.8
-                33554432,550.8
-                134217728,1818.8
-                """)));
+            size_bytes,oop_time_us
+            65536,52.78
+            524288,61.48
+            2097152,119.6
+            8388608,203.8
+            33554432,550.8
+            134217728,1818.8
+            """)));
     }
 
     @Test
     void someRowsOfEightA100AreMet() {
         meetsTheBars(compare(A100, NcclSweepReader.parse("a100", """
-                size_bytes,oop_time_us
-                65536,40.25
-                524288,58.27
-                2097152,116.3
-                8388608,202.8
-                33554432,370.7
-                """)));
+            size_bytes,oop_time_us
+            65536,40.25
+            524288,58.27
+            2097152,116.3
+            8388608,202.8
+            33554432,370.7
+            """)));
     }
 
     @ParameterizedTest
@@ -73,10 +73,14 @@ class PublishedSweepsTest {
 
     /** Machines that calibration never saw; looser, and just below what is reported. */
     @ParameterizedTest
-    @ValueSource(strings = {
-        "oci_bm_gpu3.8_8xV100_1G.csv", "oci_bm_gpu4.8_8xA100_10G.csv", "superbench_8xA100_allgather.csv",
-        "autodl_2x2080Ti_broadcast.csv", "panlichen_8x4090_allreduce.csv"
-    })
+    @ValueSource(
+            strings = {
+                "oci_bm_gpu3.8_8xV100_1G.csv",
+                "oci_bm_gpu4.8_8xA100_10G.csv",
+                "superbench_8xA100_allgather.csv",
+                "autodl_2x2080Ti_broadcast.csv",
+                "panlichen_8x4090_allreduce.csv"
+            })
     void unseenSweepsAreNear(String file) {
         assertThat(PublishedSweeps.find(file).orElseThrow().seen()).isEmpty();
         SweepComparison large = compare(file, published(file)).between(LEAST, Long.MAX_VALUE);
@@ -92,7 +96,9 @@ class PublishedSweepsTest {
     @MethodSource("all")
     void everySettingCanBeSimulated(PublishedSweep setting) {
         NcclRings rings = NcclRings.of(setting.machine(), Profiles.of(setting.machine()), setting.transport());
-        assertThat(rings.time(setting.collective(), 1 << 20, setting.devicesPerProcess()).us()).isPositive();
+        assertThat(rings.time(setting.collective(), 1 << 20, setting.devicesPerProcess())
+                        .us())
+                .isPositive();
         assertThat(setting.source()).isNotBlank();
     }
 
@@ -106,7 +112,6 @@ class PublishedSweepsTest {
     }
 
     private static SweepComparison.Row row(long bytes, double us) {
-        return new SweepComparison.Row(
-                bytes, 1, new NcclRings.Timing(us, Protocol.SIMPLE, false));
+        return new SweepComparison.Row(bytes, 1, new NcclRings.Timing(us, Protocol.SIMPLE, false));
     }
 }

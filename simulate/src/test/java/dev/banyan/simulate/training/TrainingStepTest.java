@@ -35,7 +35,8 @@ class TrainingStepTest {
     @Test
     void theFirstLayerWaitsForTheLastGradient() {
         // Its gradient is there at 600 us, its sum at 700; the forward pass takes 300.
-        assertThat(new TrainingStep(List.of(1L, 2L, 3L), 900).us(new Fixed(100))).isCloseTo(1000, within(1e-9));
+        assertThat(new TrainingStep(List.of(1L, 2L, 3L), 900).us(new Fixed(100)))
+                .isCloseTo(1000, within(1e-9));
         assertThat(new TrainingStep(List.of(1L, 2L, 3L), 900).withoutOverlapUs(new Fixed(100)))
                 .isCloseTo(1000, within(1e-9));
     }

@@ -69,9 +69,14 @@ final class BanyanJsonFormat implements MachineFormat {
             return new BanyanJsonReader(source, parser).read();
         } catch (JsonProcessingException e) {
             JsonLocation at = e.getLocation();
-            String reason = String.valueOf(e.getOriginalMessage()).replaceAll("\\s+", " ").replaceAll("\\.$", "");
-            throw new MachineFormatException(source, at == null ? 0 : Math.max(0, at.getLineNr()),
-                    at == null ? 0 : Math.max(0, at.getColumnNr()), "is not valid JSON: " + reason);
+            String reason = String.valueOf(e.getOriginalMessage())
+                    .replaceAll("\\s+", " ")
+                    .replaceAll("\\.$", "");
+            throw new MachineFormatException(
+                    source,
+                    at == null ? 0 : Math.max(0, at.getLineNr()),
+                    at == null ? 0 : Math.max(0, at.getColumnNr()),
+                    "is not valid JSON: " + reason);
         } catch (IOException e) {
             throw new MachineFormatException(source, 0, 0, "cannot be read: " + e.getMessage());
         }

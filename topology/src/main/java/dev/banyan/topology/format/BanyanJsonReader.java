@@ -85,9 +85,15 @@ final class BanyanJsonReader {
 
     private void checkEnd(Placed<?> item, int node, String key, int least, int nodes) {
         if (node < least || node >= nodes) {
-            throw new MachineFormatException(source, item.line, item.column, "\"" + key + "\" is " + node
-                    + (nodes == 0 ? ", but there is neither a device nor a hub"
-                            : "; node indices are " + least + ".." + (nodes - 1) + ": devices first, then hubs"));
+            throw new MachineFormatException(
+                    source,
+                    item.line,
+                    item.column,
+                    "\"" + key + "\" is " + node
+                            + (nodes == 0
+                                    ? ", but there is neither a device nor a hub"
+                                    : "; node indices are " + least + ".." + (nodes - 1)
+                                            + ": devices first, then hubs"));
         }
     }
 
@@ -180,8 +186,7 @@ final class BanyanJsonReader {
                 default -> throw unknown(key, "name, hub, attributes");
             }
         });
-        return fields.place.at(
-                new Nic(fields.need("name", String.class), fields.get("hub", -1), fields.attributes()));
+        return fields.place.at(new Nic(fields.need("name", String.class), fields.get("hub", -1), fields.attributes()));
     }
 
     private Map<String, String> attributes() throws IOException {
@@ -331,7 +336,8 @@ final class BanyanJsonReader {
             return values.get(key) instanceof Integer value ? value : fallback;
         }
 
-        @Nullable String optional(String key) {
+        @Nullable
+        String optional(String key) {
             return (String) values.get(key);
         }
 

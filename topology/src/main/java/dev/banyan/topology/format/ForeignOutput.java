@@ -32,8 +32,7 @@ final class ForeignOutput implements MachineFormat {
                     "is an error message of nvidia-smi, not its output (nvidia-smi for Windows has no topo -m)"
                             + "; run \"nvidia-smi topo -m\" on Linux, or write a plain n x n matrix"),
             tool(
-                    "NVIDIA-SMI has failed|Failed to initialize NVML"
-                            + "|No devices were found|command not found",
+                    "NVIDIA-SMI has failed|Failed to initialize NVML" + "|No devices were found|command not found",
                     "is an error message of nvidia-smi, not its output; make nvidia-smi work first"),
             tool("\\| NVIDIA-SMI [0-9.]+", "is the summary table of nvidia-smi, which does not show links" + INSTEAD),
             tool(
@@ -41,8 +40,8 @@ final class ForeignOutput implements MachineFormat {
                     "is output of nvidia-smi -L, which does not show links" + INSTEAD),
             tool(
                     "ROCm System Management|Link Type between two GPUs|^[ \\t]*(ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE:",
-                    "is output of rocm-smi or amd-smi, which is not read; set NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL,"
-                            + " and read that"),
+                    "is output of rocm-smi or amd-smi, which is not read; set NCCL_TOPO_DUMP_FILE=topo.xml for one run"
+                            + " of RCCL, and read that"),
             tool(
                     "\\bNCCL (INFO|WARN|TRACE)\\b",
                     "is a log of NCCL; set NCCL_TOPO_DUMP_FILE=topo.xml for the same run, and read that"));

@@ -38,7 +38,11 @@ public final class MachineReader {
      */
     public MachineReader(MatrixUnit unit) {
         // Text of another tool may hold lines that look like a matrix, so it is looked for before the matrix.
-        formats = List.of(new BanyanJsonFormat(), new NcclXmlFormat(), new TopoTextFormat(), new ForeignOutput(),
+        formats = List.of(
+                new BanyanJsonFormat(),
+                new NcclXmlFormat(),
+                new TopoTextFormat(),
+                new ForeignOutput(),
                 new MatrixFormat(Objects.requireNonNull(unit)));
     }
 
@@ -112,8 +116,12 @@ public final class MachineReader {
         while (lines.get(first).isBlank()) {
             first++;
         }
-        throw new MachineFormatException(source, first + 1, 0,
-                "is no machine description: it begins with \"" + Quote.of(lines.get(first).strip()) + "\"; " + KNOWN);
+        throw new MachineFormatException(
+                source,
+                first + 1,
+                0,
+                "is no machine description: it begins with \""
+                        + Quote.of(lines.get(first).strip()) + "\"; " + KNOWN);
     }
 
     private static String decode(byte[] bytes) {

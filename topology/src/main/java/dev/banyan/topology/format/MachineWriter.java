@@ -46,8 +46,8 @@ public final class MachineWriter {
     public static String write(Machine machine, String format) {
         Function<Machine, String> writer = FORMATS.get(format);
         if (writer == null) {
-            throw new IllegalArgumentException("machines are not written as \"" + format + "\"; known are "
-                    + String.join(", ", FORMATS.keySet()));
+            throw new IllegalArgumentException(
+                    "machines are not written as \"" + format + "\"; known are " + String.join(", ", FORMATS.keySet()));
         }
         return writer.apply(machine);
     }

@@ -108,19 +108,31 @@ final class MatrixFormat implements MachineFormat {
         for (int r = 0; r < rows.size(); r++) {
             int columns = rows.get(r).entries().size();
             if (columns != n) {
-                throw new MachineFormatException(source, rows.get(r).line(), 0, "row " + (r % n + 1) + " has " + columns
-                        + " columns but the first row has " + n + "; all rows need the same number, and a file holds"
-                        + " one machine");
+                throw new MachineFormatException(
+                        source,
+                        rows.get(r).line(),
+                        0,
+                        "row " + (r % n + 1) + " has " + columns
+                                + " columns but the first row has " + n
+                                + "; all rows need the same number, and a file holds"
+                                + " one machine");
             }
         }
         if (rows.size() != n && rows.size() != 2 * n) {
-            throw new MachineFormatException(source, rows.getLast().line(), 0, "the matrix has " + rows.size()
-                    + " rows of " + n + " columns; it must be square (a second square block is peer access)");
+            throw new MachineFormatException(
+                    source,
+                    rows.getLast().line(),
+                    0,
+                    "the matrix has " + rows.size() + " rows of " + n
+                            + " columns; it must be square (a second square block is peer access)");
         }
         List<String> warnings = new ArrayList<>();
         if (rows.getFirst().entries().getFirst().isMark()) {
             if (rows.size() != n) {
-                throw new MachineFormatException(source, rows.get(n).line(), 0,
+                throw new MachineFormatException(
+                        source,
+                        rows.get(n).line(),
+                        0,
                         "a second block follows one of peer access; put the matrix of numbers first");
             }
             return fromClasses(source, accessClasses(access(source, rows)), warnings);
@@ -128,7 +140,10 @@ final class MatrixFormat implements MachineFormat {
         double[][] values = values(source, rows.subList(0, n), warnings);
         if (unit == MatrixUnit.GBS) {
             if (rows.size() != n) {
-                throw new MachineFormatException(source, rows.get(n).line(), 0,
+                throw new MachineFormatException(
+                        source,
+                        rows.get(n).line(),
+                        0,
                         "peer access belongs to link classes; leave it out where the matrix is in GB/s");
             }
             return fromBandwidths(source, rows, values, warnings);
@@ -161,8 +176,12 @@ final class MatrixFormat implements MachineFormat {
                     }
                     addEntries(entries, symbol, piece.start() + 1);
                     if (entries.size() > MAX_DEVICES || rows.size() > 2 * MAX_DEVICES) {
-                        throw new MachineFormatException(source, line, 0, "is a matrix of more than " + MAX_DEVICES
-                                + " columns or rows; at most " + MAX_DEVICES + " devices are read");
+                        throw new MachineFormatException(
+                                source,
+                                line,
+                                0,
+                                "is a matrix of more than " + MAX_DEVICES + " columns or rows; at most " + MAX_DEVICES
+                                        + " devices are read");
                     }
                 }
             }
@@ -236,7 +255,9 @@ final class MatrixFormat implements MachineFormat {
         }
         if (!(value >= 0) || Double.isInfinite(value)) {
             throw new MachineFormatException(
-                    source, line, entry.column(),
+                    source,
+                    line,
+                    entry.column(),
                     quote(entry) + " is not allowed; entries are finite and not negative");
         }
         return value;
@@ -259,9 +280,13 @@ final class MatrixFormat implements MachineFormat {
                     classes[a][b] = (int) value;
                 } else {
                     Entry entry = rows.get(a).entries().get(b);
-                    throw new MachineFormatException(source, rows.get(a).line(), entry.column(), quote(entry)
-                            + " is no link class (0 none, 1 PCIe, 2 one NVLink, 3 two or more); if the entries are"
-                            + " GB/s, say so (--unit gbs)");
+                    throw new MachineFormatException(
+                            source,
+                            rows.get(a).line(),
+                            entry.column(),
+                            quote(entry)
+                                    + " is no link class (0 none, 1 PCIe, 2 one NVLink, 3 two or more); if the entries"
+                                    + " are GB/s, say so (--unit gbs)");
                 }
             }
         }
@@ -269,9 +294,13 @@ final class MatrixFormat implements MachineFormat {
             for (int b = 0; b < a; b++) {
                 if (classes[a][b] != classes[b][a]) {
                     Entry entry = rows.get(a).entries().get(b);
-                    throw new MachineFormatException(source, rows.get(a).line(), entry.column(), quote(entry)
-                            + " from device " + a + " to " + b + " differs from the way back, "
-                            + quote(rows.get(b).entries().get(a)) + "; link classes are symmetric");
+                    throw new MachineFormatException(
+                            source,
+                            rows.get(a).line(),
+                            entry.column(),
+                            quote(entry)
+                                    + " from device " + a + " to " + b + " differs from the way back, "
+                                    + quote(rows.get(b).entries().get(a)) + "; link classes are symmetric");
                 }
             }
         }
@@ -287,9 +316,14 @@ final class MatrixFormat implements MachineFormat {
                 access[a][b] = switch (entry.text()) {
                     case "v", "1" -> true;
                     case ".", "0" -> false;
-                    default -> throw new MachineFormatException(source, rows.get(a).line(), entry.column(), quote(entry)
-                            + " is no peer access; write v or 1 where the row's device may access the column's, else"
-                            + " . or 0");
+                    default ->
+                        throw new MachineFormatException(
+                                source,
+                                rows.get(a).line(),
+                                entry.column(),
+                                quote(entry)
+                                        + " is no peer access; write v or 1 where the row's device may access the"
+                                        + " column's, else . or 0");
                 };
             }
         }
@@ -355,7 +389,9 @@ final class MatrixFormat implements MachineFormat {
                     int row = gbs[a][b] == 0 ? a : b;
                     int column = a + b - row;
                     throw new MachineFormatException(
-                            source, rows.get(row).line(), rows.get(row).entries().get(column).column(),
+                            source,
+                            rows.get(row).line(),
+                            rows.get(row).entries().get(column).column(),
                             "0 GB/s from device " + row + " to " + column + " but " + faster
                                     + " back; a link works both ways");
                 }
@@ -364,8 +400,13 @@ final class MatrixFormat implements MachineFormat {
                         ? 1
                         : (int) Math.max(2, Math.round(slower / AssumedLinks.NVLINK_LANE_GBS));
                 links.add(new Link(
-                        a, b, nvlink ? Link.Kind.NVLINK : Link.Kind.PCIE, nvlink ? lanes : LinkSpeeds.PCIE_LANES,
-                        gbs[a][b], gbs[b][a], nvlink ? LinkSpeeds.NVLINK_US : LinkSpeeds.PCIE_US));
+                        a,
+                        b,
+                        nvlink ? Link.Kind.NVLINK : Link.Kind.PCIE,
+                        nvlink ? lanes : LinkSpeeds.PCIE_LANES,
+                        gbs[a][b],
+                        gbs[b][a],
+                        nvlink ? LinkSpeeds.NVLINK_US : LinkSpeeds.PCIE_US));
             }
         }
         return machine(source, n, List.of(), links, warnings);

@@ -22,7 +22,8 @@ final class NcclGpuLinks {
     /** More than any device has; a bound for files that were damaged or made up. */
     private static final int MAX_COUNT = 1024;
 
-    private static final Predicate<String> NO_IDENTITY = Pattern.compile("f+:f+:f+\\.[0f]").asMatchPredicate();
+    private static final Predicate<String> NO_IDENTITY =
+            Pattern.compile("f+:f+:f+\\.[0f]").asMatchPredicate();
 
     private final List<NcclXmlReader.DeviceDraft> devices;
     private final int hubs;
@@ -33,6 +34,7 @@ final class NcclGpuLinks {
     private final Map<Ends, Pair> pairs = new TreeMap<>();
     /** Bus id of an NVSwitch, then device. */
     private final Map<String, Map<Integer, Lanes>> switches = new TreeMap<>();
+
     private final Map<Integer, Map<String, Lanes>> throughPeers = new TreeMap<>();
     private final List<Link> toCpus = new ArrayList<>();
     private final Map<String, Integer> dangling = new LinkedHashMap<>();
@@ -81,7 +83,8 @@ final class NcclGpuLinks {
         for (int i = 0; i < devices.size(); i++) {
             NcclXmlReader.DeviceDraft device = devices.get(i);
             if (!device.busId().isEmpty()) {
-                byBusId.computeIfAbsent(key(device, device.busId()), k -> new ArrayList<>()).add(i);
+                byBusId.computeIfAbsent(key(device, device.busId()), k -> new ArrayList<>())
+                        .add(i);
             }
         }
         for (int i = 0; i < devices.size(); i++) {
@@ -90,13 +93,15 @@ final class NcclGpuLinks {
                     case "nvlink" -> readLink(i, element, Link.Kind.NVLINK);
                     case "xgmi" -> readLink(i, element, Link.Kind.XGMI);
                     case "c2c" -> readC2c(i, element);
-                    default -> warnings.add(element, "<" + Quote.of(element.name)
-                            + "> in <gpu> is not known and left out");
+                    default ->
+                        warnings.add(element, "<" + Quote.of(element.name) + "> in <gpu> is not known and left out");
                 }
             }
         }
-        switches.keySet().stream().filter(NO_IDENTITY).forEach(id -> warnings.add("the NVSwitches have no bus id of"
-                + " their own (" + id + "): they are taken as one"));
+        switches.keySet().stream()
+                .filter(NO_IDENTITY)
+                .forEach(id -> warnings.add(
+                        "the NVSwitches have no bus id of" + " their own (" + id + "): they are taken as one"));
         mergePeers();
         dangling.forEach((target, count) -> warnings.add(count + (count == 1 ? " link leads" : " links lead")
                 + " to " + target + ", which is not in the file (a GPU that was hidden from the job that wrote it?):"
@@ -114,8 +119,8 @@ final class NcclGpuLinks {
         String targetClass = element.text("tclass");
         int count = values.integer(element, "count", 1);
         if (count < 0 || count > MAX_COUNT) {
-            throw values.refuse(element, "<" + element.name + "> has count=\"" + count + "\"; 0 to " + MAX_COUNT
-                    + " is needed");
+            throw values.refuse(
+                    element, "<" + element.name + "> has count=\"" + count + "\"; 0 to " + MAX_COUNT + " is needed");
         }
         if (count == 0) {
             warnings.add(element, "<" + element.name + "> has count=\"0\": left out");
@@ -129,7 +134,8 @@ final class NcclGpuLinks {
         } else if (targetClass.startsWith(NcclNames.CLASS_CPU_NVLINK)) {
             addCpuLink(from, count, gbs);
         } else if (toSwitch && !targets.isEmpty()) {
-            throughPeers.computeIfAbsent(from, k -> new TreeMap<>())
+            throughPeers
+                    .computeIfAbsent(from, k -> new TreeMap<>())
                     .computeIfAbsent(target, k -> new Lanes())
                     .add(count, gbs);
         } else if (toSwitch) {
@@ -141,9 +147,12 @@ final class NcclGpuLinks {
         } else if (targets.isEmpty()) {
             addDangling(from, element, target);
         } else {
-            throw values.refuse(element, "the link leads to bus id " + Quote.of(target) + ", which "
-                    + targets.size() + " GPUs share, so it is not known to which; give each GPU a bus id of its own or"
-                    + " remove the links");
+            throw values.refuse(
+                    element,
+                    "the link leads to bus id " + Quote.of(target) + ", which "
+                            + targets.size()
+                            + " GPUs share, so it is not known to which; give each GPU a bus id of its own or"
+                            + " remove the links");
         }
     }
 
@@ -153,8 +162,8 @@ final class NcclGpuLinks {
     }
 
     private void addCpuLink(int from, int count, double gbs) {
-        toCpus.add(Link.duplex(from, devices.size() + socketOf(from), Link.Kind.NVLINK, count, gbs,
-                LinkSpeeds.NVLINK_US));
+        toCpus.add(
+                Link.duplex(from, devices.size() + socketOf(from), Link.Kind.NVLINK, count, gbs, LinkSpeeds.NVLINK_US));
     }
 
     private int socketOf(int device) {
@@ -166,8 +175,10 @@ final class NcclGpuLinks {
         int count = values.integer(element, "count", 1);
         int megabytes = values.integer(element, "bw", 0);
         if (count < 1 || count > MAX_COUNT || megabytes < 0) {
-            throw values.refuse(element, "<c2c> has count=\"" + count + "\" and bw=\"" + megabytes
-                    + "\"; 1 to " + MAX_COUNT + " links of some MB/s are needed");
+            throw values.refuse(
+                    element,
+                    "<c2c> has count=\"" + count + "\" and bw=\"" + megabytes + "\"; 1 to " + MAX_COUNT
+                            + " links of some MB/s are needed");
         }
         Map<String, String> attributes = devices.get(from).attributes();
         NcclNames.putAll(attributes, NcclNames.C2C, element.attributes);
@@ -205,9 +216,12 @@ final class NcclGpuLinks {
 
     private void warnOfUnevenSwitches() {
         Map<Integer, List<Integer>> counts = new TreeMap<>();
-        switches.values().forEach(ends -> ends.forEach(
-                (device, lanes) -> counts.computeIfAbsent(device, k -> new ArrayList<>()).add(lanes.count)));
-        long uneven = counts.values().stream().filter(list -> list.stream().distinct().count() > 1).count();
+        switches.values()
+                .forEach(ends -> ends.forEach((device, lanes) ->
+                        counts.computeIfAbsent(device, k -> new ArrayList<>()).add(lanes.count)));
+        long uneven = counts.values().stream()
+                .filter(list -> list.stream().distinct().count() > 1)
+                .count();
         if (uneven > 0) {
             Map.Entry<Integer, List<Integer>> first = counts.entrySet().stream()
                     .filter(entry -> entry.getValue().stream().distinct().count() > 1)
@@ -259,7 +273,8 @@ final class NcclGpuLinks {
         for (Map<Integer, Lanes> ends : switches.values()) {
             for (Map.Entry<Integer, Lanes> end : ends.entrySet()) {
                 Lanes lanes = end.getValue();
-                double us = LinkSpeeds.nvswitchUs(values.integer(devices.get(end.getKey()).gpu(), "sm", 0));
+                double us = LinkSpeeds.nvswitchUs(
+                        values.integer(devices.get(end.getKey()).gpu(), "sm", 0));
                 links.add(Link.duplex(end.getKey(), hub, Link.Kind.NVLINK, lanes.count, lanes.gbs, us));
             }
             hub++;
@@ -274,8 +289,8 @@ final class NcclGpuLinks {
         Lanes b = pair.fromHigh;
         if (a.count == 0 || b.count == 0) {
             Lanes only = a.count == 0 ? b : a;
-            warnings.add(name(low) + " and " + name(high) + ": only one of the two lists the link of "
-                    + only.count + " lanes; it is taken as there");
+            warnings.add(name(low) + " and " + name(high) + ": only one of the two lists the link of " + only.count
+                    + " lanes; it is taken as there");
             return Link.duplex(low, high, kind, only.count, only.gbs, LinkSpeeds.NVLINK_US);
         }
         if (a.count != b.count) {

@@ -41,6 +41,7 @@ final class NcclXmlReader {
     private final Map<String, XmlElement> functions = new HashMap<>();
     /** By hub: how many functions it has that are kept as its attributes. */
     private final Map<Integer, Integer> leaves = new HashMap<>();
+
     private final Set<String> unknownElements = new TreeSet<>();
     private int cpus;
     private int functionsWithoutGpu;
@@ -57,8 +58,13 @@ final class NcclXmlReader {
      *
      * @param parent index among the hubs, or -1 for a socket
      */
-    private record HubDraft(Hub.Kind kind, String name, Map<String, String> attributes, int parent,
-            PciSpeed.Width width, String host) {}
+    private record HubDraft(
+            Hub.Kind kind,
+            String name,
+            Map<String, String> attributes,
+            int parent,
+            PciSpeed.Width width,
+            String host) {}
 
     /**
      * A GPU and its way up.
@@ -66,8 +72,15 @@ final class NcclXmlReader {
      * @param socket index of its socket among the hubs
      * @param parent index of what it hangs on among the hubs
      */
-    record DeviceDraft(XmlElement gpu, String busId, String host, int numa, int socket, int parent,
-            PciSpeed.Width width, Map<String, String> attributes) {}
+    record DeviceDraft(
+            XmlElement gpu,
+            String busId,
+            String host,
+            int numa,
+            int socket,
+            int parent,
+            PciSpeed.Width width,
+            Map<String, String> attributes) {}
 
     private record NicDraft(String name, int parent, Map<String, String> attributes) {}
 
@@ -107,12 +120,14 @@ final class NcclXmlReader {
 
     private void checkRoot(XmlElement root) {
         if (root.name.equals("graphs")) {
-            throw values.refuse(root, "is a dump of NCCL's rings and trees (NCCL_GRAPH_DUMP_FILE), not of the machine;"
-                    + " give the file that NCCL_TOPO_DUMP_FILE writes");
+            throw values.refuse(
+                    root,
+                    "is a dump of NCCL's rings and trees (NCCL_GRAPH_DUMP_FILE), not of the machine;"
+                            + " give the file that NCCL_TOPO_DUMP_FILE writes");
         }
         if (!root.name.equals("system")) {
-            throw values.refuse(root, "is no NCCL topology: its root is <" + Quote.of(root.name)
-                    + ">, <system> is needed");
+            throw values.refuse(
+                    root, "is no NCCL topology: its root is <" + Quote.of(root.name) + ">, <system> is needed");
         }
         int version = values.integer(root, "version", 0);
         if (version == 0) {
@@ -134,8 +149,11 @@ final class NcclXmlReader {
             switch (child.name) {
                 case "pci" -> readPci(child, place);
                 case "nic", "net" -> readNic(child, place, Map.of());
-                case "gpu" -> throw values.refuse(child, "<gpu> stands outside a <pci>, so it has no bus id; put it"
-                        + " into the <pci> of its PCI function");
+                case "gpu" ->
+                    throw values.refuse(
+                            child,
+                            "<gpu> stands outside a <pci>, so it has no bus id; put it"
+                                    + " into the <pci> of its PCI function");
                 default -> unknown(child);
             }
         }
@@ -162,8 +180,10 @@ final class NcclXmlReader {
         }
         XmlElement first = functions.putIfAbsent(host + "|" + busId, pci);
         if (first != null) {
-            warnings.add(pci, "bus id " + Quote.of(busId) + " is that of line " + first.line
-                    + " too; they are taken as different functions");
+            warnings.add(
+                    pci,
+                    "bus id " + Quote.of(busId) + " is that of line " + first.line
+                            + " too; they are taken as different functions");
         }
     }
 
@@ -173,7 +193,10 @@ final class NcclXmlReader {
         hubs.add(new HubDraft(
                 root ? Hub.Kind.HOST_BRIDGE : Hub.Kind.PCIE_SWITCH,
                 (root ? "Host bridge " : "PCIe switch ") + BusId.normalize(pci.text(NcclNames.BUSID)),
-                kept(pci), place.hub, width, place.host));
+                kept(pci),
+                place.hub,
+                width,
+                place.host));
         Place below = place.under(hubs.size() - 1);
         for (XmlElement child : pci.children) {
             switch (child.name) {
@@ -197,8 +220,13 @@ final class NcclXmlReader {
                     addDevice(child, pci, place, width, function);
                     used = true;
                     if (++gpus == 2) {
-                        warnings.add(child, "PCI function " + Quote.of(pci.text(NcclNames.BUSID)) + " has several GPUs"
-                                + " (partitions, or several ranks on one GPU); each is taken as a device of its own");
+                        warnings.add(
+                                child,
+                                "PCI function " + Quote.of(pci.text(NcclNames.BUSID)) + " has several GPUs"
+                                        + " (partitions, or several"
+                                        + " ranks on one GPU); each is"
+                                        + " taken as a device of its"
+                                        + " own");
                     }
                 }
                 case "nic", "net" -> {
@@ -222,8 +250,8 @@ final class NcclXmlReader {
         NcclNames.putAll(hubs.get(place.hub).attributes, NcclNames.LEAF + number + ".", kept(pci));
     }
 
-    private void addDevice(XmlElement gpu, XmlElement pci, Place place, PciSpeed.Width width,
-            Map<String, String> function) {
+    private void addDevice(
+            XmlElement gpu, XmlElement pci, Place place, PciSpeed.Width width, Map<String, String> function) {
         if (devices.size() == MAX_DEVICES) {
             throw values.refuse(gpu, "has more than " + MAX_DEVICES + " GPUs, too many for one machine");
         }
@@ -232,8 +260,15 @@ final class NcclXmlReader {
         values.integer(gpu, "sm", 0);
         Map<String, String> attributes = kept(gpu);
         attributes.putAll(function);
-        devices.add(new DeviceDraft(gpu, BusId.normalize(pci.text(NcclNames.BUSID)), place.host, place.numa,
-                place.socket, place.hub, width, attributes));
+        devices.add(new DeviceDraft(
+                gpu,
+                BusId.normalize(pci.text(NcclNames.BUSID)),
+                place.host,
+                place.numa,
+                place.socket,
+                place.hub,
+                width,
+                attributes));
     }
 
     private void readNic(XmlElement element, Place place, Map<String, String> function) {
@@ -285,8 +320,8 @@ final class NcclXmlReader {
         for (int i = 0; i < n; i++) {
             DeviceDraft draft = devices.get(i);
             String busId = draft.busId.isEmpty() ? null : draft.busId;
-            built.add(new Device("GPU" + (named ? values.integer(draft.gpu, "dev", i) : i), busId, draft.numa,
-                    draft.attributes));
+            built.add(new Device(
+                    "GPU" + (named ? values.integer(draft.gpu, "dev", i) : i), busId, draft.numa, draft.attributes));
             links.add(pcie(n + draft.parent, i, draft.width));
         }
         List<Hub> allHubs = new ArrayList<>();
@@ -325,8 +360,8 @@ final class NcclXmlReader {
             hosts.add(hubs.get(a).host);
             for (int b = a + 1; b < hubs.size(); b++) {
                 if (hubs.get(b).kind == Hub.Kind.CPU_SOCKET && hubs.get(a).host.equals(hubs.get(b).host)) {
-                    double gbs = Math.min(NcclCpu.socketGbs(hubs.get(a).attributes),
-                            NcclCpu.socketGbs(hubs.get(b).attributes));
+                    double gbs = Math.min(
+                            NcclCpu.socketGbs(hubs.get(a).attributes), NcclCpu.socketGbs(hubs.get(b).attributes));
                     links.add(Link.duplex(n + a, n + b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
                 }
             }

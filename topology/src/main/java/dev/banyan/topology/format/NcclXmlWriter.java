@@ -33,7 +33,8 @@ final class NcclXmlWriter {
         this.machine = machine;
         tree = new PcieTree(machine);
         amd = machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI)
-                || machine.devices().stream().anyMatch(device -> device.attributes().containsKey("gcn"));
+                || machine.devices().stream()
+                        .anyMatch(device -> device.attributes().containsKey("gcn"));
         busIds = busIds();
         checkLinks();
     }
@@ -51,8 +52,8 @@ final class NcclXmlWriter {
             // Attributes may come from anywhere: what is written must be readable.
             new NcclXmlFormat().read(machine.name(), text);
         } catch (MachineFormatException e) {
-            throw new IllegalArgumentException("NCCL's files cannot express this machine (" + e.getMessage()
-                    + "); write JSON instead", e);
+            throw new IllegalArgumentException(
+                    "NCCL's files cannot express this machine (" + e.getMessage() + "); write JSON instead", e);
         }
         return text;
     }
@@ -87,19 +88,23 @@ final class NcclXmlWriter {
                 case NVLINK -> {
                     int low = Math.min(link.a(), link.b());
                     int high = Math.max(link.a(), link.b());
-                    yield low < machine.size() && (high < machine.size() || isHub(high, Hub.Kind.NVSWITCH)
-                            || (isHub(high, Hub.Kind.CPU_SOCKET) && tree.socketAbove(low) == high));
+                    yield low < machine.size()
+                            && (high < machine.size()
+                                    || isHub(high, Hub.Kind.NVSWITCH)
+                                    || (isHub(high, Hub.Kind.CPU_SOCKET) && tree.socketAbove(low) == high));
                 }
             };
             if (!expressible) {
                 throw new IllegalArgumentException("NCCL's files cannot express the "
                         + BanyanJsonWriter.word(link.kind()) + " link between "
-                        + machine.node(link.a()).name() + " and " + machine.node(link.b()).name()
+                        + machine.node(link.a()).name() + " and "
+                        + machine.node(link.b()).name()
                         + "; write JSON instead");
             }
             if (link.a() < machine.size() && link.b() < machine.size() && busIds[link.a()].equals(busIds[link.b()])) {
                 throw new IllegalArgumentException("NCCL's files cannot express the link between "
-                        + machine.node(link.a()).name() + " and " + machine.node(link.b()).name()
+                        + machine.node(link.a()).name() + " and "
+                        + machine.node(link.b()).name()
                         + ", which share bus id " + busIds[link.a()] + "; write JSON instead");
             }
         }
@@ -144,7 +149,8 @@ final class NcclXmlWriter {
     private void writeBelow(int node) {
         tree.below(node).forEach(this::writeNode);
         writeCards(node);
-        Map<String, String> leaves = NcclNames.under(NcclNames.LEAF, machine.node(node).attributes());
+        Map<String, String> leaves =
+                NcclNames.under(NcclNames.LEAF, machine.node(node).attributes());
         numbered(leaves).values().forEach(leaf -> xml.single("pci", leaf));
     }
 
@@ -163,9 +169,8 @@ final class NcclXmlWriter {
 
     private void writeNode(int node) {
         if (machine.node(node) instanceof Hub hub) {
-            String kind = hub.kind() == Hub.Kind.HOST_BRIDGE
-                    ? NcclNames.CLASS_HOST_BRIDGE
-                    : NcclNames.CLASS_PCIE_SWITCH;
+            String kind =
+                    hub.kind() == Hub.Kind.HOST_BRIDGE ? NcclNames.CLASS_HOST_BRIDGE : NcclNames.CLASS_PCIE_SWITCH;
             xml.open("pci", function(NcclNames.plain(hub.attributes()), node, kind));
             writeBelow(node);
             xml.close("pci");
@@ -300,12 +305,15 @@ final class NcclXmlWriter {
 
     /** The cards on a node; those of one PCI function in one element. */
     private void writeCards(int node) {
-        List<Nic> cards = machine.nics().stream().filter(nic -> hubOf(nic) == node).toList();
+        List<Nic> cards =
+                machine.nics().stream().filter(nic -> hubOf(nic) == node).toList();
         for (int i = 0; i < cards.size(); ) {
-            Map<String, String> function = NcclNames.under(NcclNames.PCI, cards.get(i).attributes());
+            Map<String, String> function =
+                    NcclNames.under(NcclNames.PCI, cards.get(i).attributes());
             int end = i + 1;
             while (end < cards.size()
-                    && function.equals(NcclNames.under(NcclNames.PCI, cards.get(end).attributes()))) {
+                    && function.equals(
+                            NcclNames.under(NcclNames.PCI, cards.get(end).attributes()))) {
                 end++;
             }
             writeFunctionOfCards(function, cards.subList(i, end));

@@ -66,8 +66,9 @@ final class PciSpeed {
                 warnings.add("link_speed \"" + Quote.of(text) + "\" of " + functions + " is read as " + speed.group(1)
                         + " GT/s");
             } else {
-                warnings.add((text.isEmpty() ? "link_speed is not given" : "link_speed \"" + Quote.of(text)
-                                + "\" is not known")
+                warnings.add((text.isEmpty()
+                                ? "link_speed is not given"
+                                : "link_speed \"" + Quote.of(text) + "\" is not known")
                         + " for " + functions + ": PCIe gen3 (8 GT/s) is taken, as NCCL does");
             }
         });

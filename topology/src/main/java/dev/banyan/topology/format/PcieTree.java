@@ -93,12 +93,14 @@ final class PcieTree {
 
     private IllegalArgumentException cannot(Link link, String why) {
         return new IllegalArgumentException("NCCL's files cannot express the PCIe link between "
-                + machine.node(link.a()).name() + " and " + machine.node(link.b()).name() + ", " + why
+                + machine.node(link.a()).name() + " and "
+                + machine.node(link.b()).name() + ", " + why
                 + "; write JSON instead");
     }
 
     /** The link to what is above a node, or null. */
-    @Nullable Link up(int node) {
+    @Nullable
+    Link up(int node) {
         return up[node] == NONE ? null : machine.links().get(up[node]);
     }
 

@@ -38,7 +38,10 @@ record Token(String text, int column) {
         return ANSI.matcher(text).replaceAll(match -> " ".repeat(match.group().length()));
     }
 
-    /** The line with the white space that web pages and word processors leave, as no-break spaces, turned into spaces. */
+    /**
+     * The line with the white space that web pages and word processors leave, as no-break spaces, turned into
+     * spaces.
+     */
     static String plainSpaces(String line) {
         return ODD_SPACE.matcher(line).replaceAll(" ");
     }

@@ -45,6 +45,7 @@ final class TopoMachine {
     private final List<Integer> cards = new ArrayList<>();
     /** Per column of the table: device index, or the number of devices plus the card's index. */
     private final int[] endIndex;
+
     private final List<Device> devices = new ArrayList<>();
     private final List<Hub> hubs = new ArrayList<>();
     private final List<Link> links = new ArrayList<>();
@@ -83,9 +84,7 @@ final class TopoMachine {
             String label = table.ends().get(end);
             String known = table.cardNames().get(label);
             nics.add(new Nic(
-                    known == null ? label : known,
-                    attachment[end],
-                    known == null ? Map.of() : Map.of("label", label)));
+                    known == null ? label : known, attachment[end], known == null ? Map.of() : Map.of("label", label)));
         }
         Machine machine = new Machine(name, devices, hubs, links, nics, warnings);
         List<String> all = new ArrayList<>(warnings);
@@ -96,7 +95,8 @@ final class TopoMachine {
     private TopoTable.Row row(int end) {
         TopoTable.Row row = table.rows().get(end);
         if (row == null) {
-            throw new IllegalArgumentException("table has no row of " + table.ends().get(end));
+            throw new IllegalArgumentException(
+                    "table has no row of " + table.ends().get(end));
         }
         return row;
     }
@@ -191,7 +191,8 @@ final class TopoMachine {
             for (int j = 0; j < m; j++) {
                 if (i != j && lanes(group.get(i), group.get(j)) != Math.min(best[i], best[j])) {
                     warnings.add(devices.get(group.get(i)).name() + " shows " + sum[i] + " NVLinks, more than any GPU"
-                            + " has, yet not as NVSwitches would: " + devices.get(group.get(j)).name()
+                            + " has, yet not as NVSwitches would: "
+                            + devices.get(group.get(j)).name()
                             + " differs; links are read as direct");
                     return new int[0];
                 }

@@ -34,7 +34,8 @@ record TopoTable(
     }
 
     /** The cell of a pair, from whichever row is there; null where neither is. */
-    @Nullable TopoCell cell(int a, int b) {
+    @Nullable
+    TopoCell cell(int a, int b) {
         Row row = rows.get(a);
         if (row != null) {
             return row.cells().get(b);

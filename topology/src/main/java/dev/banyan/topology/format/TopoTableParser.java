@@ -24,17 +24,17 @@ final class TopoTableParser {
     /** Longest line of a table, in characters: no name or cell of its columns takes more than 64. */
     private static final int MAX_LINE = 64 * MAX_ENDS;
 
-    private static final Pattern TITLE =
-            Pattern.compile("CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\s?NUMA\\s?ID");
+    private static final Pattern TITLE = Pattern.compile("CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\s?NUMA\\s?ID");
     /** Names that drivers print side by side in concatenated headers, then any other name. */
     private static final Pattern COLUMN = Pattern.compile(TITLE.pattern() + "|" + GPU.pattern()
             + "|NIC\\d+|mlx\\d+_\\d+|[^\\s|]+?(?=CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\d|[\\s|]|$)");
-    private static final Pattern BROKEN_TITLE =
-            Pattern.compile("CPU|GPU|NUMA|ID|Af\\w*|\\w*nity");
+
+    private static final Pattern BROKEN_TITLE = Pattern.compile("CPU|GPU|NUMA|ID|Af\\w*|\\w*nity");
     private static final Pattern HEADER_START = Pattern.compile("\\s*GPU\\d{1,4}(?![:\\d\\]])");
     /** A row behind something that is neither white space nor a cell of a markdown table. */
     private static final Pattern PREFIXED_ROW =
             Pattern.compile("([^\\s|].{0,100}?)GPU\\d{1,4}\\s+(X|NV\\d+|PIX|PXB|PSB|PHB|NODE|SYS|SOC)(?!\\S)");
+
     private static final Pattern MARKDOWN_GPU = Pattern.compile("\\|[ \\t]{0,80}GPU\\d{1,4}[ \\t]{0,80}\\|");
     private static final Pattern MARKDOWN_RULE = Pattern.compile("[\\s|:-]+");
     private static final Pattern LEGEND = Pattern.compile("\\s*(X|SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV#|OK)\\s*=\\s*(.*)");
@@ -65,7 +65,8 @@ final class TopoTableParser {
             Matcher row = line.length() <= MAX_LINE && line.contains("GPU") ? PREFIXED_ROW.matcher(line) : null;
             if (row != null && row.lookingAt()) {
                 int length = row.end(1);
-                List<String> blanked = lines.stream().map(each -> blank(each, length)).toList();
+                List<String> blanked =
+                        lines.stream().map(each -> blank(each, length)).toList();
                 int header = i - 1;
                 while (header > 0 && blanked.get(header).isBlank()) {
                     header--;
@@ -157,7 +158,8 @@ final class TopoTableParser {
         if (line.length() > MAX_LINE || !line.contains("GPU")) {
             return false;
         }
-        return HEADER_START.matcher(line).lookingAt() || (isMarkdown(line) && MARKDOWN_GPU.matcher(line).find());
+        return HEADER_START.matcher(line).lookingAt()
+                || (isMarkdown(line) && MARKDOWN_GPU.matcher(line).find());
     }
 
     private static boolean hasCell(String line) {
@@ -183,7 +185,9 @@ final class TopoTableParser {
     /** The next line, from an index, that is neither blank nor a markdown rule. */
     private static int nextContent(List<String> lines, int from) {
         int i = from;
-        while (i < lines.size() && (lines.get(i).isBlank() || MARKDOWN_RULE.matcher(lines.get(i)).matches())) {
+        while (i < lines.size()
+                && (lines.get(i).isBlank()
+                        || MARKDOWN_RULE.matcher(lines.get(i)).matches())) {
             i++;
         }
         return i;
@@ -210,11 +214,14 @@ final class TopoTableParser {
     }
 
     private MachineFormatException refuseKind(int line, String option) {
-        return refuse(line, 0, option.equals("-mp")
-                ? "this is output of \"nvidia-smi topo -mp\", which hides NVLink and shows the PCIe path instead; run"
-                        + " \"nvidia-smi topo -m\""
-                : "this is output of \"nvidia-smi topo -p2p\", which says whether peer access works but not over which"
-                        + " links; run \"nvidia-smi topo -m\"");
+        return refuse(
+                line,
+                0,
+                option.equals("-mp")
+                        ? "this is output of \"nvidia-smi topo -mp\", which hides NVLink and shows the PCIe path"
+                                + " instead; run \"nvidia-smi topo -m\""
+                        : "this is output of \"nvidia-smi topo -p2p\", which says whether peer access works but not"
+                                + " over which links; run \"nvidia-smi topo -m\"");
     }
 
     // The header.
@@ -248,8 +255,11 @@ final class TopoTableParser {
             if (TITLE.matcher(name).matches()) {
                 titles.add(column);
             } else if (BROKEN_TITLE.matcher(name).matches()) {
-                throw refuse(header, column.column(), "\"" + name + "\" is a piece of a column's title: the text was"
-                        + " wrapped or cut by a terminal" + RERUN);
+                throw refuse(
+                        header,
+                        column.column(),
+                        "\"" + name + "\" is a piece of a column's title: the text was"
+                                + " wrapped or cut by a terminal" + RERUN);
             } else if (!name.isEmpty() || !markdown) {
                 if (!seen.add(name)) {
                     throw refuse(header, column.column(), "column " + name + " is named twice");
@@ -288,15 +298,19 @@ final class TopoTableParser {
             if (GPU.matcher(ends.get(i).text()).matches()) {
                 long read = countGpus(ends.subList(0, end));
                 boolean over = line >= lines.size();
-                throw refuse(over ? lines.size() - 1 : line, 0, "the text is truncated or wrapped: its header names "
-                        + gpus + (gpus == 1 ? " GPU but " : " GPUs but ") + read
-                        + (read == 1 ? " row is" : " rows are") + " there, and "
-                        + (over ? "the text ends before that of " : "this line is not that of ") + ends.get(i).text()
-                        + RERUN);
+                throw refuse(
+                        over ? lines.size() - 1 : line,
+                        0,
+                        "the text is truncated or wrapped: its header names "
+                                + gpus + (gpus == 1 ? " GPU but " : " GPUs but ") + read
+                                + (read == 1 ? " row is" : " rows are") + " there, and "
+                                + (over ? "the text ends before that of " : "this line is not that of ")
+                                + ends.get(i).text()
+                                + RERUN);
             }
         }
-        warnings.add("the rows of " + (ends.size() - end) + " network cards are missing, from " + ends.get(end).text()
-                + " on; how they reach each other is not known");
+        warnings.add("the rows of " + (ends.size() - end) + " network cards are missing, from "
+                + ends.get(end).text() + " on; how they reach each other is not known");
     }
 
     private static long countGpus(List<Token> ends) {
@@ -317,14 +331,19 @@ final class TopoTableParser {
         int there = Math.min(n, words.size() - 1);
         List<TopoCell> cells = cells(line, name, words.subList(1, there + 1), ends);
         if (there < n) {
-            throw refuse(line, 0, "row " + name + " has " + there + " of " + n
-                    + " cells: the text is truncated or wrapped" + RERUN);
+            throw refuse(
+                    line,
+                    0,
+                    "row " + name + " has " + there + " of " + n + " cells: the text is truncated or wrapped" + RERUN);
         }
         List<Token> rest = words.subList(n + 1, words.size());
         for (Token word : rest) {
             if (TopoCell.of(word.text()) != null) {
-                throw refuse(line, word.column(), "row " + name + " has more cells than the header has columns: the"
-                        + " header is truncated or wrapped" + RERUN);
+                throw refuse(
+                        line,
+                        word.column(),
+                        "row " + name + " has more cells than the header has columns: the"
+                                + " header is truncated or wrapped" + RERUN);
             }
         }
         Token lastCell = words.get(n);
@@ -360,9 +379,12 @@ final class TopoTableParser {
 
     private List<TopoCell> cells(int line, String name, List<Token> words, List<Token> ends) {
         if (!words.isEmpty() && words.stream().noneMatch(TopoTableParser::isCell)) {
-            throw refuse(line, words.getFirst().column(), "row " + name + " holds no class of \"nvidia-smi topo -m\" (X,"
-                    + " NV#, PIX, PXB, PHB, NODE, SYS, SOC); tables of rocm-smi and other tools are not read: on AMD, set"
-                    + " NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL, and read that");
+            throw refuse(
+                    line,
+                    words.getFirst().column(),
+                    "row " + name + " holds no class of \"nvidia-smi topo -m\" (X, NV#, PIX, PXB, PHB, NODE, SYS,"
+                            + " SOC); tables of rocm-smi and other tools are not read: on AMD, set"
+                            + " NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL, and read that");
         }
         List<TopoCell> cells = new ArrayList<>(words.size());
         for (int i = 0; i < words.size(); i++) {
@@ -373,20 +395,31 @@ final class TopoTableParser {
                 if (TopoCell.isPeerStatus(word.text())) {
                     throw refuseKind(line, "-p2p");
                 }
-                throw refuse(line, word.column(), "\"" + shortened(word.text()) + "\" of row " + name + ", column "
-                        + column + " is none of X, NV#, PIX, PXB, PHB, NODE, SYS, SOC: a cell is missing or damaged,"
-                        + " or the text is wrapped" + RERUN);
+                throw refuse(
+                        line,
+                        word.column(),
+                        "\"" + shortened(word.text()) + "\" of row " + name + ", column "
+                                + column
+                                + " is none of X, NV#, PIX, PXB, PHB, NODE, SYS, SOC: a cell is missing or damaged,"
+                                + " or the text is wrapped" + RERUN);
             }
             boolean self = cell.kind() == Connection.Kind.SELF;
             if (self != column.equals(name)) {
-                throw refuse(line, word.column(), self
-                        ? "X of row " + name + " stands in column " + column + ": a cell is missing or damaged" + RERUN
-                        : "row " + name + " says " + word.text() + " where its own column is, instead of X" + RERUN);
+                throw refuse(
+                        line,
+                        word.column(),
+                        self
+                                ? "X of row " + name + " stands in column " + column + ": a cell is missing or damaged"
+                                        + RERUN
+                                : "row " + name + " says " + word.text() + " where its own column is, instead of X"
+                                        + RERUN);
             }
             if (cell.kind() == Connection.Kind.NVLINK
                     && !(GPU.matcher(name).matches() && GPU.matcher(column).matches())) {
-                throw refuse(line, word.column(), word.text() + " between " + name + " and " + column
-                        + ": only GPUs have NVLinks");
+                throw refuse(
+                        line,
+                        word.column(),
+                        word.text() + " between " + name + " and " + column + ": only GPUs have NVLinks");
             }
             cells.add(cell);
         }
@@ -403,7 +436,9 @@ final class TopoTableParser {
         int start = tail.indexOf('\t') + 1;
         for (Token title : titles) {
             int end = tail.indexOf('\t', start);
-            affinity.put(title.text(), tail.substring(start, end < 0 ? tail.length() : end).strip());
+            affinity.put(
+                    title.text(),
+                    tail.substring(start, end < 0 ? tail.length() : end).strip());
             if (end < 0) {
                 break;
             }
@@ -449,16 +484,18 @@ final class TopoTableParser {
             throw refuseKind(header, "-p2p");
         }
         String pix = legend.get("PIX");
-        boolean nvlink = rows.stream().anyMatch(row -> row != null
-                && row.cells().stream().anyMatch(cell -> cell.kind() == Connection.Kind.NVLINK));
+        boolean nvlink = rows.stream()
+                .anyMatch(row ->
+                        row != null && row.cells().stream().anyMatch(cell -> cell.kind() == Connection.Kind.NVLINK));
         if (!nvlink && pix != null && pix.startsWith("Connection") && !legend.containsKey("NV#")) {
             throw refuseKind(header, "-mp");
         }
     }
 
     private static boolean anyCell(List<@Nullable Row> rows, String word) {
-        return rows.stream().anyMatch(
-                row -> row != null && row.words().stream().anyMatch(w -> w.text().equals(word)));
+        return rows.stream()
+                .anyMatch(row -> row != null
+                        && row.words().stream().anyMatch(w -> w.text().equals(word)));
     }
 
     private void checkSymmetry(List<Token> ends, List<@Nullable Row> rows) {
@@ -467,9 +504,13 @@ final class TopoTableParser {
             for (int b = 0; b < a && row != null; b++) {
                 Row other = rows.get(b);
                 if (other != null && !row.cells().get(b).equals(other.cells().get(a))) {
-                    throw refuse(row.line(), row.words().get(b).column(), "row " + ends.get(a).text() + " says "
-                            + row.words().get(b).text() + " for " + ends.get(b).text() + ", whose own row says "
-                            + other.words().get(a).text() + "; the matrix must be symmetric" + RERUN);
+                    throw refuse(
+                            row.line(),
+                            row.words().get(b).column(),
+                            "row " + ends.get(a).text() + " says "
+                                    + row.words().get(b).text() + " for "
+                                    + ends.get(b).text() + ", whose own row says "
+                                    + other.words().get(a).text() + "; the matrix must be symmetric" + RERUN);
                 }
             }
         }

@@ -19,16 +19,16 @@ public final class TopoTextWriter {
 
     private static final String LEGEND = """
 
-            Legend:
+        Legend:
 
-              X    = Self
-              SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)
-              NODE = Connection traversing PCIe as well as the interconnect between PCIe Host Bridges within a NUMA node
-              PHB  = Connection traversing PCIe as well as a PCIe Host Bridge (typically the CPU)
-              PXB  = Connection traversing multiple PCIe bridges (without traversing the PCIe Host Bridge)
-              PIX  = Connection traversing at most a single PCIe bridge
-              NV#  = Connection traversing a bonded set of # NVLinks
-            """;
+          X    = Self
+          SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)
+          NODE = Connection traversing PCIe as well as the interconnect between PCIe Host Bridges within a NUMA node
+          PHB  = Connection traversing PCIe as well as a PCIe Host Bridge (typically the CPU)
+          PXB  = Connection traversing multiple PCIe bridges (without traversing the PCIe Host Bridge)
+          PIX  = Connection traversing at most a single PCIe bridge
+          NV#  = Connection traversing a bonded set of # NVLinks
+        """;
 
     private TopoTextWriter() {}
 
@@ -63,7 +63,11 @@ public final class TopoTextWriter {
         if (!nics.isEmpty()) {
             text.append("\nNIC Legend:\n\n");
             for (int i = 0; i < nics.size(); i++) {
-                text.append("  NIC").append(i).append(": ").append(nics.get(i).name()).append('\n');
+                text.append("  NIC")
+                        .append(i)
+                        .append(": ")
+                        .append(nics.get(i).name())
+                        .append('\n');
             }
         }
         return text.toString();

@@ -20,7 +20,8 @@ final class XmlElement {
         this.column = column;
     }
 
-    @Nullable String attribute(String key) {
+    @Nullable
+    String attribute(String key) {
         return attributes.get(key);
     }
 

@@ -81,11 +81,14 @@ final class XmlTree {
         XmlElement inside = open.peek();
         if (inside != null && text.substring(Math.min(stopped, text.length())).isBlank()) {
             int end = text.stripTrailing().length();
-            return at(end, "is cut off: it ends before <" + Quote.of(inside.name) + "> of line " + inside.line
-                    + " is closed; dump it again");
+            return at(
+                    end,
+                    "is cut off: it ends before <" + Quote.of(inside.name) + "> of line " + inside.line
+                            + " is closed; dump it again");
         }
-        return at(Math.min(stopped, text.length()), "is not well-formed XML: " + reason(e)
-                + "; correct it, or dump it again");
+        return at(
+                Math.min(stopped, text.length()),
+                "is not well-formed XML: " + reason(e) + "; correct it, or dump it again");
     }
 
     /** Where a document type declaration begins outside comments, or -1. Only the prolog can hold one. */
@@ -113,7 +116,9 @@ final class XmlTree {
     private static String reason(XMLStreamException e) {
         String message = String.valueOf(e.getMessage());
         int at = message.indexOf("Message: ");
-        return (at < 0 ? message : message.substring(at + "Message: ".length())).replaceAll("\\s+", " ").strip()
+        return (at < 0 ? message : message.substring(at + "Message: ".length()))
+                .replaceAll("\\s+", " ")
+                .strip()
                 .replaceAll("\\.$", "");
     }
 
@@ -143,7 +148,8 @@ final class XmlTree {
                 }
                 case XMLStreamConstants.END_ELEMENT -> open.pop();
                 case XMLStreamConstants.DTD, XMLStreamConstants.ENTITY_REFERENCE ->
-                    throw at(Math.max(position(reader.getLocation()) - 1, 0),
+                    throw at(
+                            Math.max(position(reader.getLocation()) - 1, 0),
                             "uses a DTD or an entity, which is refused; remove it");
                 default -> {
                     // Comments, white space, processing instructions.
@@ -185,7 +191,9 @@ final class XmlTree {
     private static int[] lineStarts(String text) {
         return IntStream.concat(
                         IntStream.of(0),
-                        IntStream.range(0, text.length()).filter(i -> text.charAt(i) == '\n').map(i -> i + 1))
+                        IntStream.range(0, text.length())
+                                .filter(i -> text.charAt(i) == '\n')
+                                .map(i -> i + 1))
                 .toArray();
     }
 

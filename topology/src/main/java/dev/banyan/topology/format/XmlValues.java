@@ -25,8 +25,10 @@ final class XmlValues {
             return fallback;
         }
         if (!INTEGER.matcher(text).matches()) {
-            throw refuse(element, "<" + element.name + "> has " + key + "=\"" + Quote.of(text)
-                    + "\"; an integer of at most nine digits is needed");
+            throw refuse(
+                    element,
+                    "<" + element.name + "> has " + key + "=\"" + Quote.of(text)
+                            + "\"; an integer of at most nine digits is needed");
         }
         return Integer.parseInt(text);
     }
@@ -38,8 +40,10 @@ final class XmlValues {
             return OptionalDouble.empty();
         }
         if (!DECIMAL.matcher(text).matches()) {
-            throw refuse(element, "<" + element.name + "> has gbs=\"" + Quote.of(text)
-                    + "\"; a bandwidth in GB/s is needed, e.g. 12.5");
+            throw refuse(
+                    element,
+                    "<" + element.name + "> has gbs=\"" + Quote.of(text)
+                            + "\"; a bandwidth in GB/s is needed, e.g. 12.5");
         }
         return OptionalDouble.of(Double.parseDouble(text));
     }

@@ -49,8 +49,10 @@ final class XmlWriter {
                 case '"' -> text.append("&quot;");
                 case '\n', '\r', '\t' -> text.append("&#").append(c).append(';');
                 default -> {
-                    if (c < 0x20 || (c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE)
-                            || c == 0xFFFE || c == 0xFFFF) {
+                    if (c < 0x20
+                            || (c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE)
+                            || c == 0xFFFE
+                            || c == 0xFFFF) {
                         throw new IllegalArgumentException("\"" + key + "\" has a character that XML cannot hold (U+"
                                 + String.format("%04X", c) + "); write JSON instead");
                     }

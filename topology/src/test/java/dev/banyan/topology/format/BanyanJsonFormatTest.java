@@ -46,7 +46,8 @@ class BanyanJsonFormatTest {
             assertThat(back).as(text).isEqualTo(machine);
             for (int d = 0; d < machine.size(); d++) {
                 assertThat(new ArrayList<>(back.devices().get(d).attributes().keySet()))
-                        .isEqualTo(new ArrayList<>(machine.devices().get(d).attributes().keySet()));
+                        .isEqualTo(new ArrayList<>(
+                                machine.devices().get(d).attributes().keySet()));
             }
         }
     }
@@ -56,20 +57,22 @@ class BanyanJsonFormatTest {
         Machine pair = Presets.find("p3.8xlarge").orElseThrow().subset(0, 3);
         List<String> lines = MachineWriter.write(pair, "json").lines().toList();
         assertThat(lines).startsWith("{", "  \"banyan\": 1,", "  \"name\": \"p3.8xlarge\",", "  \"devices\": [");
-        assertThat(lines).contains("    { \"name\": \"GPU0\", \"busId\": null, \"numa\": 0, "
-                + "\"attributes\": { \"model\": \"Tesla V100-SXM2-16GB\", \"sm\": \"70\" } },");
-        assertThat(lines).contains("    { \"a\": 0, \"b\": 1, \"kind\": \"nvlink\", \"lanes\": 2, "
-                + "\"gbsAToB\": 50.0, \"gbsBToA\": 50.0, \"latencyUs\": 1.8 }");
+        assertThat(lines)
+                .contains("    { \"name\": \"GPU0\", \"busId\": null, \"numa\": 0, "
+                        + "\"attributes\": { \"model\": \"Tesla V100-SXM2-16GB\", \"sm\": \"70\" } },");
+        assertThat(lines)
+                .contains("    { \"a\": 0, \"b\": 1, \"kind\": \"nvlink\", \"lanes\": 2, "
+                        + "\"gbsAToB\": 50.0, \"gbsBToA\": 50.0, \"latencyUs\": 1.8 }");
         assertThat(lines).endsWith("  \"warnings\": []", "}");
     }
 
     @Test
     void completesWhatMayBeMissing() {
         Machine machine = read("""
-                {"banyan": 1, "links": [{"latencyUs": 1, "gbsBToA": 2, "gbsAToB": 3e0, "lanes": 1, "kind": "PCIE",
-                 "b": 1, "a": 0}], "hubs": [{"kind": "cpu-socket", "name": "c"}], "nics": [{"name": "n"}],
-                 "devices": [{"name": "g"}], "name": "short"}
-                """);
+            {"banyan": 1, "links": [{"latencyUs": 1, "gbsBToA": 2, "gbsAToB": 3e0, "lanes": 1, "kind": "PCIE",
+             "b": 1, "a": 0}], "hubs": [{"kind": "cpu-socket", "name": "c"}], "nics": [{"name": "n"}],
+             "devices": [{"name": "g"}], "name": "short"}
+            """);
         assertThat(machine.devices().getFirst().numa()).isEqualTo(-1);
         assertThat(machine.devices().getFirst().busId()).isNull();
         assertThat(machine.nics().getFirst().hub()).isEqualTo(-1);
@@ -78,27 +81,31 @@ class BanyanJsonFormatTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
-        "{}                                              | 1:1  | \"banyan\" is missing",
-        "{\"banyan\": 2}                                 | 1:12 | version 2",
-        "{\"banyan\": \"1\"}                             | 1:12 | must be an integer",
-        "{\"banyan\": 1.5}                               | 1:12 | must be an integer",
-        "{\"banyan\": 99999999999999999999}              | 1:12 | 32 bits",
-        "{\"banyan\": 1}                                 | 1:1  | \"name\" of the machine is missing",
-        "{\"banyan\": 1, \"name\": \"m\", \"links\": []} | 1:1  | \"devices\" of the machine is missing",
-        "{\"banyan\": 1, \"name\": null}                 | 1:23 | must be a string, not null",
-        "{\"banyan\": 1, \"color\": \"red\"}             | 1:15 | \"color\" is not known",
-        "{\"banyan\": 1, \"banyan\": 1}                  | 1:23 | Duplicate field 'banyan'",
-        "{\"banyan\": 1, \"devices\": {}}                | 1:26 | must be an array, not an object",
-        "{\"banyan\": 1, \"devices\": [7]}               | 1:27 | a device must be an object, not 7",
-        "{\"banyan\": 1, \"devices\": [{\"numa\": 0}]}   | 1:27 | \"name\" of the device is missing",
-        "{\"banyan\": 1, \"devices\": [{\"name\": \"g\", \"numa\": -2}]} | 1:27 | \"numa\" is -2",
-        "{\"banyan\": 1, \"devices\": [{\"name\": \"g\", \"attributes\": {\"a\":1}}]} | 1:60 | must be a string, not 1",
-        "{\"banyan\": 1, \"hubs\": [{\"name\": \"h\", \"kind\": \"hub\"}]} | 1:46 | known are pcie-switch",
-        "{\"banyan\": 1,                                 | 1     | not valid JSON",
-        "{\"banyan\": 01}                                | 1:13  | not valid JSON",
-        "{\"banyan\": 1} x                               | 1     | not valid JSON",
-    })
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "{}                                              | 1:1  | \"banyan\" is missing",
+                "{\"banyan\": 2}                                 | 1:12 | version 2",
+                "{\"banyan\": \"1\"}                             | 1:12 | must be an integer",
+                "{\"banyan\": 1.5}                               | 1:12 | must be an integer",
+                "{\"banyan\": 99999999999999999999}              | 1:12 | 32 bits",
+                "{\"banyan\": 1}                                 | 1:1  | \"name\" of the machine is missing",
+                "{\"banyan\": 1, \"name\": \"m\", \"links\": []} | 1:1  | \"devices\" of the machine is missing",
+                "{\"banyan\": 1, \"name\": null}                 | 1:23 | must be a string, not null",
+                "{\"banyan\": 1, \"color\": \"red\"}             | 1:15 | \"color\" is not known",
+                "{\"banyan\": 1, \"banyan\": 1}                  | 1:23 | Duplicate field 'banyan'",
+                "{\"banyan\": 1, \"devices\": {}}                | 1:26 | must be an array, not an object",
+                "{\"banyan\": 1, \"devices\": [7]}               | 1:27 | a device must be an object, not 7",
+                "{\"banyan\": 1, \"devices\": [{\"numa\": 0}]}   | 1:27 | \"name\" of the device is missing",
+                "{\"banyan\": 1, \"devices\": [{\"name\": \"g\", \"numa\": -2}]} | 1:27 | \"numa\" is -2",
+                "{\"banyan\": 1, \"devices\": [{\"name\": \"g\", \"attributes\": {\"a\":1}}]} | 1:60 | must be a"
+                        + " string, not 1",
+                "{\"banyan\": 1, \"hubs\": [{\"name\": \"h\", \"kind\": \"hub\"}]} | 1:46 | known are pcie-switch",
+                "{\"banyan\": 1,                                 | 1     | not valid JSON",
+                "{\"banyan\": 01}                                | 1:13  | not valid JSON",
+                "{\"banyan\": 1} x                               | 1     | not valid JSON",
+            })
     void refusesWithThePlace(String text, String place, String reason) {
         assertThatThrownBy(() -> read(text))
                 .isInstanceOf(MachineFormatException.class)
@@ -107,28 +114,30 @@ class BanyanJsonFormatTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-        "\"a\": 0        | \"a\": 3        | 5:3 | \"a\" is 3; node indices are 0..2",
-        "\"b\": 1        | \"b\": 0        | 5:3 | to itself",
-        "\"b\": 1        | \"b\": -1       | 5:3 | negative",
-        "\"lanes\": 2    | \"lanes\": 0    | 5:3 | at least 1",
-        "\"lanes\": 2    | \"lane\": 2     | 5:38 | not known here; known are a, b, kind",
-        "\"lanes\": 2,   | ''              | 5:3 | \"lanes\" of the link is missing",
-        "\"gbsAToB\": 50 | \"gbsAToB\": -1 | 5:3 | bandwidth",
-        "\"gbsAToB\": 50 | \"gbsAToB\": 1e999 | 5:3 | bandwidth Infinity",
-        "\"gbsAToB\": 50 | \"gbsAToB\": NaN | 5 | not valid JSON",
-        "\"hub\": 2      | \"hub\": 9      | 6:12 | node indices are -1..2",
-        "\"hub\": 2      | \"hub\": -2     | 6:12 | node indices are -1..2",
-    })
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "\"a\": 0        | \"a\": 3        | 5:3 | \"a\" is 3; node indices are 0..2",
+                "\"b\": 1        | \"b\": 0        | 5:3 | to itself",
+                "\"b\": 1        | \"b\": -1       | 5:3 | negative",
+                "\"lanes\": 2    | \"lanes\": 0    | 5:3 | at least 1",
+                "\"lanes\": 2    | \"lane\": 2     | 5:38 | not known here; known are a, b, kind",
+                "\"lanes\": 2,   | ''              | 5:3 | \"lanes\" of the link is missing",
+                "\"gbsAToB\": 50 | \"gbsAToB\": -1 | 5:3 | bandwidth",
+                "\"gbsAToB\": 50 | \"gbsAToB\": 1e999 | 5:3 | bandwidth Infinity",
+                "\"gbsAToB\": 50 | \"gbsAToB\": NaN | 5 | not valid JSON",
+                "\"hub\": 2      | \"hub\": 9      | 6:12 | node indices are -1..2",
+                "\"hub\": 2      | \"hub\": -2     | 6:12 | node indices are -1..2",
+            })
     void refusesBadLinksAndIndices(String what, String by, String place, String reason) {
         String text = """
-                {"banyan": 1, "name": "m",
-                 "devices": [{"name": "a"}, {"name": "b"}],
-                 "hubs": [{"name": "c", "kind": "cpu-socket"}],
-                 "links": [
-                  {"a": 0, "b": 1, "kind": "nvlink", "lanes": 2, "gbsAToB": 50, "gbsBToA": 50, "latencyUs": 1}],
-                  "nics": [{"name": "n", "hub": 2}]}
-                """;
+            {"banyan": 1, "name": "m",
+             "devices": [{"name": "a"}, {"name": "b"}],
+             "hubs": [{"name": "c", "kind": "cpu-socket"}],
+             "links": [
+              {"a": 0, "b": 1, "kind": "nvlink", "lanes": 2, "gbsAToB": 50, "gbsBToA": 50, "latencyUs": 1}],
+              "nics": [{"name": "n", "hub": 2}]}
+            """;
         assertThat(read(text).links()).hasSize(1);
         assertThat(text).contains(what);
         assertThatThrownBy(() -> read(text.replace(what, by)))
@@ -144,12 +153,15 @@ class BanyanJsonFormatTest {
         refused("{\"a\":".repeat(1_000_000), "not known");
         refused("{\"banyan\": " + "9".repeat(1_000_000) + "}", "not valid JSON");
         refused("{\"banyan\": 1, \"name\": \"" + "x".repeat(1_000_000) + "\"}", "not valid JSON");
-        refused("{\"banyan\": 1, \"devices\": [" + "{\"name\": \"g\"},".repeat(1024) + "{\"name\": \"g\"}]}",
+        refused(
+                "{\"banyan\": 1, \"devices\": [" + "{\"name\": \"g\"},".repeat(1024) + "{\"name\": \"g\"}]}",
                 "1024 is the most");
     }
 
     private static void refused(String text, String reason) {
-        assertThatThrownBy(() -> read(text)).isInstanceOf(MachineFormatException.class).hasMessageContaining(reason);
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessageContaining(reason);
     }
 
     @Test

@@ -15,28 +15,28 @@ class MatrixFormatTest {
             + " 0 0 0 0 0 2 2 0 / 0 0 0 0 2 0 0 2 / 0 0 2 0 2 0 0 0 / 0 0 0 2 0 2 0 0";
 
     static final String MISREAD = """
-            # double links read as PCIe
-            0 2 2 1 1 1 1 1
-            2 0 1 2 1 1 1 1
-            2 1 0 1 1 1 2 1
-            1 2 1 0 1 1 1 2
-            1 1 1 1 0 2 2 1
-            1 1 1 1 2 0 1 2
-            1 1 2 1 2 1 0 1
-            1 1 1 2 1 2 1 0
-            """;
+        # double links read as PCIe
+        0 2 2 1 1 1 1 1
+        2 0 1 2 1 1 1 1
+        2 1 0 1 1 1 2 1
+        1 2 1 0 1 1 1 2
+        1 1 1 1 0 2 2 1
+        1 1 1 1 2 0 1 2
+        1 1 2 1 2 1 0 1
+        1 1 1 2 1 2 1 0
+        """;
 
     static final String ACCESS = """
-            [10:00:00] src/kvstore/././comm.h:743: only 32 out of 56 GPU pairs are enabled direct access. More.
-            [10:00:00] src/kvstore/././comm.h:752: .vvvv...
-            [10:00:00] src/kvstore/././comm.h:752: v.vv.v..
-            [10:00:00] src/kvstore/././comm.h:752: vv.v..v.
-            [10:00:00] src/kvstore/././comm.h:752: vvv....v
-            [10:00:00] src/kvstore/././comm.h:752: v....vvv
-            [10:00:00] src/kvstore/././comm.h:752: .v..v.vv
-            [10:00:00] src/kvstore/././comm.h:752: ..v.vv.v
-            [10:00:00] src/kvstore/././comm.h:752: ...vvvv.
-            """;
+        [10:00:00] src/kvstore/././comm.h:743: only 32 out of 56 GPU pairs are enabled direct access. More.
+        [10:00:00] src/kvstore/././comm.h:752: .vvvv...
+        [10:00:00] src/kvstore/././comm.h:752: v.vv.v..
+        [10:00:00] src/kvstore/././comm.h:752: vv.v..v.
+        [10:00:00] src/kvstore/././comm.h:752: vvv....v
+        [10:00:00] src/kvstore/././comm.h:752: v....vvv
+        [10:00:00] src/kvstore/././comm.h:752: .v..v.vv
+        [10:00:00] src/kvstore/././comm.h:752: ..v.vv.v
+        [10:00:00] src/kvstore/././comm.h:752: ...vvvv.
+        """;
 
     private static Machine read(String text) {
         return new MachineReader().parse("box.txt", text);
@@ -96,16 +96,17 @@ class MatrixFormatTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-        "0 3 1\n3 0 1\n1 1 0\n",
-        "0,3,1\r\n3,0,1\r\n1,1,0\r\n",
-        "0\t3\t0.33\n3\t0\t0.33\n.33\t0.33\t0\n",
-        "[[0, 3, 1],\n [3, 0, 1],\n [1, 1, 0]]\n",
-        "[[0. 3.\n  1.] [3. 0. 1.]\n [1. 1. 0.]]",
-        "# three\n\n0 3 1 # first\n3 0 1\n1 1 0",
-        "0 3 1; 3 0 1; 1 1 0",
-        "\uFEFF0 3 1\n3 0 1\n1 1 0\n"
-    })
+    @ValueSource(
+            strings = {
+                "0 3 1\n3 0 1\n1 1 0\n",
+                "0,3,1\r\n3,0,1\r\n1,1,0\r\n",
+                "0\t3\t0.33\n3\t0\t0.33\n.33\t0.33\t0\n",
+                "[[0, 3, 1],\n [3, 0, 1],\n [1, 1, 0]]\n",
+                "[[0. 3.\n  1.] [3. 0. 1.]\n [1. 1. 0.]]",
+                "# three\n\n0 3 1 # first\n3 0 1\n1 1 0",
+                "0 3 1; 3 0 1; 1 1 0",
+                "\uFEFF0 3 1\n3 0 1\n1 1 0\n"
+            })
     void readsEverySpelling(String text) {
         LinkMatrix matrix = matrix(text);
 
@@ -116,11 +117,10 @@ class MatrixFormatTest {
 
     @Test
     void readsBandwidths() {
-        LinkMatrix matrix = LinkMatrix.of(new MachineReader(MatrixUnit.GBS)
-                .parse("box", "784 48 9 25\n47 784 20 25\n10 20 784 0\n25 25 0 1\n"));
+        LinkMatrix matrix = LinkMatrix.of(
+                new MachineReader(MatrixUnit.GBS).parse("box", "784 48 9 25\n47 784 20 25\n10 20 784 0\n25 25 0 1\n"));
 
-        assertThat(classes(matrix))
-                .isDeepEqualTo(new int[][] {{0, 3, 1, 2}, {3, 0, 2, 2}, {1, 2, 0, 0}, {2, 2, 0, 0}});
+        assertThat(classes(matrix)).isDeepEqualTo(new int[][] {{0, 3, 1, 2}, {3, 0, 2, 2}, {1, 2, 0, 0}, {2, 2, 0, 0}});
         assertThat(matrix.gbs(0, 1)).isEqualTo(48);
         assertThat(matrix.gbs(1, 0)).isEqualTo(47);
     }
@@ -137,18 +137,18 @@ class MatrixFormatTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            0 1,1 0 1                 | box.txt:2: row 2 has 3 columns but the first row has 2
-            0 1 1,1 0 1               | must be square
-            0 -1,-1 0                 | box.txt:1:3: entry "-1" is not allowed
-            0 nan,nan 0               | box.txt:1:3: entry "nan" is not allowed
-            0 1e999,1e999 0           | box.txt:1:3: entry "1e999" is not allowed
-            0 2,3 0                   | box.txt:2:1: entry "3" from device 1 to 0 differs
-            0 25,25 0                 | --unit gbs
-            0 1.4,1.4 0               | is no link class
-            0 x,x 0                   | box.txt:1:3: entry "x" is not a number
-            0 1,1 0,0 2,2 0           | box.txt:3:3: entry "2" is no peer access
-            .v,v.,0 1,1 0             | put the matrix of numbers first
-            """)
+        0 1,1 0 1                 | box.txt:2: row 2 has 3 columns but the first row has 2
+        0 1 1,1 0 1               | must be square
+        0 -1,-1 0                 | box.txt:1:3: entry "-1" is not allowed
+        0 nan,nan 0               | box.txt:1:3: entry "nan" is not allowed
+        0 1e999,1e999 0           | box.txt:1:3: entry "1e999" is not allowed
+        0 2,3 0                   | box.txt:2:1: entry "3" from device 1 to 0 differs
+        0 25,25 0                 | --unit gbs
+        0 1.4,1.4 0               | is no link class
+        0 x,x 0                   | box.txt:1:3: entry "x" is not a number
+        0 1,1 0,0 2,2 0           | box.txt:3:3: entry "2" is no peer access
+        .v,v.,0 1,1 0             | put the matrix of numbers first
+        """)
     void refuses(String rows, String reason) {
         assertThatThrownBy(() -> read(rows.replace(',', '\n')))
                 .isInstanceOf(MachineFormatException.class)

@@ -34,13 +34,77 @@ class MutationFuzzTest {
     private static final int TRIPS_EVERY = 4;
 
     private static final String[] PIECES = {
-        "GPU0", "GPU1", "GPU99999", " X ", "NV1", "NV18", "NV999", "PIX", "SYS", "NIC0", "CPU Affinity",
-        "NUMA Affinity", "Legend:", "0", "1", "2", "3", "-1", "1e308", "1e999", "NaN", "v", ".", "-", "|", "[", "]",
-        "{", "}", "<", ">", "\"", "&", "/", ";", "#", ",", " ", "\t", "\t\t", "\n", "\r\n", "\n\n", "\033[4m",
-        "\033[0m", "\uFEFF", "\0", "\u20AC",
-        "busid=\"0000:06:00.0\"", "count=\"1\"", "count=\"-1\"", "tclass=\"0x068000\"", "<gpu>", "</gpu>", "<cpu>",
-        "<pci>", "</pci>", "<nvlink/>", "<!DOCTYPE x>", "<!--", "-->", "&amp;", "&lt;", "&x;", "null", "{}", "[]",
-        "\"a\": 0,", "\"lanes\": 99999999999", "1e400", ":"
+        "GPU0",
+        "GPU1",
+        "GPU99999",
+        " X ",
+        "NV1",
+        "NV18",
+        "NV999",
+        "PIX",
+        "SYS",
+        "NIC0",
+        "CPU Affinity",
+        "NUMA Affinity",
+        "Legend:",
+        "0",
+        "1",
+        "2",
+        "3",
+        "-1",
+        "1e308",
+        "1e999",
+        "NaN",
+        "v",
+        ".",
+        "-",
+        "|",
+        "[",
+        "]",
+        "{",
+        "}",
+        "<",
+        ">",
+        "\"",
+        "&",
+        "/",
+        ";",
+        "#",
+        ",",
+        " ",
+        "\t",
+        "\t\t",
+        "\n",
+        "\r\n",
+        "\n\n",
+        "\033[4m",
+        "\033[0m",
+        "\uFEFF",
+        "\0",
+        "\u20AC",
+        "busid=\"0000:06:00.0\"",
+        "count=\"1\"",
+        "count=\"-1\"",
+        "tclass=\"0x068000\"",
+        "<gpu>",
+        "</gpu>",
+        "<cpu>",
+        "<pci>",
+        "</pci>",
+        "<nvlink/>",
+        "<!DOCTYPE x>",
+        "<!--",
+        "-->",
+        "&amp;",
+        "&lt;",
+        "&x;",
+        "null",
+        "{}",
+        "[]",
+        "\"a\": 0,",
+        "\"lanes\": 99999999999",
+        "1e400",
+        ":"
     };
 
     private static List<String> samples() throws IOException {
@@ -105,7 +169,9 @@ class MutationFuzzTest {
             assertThat(matrix.size()).isEqualTo(machine.size());
             if (round % TRIPS_EVERY == 0) {
                 String json = MachineWriter.write(machine, "json");
-                assertThat(reader.parse("json", json)).as("after a trip through JSON").isEqualTo(machine);
+                assertThat(reader.parse("json", json))
+                        .as("after a trip through JSON")
+                        .isEqualTo(machine);
                 writesXmlOrSaysWhyNot(reader, machine);
             }
             return true;

@@ -42,7 +42,8 @@ class NcclCorpusTest {
         if (warning == null) {
             assertThat(machine.warnings()).isEmpty();
         } else {
-            assertThat(machine.warnings()).anySatisfy(sentence -> assertThat(sentence).contains(warning));
+            assertThat(machine.warnings())
+                    .anySatisfy(sentence -> assertThat(sentence).contains(warning));
         }
         for (String format : new String[] {"json", "nccl-xml"}) {
             Machine back = reader.parse("again", MachineWriter.write(machine, format));
@@ -78,12 +79,17 @@ class NcclCorpusTest {
         Set<String> there = new TreeSet<>();
         Path folder = TextCorpusTest.corpus("xml");
         try (Stream<Path> files = Files.walk(folder)) {
-            files.filter(Files::isRegularFile).forEach(file -> there.add(folder.relativize(file).toString()));
+            files.filter(Files::isRegularFile)
+                    .forEach(file -> there.add(folder.relativize(file).toString()));
         }
         Set<String> expected = new TreeSet<>();
-        try (Stream<String> lines = new String(getClass().getResourceAsStream(EXPECTED).readAllBytes(),
-                java.nio.charset.StandardCharsets.UTF_8).lines()) {
-            lines.skip(1).forEach(line -> expected.add(line.substring(0, line.indexOf('|')).strip()));
+        try (Stream<String> lines = new String(
+                        getClass().getResourceAsStream(EXPECTED).readAllBytes(),
+                        java.nio.charset.StandardCharsets.UTF_8)
+                .lines()) {
+            lines.skip(1)
+                    .forEach(line ->
+                            expected.add(line.substring(0, line.indexOf('|')).strip()));
         }
         assertThat(expected).containsAll(there);
     }
@@ -96,8 +102,10 @@ class NcclCorpusTest {
     void refusesFragments(String file, int line, String element) {
         Path path = TextCorpusTest.corpus("xml_partial").resolve(file);
         assertThatThrownBy(() -> reader.read(path))
-                .isInstanceOfSatisfying(MachineFormatException.class, e -> assertThat(e.line()).isEqualTo(line))
-                .hasMessageContaining("is cut off").hasMessageContaining(element);
+                .isInstanceOfSatisfying(
+                        MachineFormatException.class, e -> assertThat(e.line()).isEqualTo(line))
+                .hasMessageContaining("is cut off")
+                .hasMessageContaining(element);
     }
 
     @Test
@@ -110,13 +118,15 @@ class NcclCorpusTest {
     @Test
     void hgxH200HasTheShapeOfDgxH100() {
         Machine hgx = reader.read(TextCorpusTest.corpus("xml").resolve("hgx_h200_8x_vastai.xml"));
-        assertSameMatrix(LinkMatrix.of(hgx), LinkMatrix.of(Presets.find("dgx-h100").orElseThrow()));
+        assertSameMatrix(
+                LinkMatrix.of(hgx), LinkMatrix.of(Presets.find("dgx-h100").orElseThrow()));
     }
 
     @Test
     void rcclSixteenPortNodeIsMi250x8() {
         Machine rccl = reader.read(TextCorpusTest.corpus("xml").resolve("rccl/topo_16p1h.xml"));
-        assertSameMatrix(LinkMatrix.of(rccl), LinkMatrix.of(Presets.find("mi250x8").orElseThrow()));
+        assertSameMatrix(
+                LinkMatrix.of(rccl), LinkMatrix.of(Presets.find("mi250x8").orElseThrow()));
     }
 
     private static void assertSameMatrix(LinkMatrix a, LinkMatrix b) {

@@ -28,8 +28,11 @@ final class NcclFiles {
     }
 
     static String gpu(int dev, int rank, int sm, String... links) {
-        return pci(busId(dev), "0x030200", "<gpu dev=\"" + dev + "\" sm=\"" + sm + "\" rank=\"" + rank
-                + "\" gdr=\"1\">\n" + String.join("", links) + "</gpu>\n");
+        return pci(
+                busId(dev),
+                "0x030200",
+                "<gpu dev=\"" + dev + "\" sm=\"" + sm + "\" rank=\"" + rank + "\" gdr=\"1\">\n" + String.join("", links)
+                        + "</gpu>\n");
     }
 
     static String busId(int dev) {

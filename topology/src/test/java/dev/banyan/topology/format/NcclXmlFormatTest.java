@@ -42,9 +42,12 @@ class NcclXmlFormatTest {
     @Test
     void readsDevicesHubsCardsAndLinks() {
         Machine machine = read(system(
-                cpu(0,
+                cpu(
+                        0,
                         pcieSwitch("0000:01:00.0", gpu(0, nvlink(1, 2)), gpu(1, nvlink(0, 2))),
-                        pci("0000:05:00.0", "0x020700", 
+                        pci(
+                                "0000:05:00.0",
+                                "0x020700",
                                 "<nic>\n<net name=\"mlx5_0\" dev=\"0\" speed=\"100000\"/>\n</nic>\n")),
                 cpu(1, gpu(2))));
         assertThat(machine.name()).isEqualTo("box.xml");
@@ -52,9 +55,12 @@ class NcclXmlFormatTest {
         assertThat(machine.devices()).extracting(Device::name).containsExactly("GPU0", "GPU1", "GPU2");
         assertThat(machine.devices()).extracting(Device::busId).containsExactly(busId(0), busId(1), busId(2));
         assertThat(machine.devices()).extracting(Device::numa).containsExactly(0, 0, 1);
-        assertThat(machine.devices().getFirst().attributes()).containsEntry("sm", "70").containsEntry("rank", "0")
+        assertThat(machine.devices().getFirst().attributes())
+                .containsEntry("sm", "70")
+                .containsEntry("rank", "0")
                 .containsEntry("pci.link_speed", "8.0 GT/s PCIe");
-        assertThat(machine.hubs()).extracting(Hub::kind)
+        assertThat(machine.hubs())
+                .extracting(Hub::kind)
                 .containsExactly(Hub.Kind.CPU_SOCKET, Hub.Kind.PCIE_SWITCH, Hub.Kind.CPU_SOCKET);
         assertThat(machine.hubs().getFirst().attributes()).containsEntry("modelid", "85");
         assertThat(machine.nics()).singleElement().satisfies(nic -> {
@@ -67,9 +73,11 @@ class NcclXmlFormatTest {
             assertThat(nvlink.gbsAToB()).isEqualTo(50);
             assertThat(nvlink.gbsBToA()).isEqualTo(50);
         });
-        assertThat(links(machine, Link.Kind.SOCKET)).singleElement()
+        assertThat(links(machine, Link.Kind.SOCKET))
+                .singleElement()
                 .satisfies(socket -> assertThat(socket.gbsAToB()).isEqualTo(10));
-        assertThat(links(machine, Link.Kind.PCIE)).hasSize(4)
+        assertThat(links(machine, Link.Kind.PCIE))
+                .hasSize(4)
                 .allSatisfy(pcie -> assertThat(pcie.gbsAToB()).isEqualTo(12));
         LinkMatrix matrix = LinkMatrix.of(machine);
         assertThat(matrix.classOf(0, 1)).isEqualTo(LinkMatrix.NVLINKS);
@@ -80,7 +88,9 @@ class NcclXmlFormatTest {
     void ordersDevicesByDevNotByRankOrPlace() {
         Machine machine = read(system(cpu(0, gpu(2, 0, 70), gpu(0, 1, 70), gpu(1, 2, 70))));
         assertThat(names(machine.devices())).containsExactly("GPU0", "GPU1", "GPU2");
-        assertThat(machine.devices()).extracting(d -> d.attributes().get("rank")).containsExactly("1", "2", "0");
+        assertThat(machine.devices())
+                .extracting(d -> d.attributes().get("rank"))
+                .containsExactly("1", "2", "0");
         assertThat(machine.warnings()).isEmpty();
     }
 
@@ -103,7 +113,8 @@ class NcclXmlFormatTest {
         assertThat(links(machine, Link.Kind.NVLINK)).hasSize(1);
         assertThat(machine.warnings()).singleElement().asString().contains(busId(5), "not in the file");
         assertThat(machine.devices().getFirst().attributes())
-                .containsEntry("dangling.0.target", busId(5)).containsEntry("dangling.0.count", "2");
+                .containsEntry("dangling.0.target", busId(5))
+                .containsEntry("dangling.0.count", "2");
     }
 
     @Test
@@ -126,7 +137,8 @@ class NcclXmlFormatTest {
     @Test
     void takesALinkThatOneEndLists() {
         Machine machine = read(system(cpu(0, gpu(0), gpu(1, nvlink(0, 2)))));
-        assertThat(links(machine, Link.Kind.NVLINK)).singleElement()
+        assertThat(links(machine, Link.Kind.NVLINK))
+                .singleElement()
                 .satisfies(link -> assertThat(link.lanes()).isEqualTo(2));
         assertThat(machine.warnings()).singleElement().asString().contains("only one");
     }
@@ -134,18 +146,19 @@ class NcclXmlFormatTest {
     @Test
     void addsUpLinksToOneTarget() {
         Machine machine = read(system(cpu(0, gpu(0, nvlink(1, 1), nvlink(1, 1)), gpu(1, nvlink(0, 2)))));
-        assertThat(links(machine, Link.Kind.NVLINK)).singleElement()
+        assertThat(links(machine, Link.Kind.NVLINK))
+                .singleElement()
                 .satisfies(link -> assertThat(link.lanes()).isEqualTo(2));
         assertThat(machine.warnings()).isEmpty();
     }
 
     @Test
     void takesNvSwitchesAsHubs() {
-        Machine machine = read(system(cpu(0,
+        Machine machine = read(system(cpu(
+                0,
                 gpu(0, 0, 90, toSwitch("0000:c4:00.0", 5), toSwitch("0000:c3:00.0", 4)),
                 gpu(1, 1, 90, toSwitch("0000:c3:00.0", 4), toSwitch("0000:c4:00.0", 5)))));
-        assertThat(names(machine.hubs()))
-                .containsExactly("CPU 0", "NVSwitch 0000:c3:00.0", "NVSwitch 0000:c4:00.0");
+        assertThat(names(machine.hubs())).containsExactly("CPU 0", "NVSwitch 0000:c3:00.0", "NVSwitch 0000:c4:00.0");
         assertThat(links(machine, Link.Kind.NVLINK)).extracting(Link::lanes).containsExactly(4, 4, 5, 5);
         assertThat(machine.warnings()).singleElement().asString().contains("uneven", "4, 5");
         assertThat(LinkMatrix.of(machine).gbs(0, 1)).isEqualTo(225);
@@ -153,26 +166,28 @@ class NcclXmlFormatTest {
 
     @Test
     void warnsWhenGpusReachNvSwitchesUnevenly() {
-        Machine machine = read(system(cpu(0, gpu(0, toSwitch("0000:c3:00.0", 6)), gpu(1, toSwitch("0000:c3:00.0", 5)),
-                gpu(2))));
+        Machine machine =
+                read(system(cpu(0, gpu(0, toSwitch("0000:c3:00.0", 6)), gpu(1, toSwitch("0000:c3:00.0", 5)), gpu(2))));
         assertThat(machine.warnings()).singleElement().asString().contains("0 to 6 lanes");
     }
 
     @Test
     void takesNvSwitchesWithoutIdentityAsOne() {
-        Machine machine = read(system(cpu(0, gpu(0, toSwitch("FFFFFFFF:FF:FF.0", 18)),
-                gpu(1, toSwitch("FFFFFFFF:FF:FF.0", 18)))));
+        Machine machine = read(
+                system(cpu(0, gpu(0, toSwitch("FFFFFFFF:FF:FF.0", 18)), gpu(1, toSwitch("FFFFFFFF:FF:FF.0", 18)))));
         assertThat(names(machine.hubs())).containsExactly("CPU 0", "NVSwitch ffffffff:ff:ff.0");
         assertThat(machine.warnings()).singleElement().asString().contains("taken as one");
     }
 
     @Test
     void takesPeersOfTheClassOfAnNvSwitchAsOneSwitch() {
-        Machine machine = read(system(cpu(0,
+        Machine machine = read(system(cpu(
+                0,
                 gpu(0, 0, 100, toSwitch(busId(1), 18), toSwitch(busId(2), 18)),
                 gpu(1, 1, 100, toSwitch(busId(0), 18), toSwitch(busId(2), 18)),
                 gpu(2, 2, 100, toSwitch(busId(0), 18), toSwitch(busId(1), 18)))));
-        assertThat(links(machine, Link.Kind.NVLINK)).hasSize(3)
+        assertThat(links(machine, Link.Kind.NVLINK))
+                .hasSize(3)
                 .allSatisfy(link -> assertThat(link.lanes()).isEqualTo(18));
         assertThat(LinkMatrix.of(machine).gbs(0, 2)).isEqualTo(900);
         assertThat(machine.warnings()).singleElement().asString().contains("one NVSwitch");
@@ -182,55 +197,65 @@ class NcclXmlFormatTest {
     @CsvSource({"60, 20", "70, 25", "75, 25", "80, 25", "86, 14.0625", "90, 25", "100, 50"})
     void knowsTheBandwidthOfEachNvLinkGeneration(int sm, double gbs) {
         Machine machine = read(system(cpu(0, gpu(0, 0, sm, nvlink(1, 1)), gpu(1, 1, sm, nvlink(0, 1)))));
-        assertThat(links(machine, Link.Kind.NVLINK)).singleElement()
+        assertThat(links(machine, Link.Kind.NVLINK))
+                .singleElement()
                 .satisfies(link -> assertThat(link.gbsAToB()).isEqualTo(gbs));
     }
 
     @ParameterizedTest
     @CsvSource({"906, 46", "908, 46", "910, 50", "gfx90a, 50", "940, 64", "gfx942, 64", "gfx950, 76.8"})
     void knowsTheBandwidthOfEachXgmiGeneration(String gcn, double gbs) {
-        String text = system(cpu(0, gpu(0, link("xgmi", busId(1), 1, "0x038000")),
+        String text = system(cpu(
+                        0,
+                        gpu(0, link("xgmi", busId(1), 1, "0x038000")),
                         gpu(1, link("xgmi", busId(0), 1, "0x038000"))))
-                .replace("version=\"1\"", "version=\"2\"").replace("sm=\"70\"", "sm=\"104\" gcn=\"" + gcn + "\"");
+                .replace("version=\"1\"", "version=\"2\"")
+                .replace("sm=\"70\"", "sm=\"104\" gcn=\"" + gcn + "\"");
         Machine machine = read(text);
-        assertThat(links(machine, Link.Kind.XGMI)).singleElement()
+        assertThat(links(machine, Link.Kind.XGMI))
+                .singleElement()
                 .satisfies(link -> assertThat(link.gbsAToB()).isEqualTo(gbs));
         assertThat(machine.warnings()).isEmpty();
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-        "2.5 GT/s      | 16 | 3.0  | false",
-        "5.0 GT/s PCIe | 16 | 6.0  | false",
-        "8 GT/s        | 8  | 6.0  | false",
-        "16.0 GT/s PCIe| 16 | 24.0 | false",
-        "32 GT/s       | 16 | 48.0 | false",
-        "64.0 GT/s PCIe| 16 | 96.0 | false",
-        "32 GT/s PCIe/s| 16 | 48.0 | true",
-        "''            | 0  | 12.0 | true",
-        "Unknown speed | 16 | 12.0 | true",
-        "16.0 GT/s PCIe| '' | 24.0 | false",
-        "16.0 GT/s PCIe| 255| 24.0 | true",
-    })
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "2.5 GT/s      | 16 | 3.0  | false",
+                "5.0 GT/s PCIe | 16 | 6.0  | false",
+                "8 GT/s        | 8  | 6.0  | false",
+                "16.0 GT/s PCIe| 16 | 24.0 | false",
+                "32 GT/s       | 16 | 48.0 | false",
+                "64.0 GT/s PCIe| 16 | 96.0 | false",
+                "32 GT/s PCIe/s| 16 | 48.0 | true",
+                "''            | 0  | 12.0 | true",
+                "Unknown speed | 16 | 12.0 | true",
+                "16.0 GT/s PCIe| '' | 24.0 | false",
+                "16.0 GT/s PCIe| 255| 24.0 | true",
+            })
     void readsPcieSpeedsAsNcclDoes(String speed, String width, double gbs, boolean odd) {
-        Machine machine = read(system(cpu(0, gpu(0))).replace("8.0 GT/s PCIe", speed)
+        Machine machine = read(system(cpu(0, gpu(0)))
+                .replace("8.0 GT/s PCIe", speed)
                 .replace("link_width=\"16\"", "link_width=\"" + width + "\""));
-        assertThat(links(machine, Link.Kind.PCIE)).singleElement()
+        assertThat(links(machine, Link.Kind.PCIE))
+                .singleElement()
                 .satisfies(link -> assertThat(link.gbsAToB()).isEqualTo(gbs));
         assertThat(machine.warnings()).hasSize(odd ? 1 : 0);
     }
 
     @Test
     void readsACpuWithoutNumaAndAffinity() {
-        Machine machine = read("<system version=\"1\"><cpu numaid=\"-1\">" + gpu(0) + "</cpu><cpu>" + gpu(1)
-                + "</cpu></system>");
+        Machine machine =
+                read("<system version=\"1\"><cpu numaid=\"-1\">" + gpu(0) + "</cpu><cpu>" + gpu(1) + "</cpu></system>");
         assertThat(machine.devices()).extracting(Device::numa).containsExactly(-1, -1);
         assertThat(machine.warnings()).isEmpty();
     }
 
     @Test
     void readsCardsUnderCpusAndLoosePlaces() {
-        Machine machine = read(system(cpu(0,
+        Machine machine = read(system(cpu(
+                0,
                 "<nic>\n<net name=\"eth0\" dev=\"0\"/>\n<net name=\"eth1\" dev=\"1\"/>\n</nic>\n",
                 pci("0000:05:00.0", "0x020000", "<net name=\"mlx5_0\" dev=\"2\"/>\n"),
                 pci("0000:06:00.0", "0x020000"))));
@@ -248,7 +273,9 @@ class NcclXmlFormatTest {
 
     @Test
     void readsDuplicateBusIdsWithAWarning() {
-        Machine machine = read(system(cpu(0, pcieSwitch("0000:a1:00.0", gpu(0)),
+        Machine machine = read(system(cpu(
+                0,
+                pcieSwitch("0000:a1:00.0", gpu(0)),
                 pci("0000:A1:00.0", "0x020000", "<nic><net name=\"m\" dev=\"0\"/></nic>"))));
         assertThat(machine.size()).isEqualTo(1);
         assertThat(machine.warnings()).singleElement().asString().contains("0000:a1:00.0", "line 3");
@@ -268,8 +295,10 @@ class NcclXmlFormatTest {
     @Test
     void tellsHostsApart() {
         String a = cpu(0, gpu(0, nvlink(1, 1)), gpu(1, nvlink(0, 1))).replace("<cpu ", "<cpu host_hash=\"0xa\" ");
-        String b = cpu(0, gpu(0, nvlink(1, 1)), gpu(1, nvlink(0, 1))).replace("<cpu ", "<cpu host_hash=\"0xb\" ")
-                .replace("rank=\"0\"", "rank=\"2\"").replace("rank=\"1\"", "rank=\"3\"");
+        String b = cpu(0, gpu(0, nvlink(1, 1)), gpu(1, nvlink(0, 1)))
+                .replace("<cpu ", "<cpu host_hash=\"0xb\" ")
+                .replace("rank=\"0\"", "rank=\"2\"")
+                .replace("rank=\"1\"", "rank=\"3\"");
         Machine machine = read(system(a, b));
         assertThat(links(machine, Link.Kind.NVLINK)).hasSize(2);
         assertThat(links(machine, Link.Kind.SOCKET)).isEmpty();
@@ -285,7 +314,8 @@ class NcclXmlFormatTest {
             assertThat(link.gbsFrom(0)).isEqualTo(75);
         });
         Machine grace = read(system(cpu(0, gpu(0, 0, 90, "<c2c bw=\"44712\" count=\"10\"/>\n"))));
-        assertThat(links(grace, Link.Kind.NVLINK)).singleElement()
+        assertThat(links(grace, Link.Kind.NVLINK))
+                .singleElement()
                 .satisfies(link -> assertThat(link.gbsFrom(0)).isCloseTo(447.12, Offset.offset(1e-9)));
     }
 
@@ -303,21 +333,24 @@ class NcclXmlFormatTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
-        "<graphs version=\"1\"/>                                | 1:1  | NCCL_TOPO_DUMP_FILE",
-        "<html><body/></html>                                   | 1:1  | <system> is needed",
-        "<system version=\"3\"/>                                | 1:1  | version 3",
-        "<system version=\"one\"/>                              | 1:1  | an integer",
-        "<system version=\"1\"><cpu numaid=\"x\"/></system>     | 1:21 | numaid",
-        "<system version=\"1\"><cpu><gpu dev=\"0\"/></cpu></system> | 1:26 | no bus id",
-        "<system version=\"1\"><cpu><pci busid=\"0\"><gpu dev=\"a\"/></pci></cpu></system> | 1:41 | dev",
-        "<system version=\"1\"><cpu><pci busid=\"0\" link_width=\"wide\"/></cpu></system> | 1:26 | link_width",
-        "<system version=\"1\"><cpu>                            | 1:26 | is cut off",
-        "<system version=\"1\"><cpu numaid=\"0                  | 1    | is cut off",
-        "<system version=\"1\"></cpu></system>                  | 1    | not well-formed",
-        "<system version=\"1\" version=\"1\"/>                  | 1    | not well-formed",
-        "<system version=\"1\">&nbsp;</system>                  | 1    | nbsp",
-    })
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "<graphs version=\"1\"/>                                | 1:1  | NCCL_TOPO_DUMP_FILE",
+                "<html><body/></html>                                   | 1:1  | <system> is needed",
+                "<system version=\"3\"/>                                | 1:1  | version 3",
+                "<system version=\"one\"/>                              | 1:1  | an integer",
+                "<system version=\"1\"><cpu numaid=\"x\"/></system>     | 1:21 | numaid",
+                "<system version=\"1\"><cpu><gpu dev=\"0\"/></cpu></system> | 1:26 | no bus id",
+                "<system version=\"1\"><cpu><pci busid=\"0\"><gpu dev=\"a\"/></pci></cpu></system> | 1:41 | dev",
+                "<system version=\"1\"><cpu><pci busid=\"0\" link_width=\"wide\"/></cpu></system> | 1:26 | link_width",
+                "<system version=\"1\"><cpu>                            | 1:26 | is cut off",
+                "<system version=\"1\"><cpu numaid=\"0                  | 1    | is cut off",
+                "<system version=\"1\"></cpu></system>                  | 1    | not well-formed",
+                "<system version=\"1\" version=\"1\"/>                  | 1    | not well-formed",
+                "<system version=\"1\">&nbsp;</system>                  | 1    | nbsp",
+            })
     void refusesWhatItCannotUnderstand(String text, String place, String reason) {
         assertThatThrownBy(() -> read(text))
                 .isInstanceOf(MachineFormatException.class)

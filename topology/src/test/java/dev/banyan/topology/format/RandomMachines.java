@@ -14,9 +14,25 @@ import java.util.Random;
 /** Machines that need make no sense: any nodes, links, names and attributes. */
 final class RandomMachines {
     private static final String[] WORDS = {
-        "", "a", "GPU0", "0000:06:00.0", "two words", "\"quoted\"", "back\\slash", "<tag/>", "&amp;", "line\nfeed",
+        "",
+        "a",
+        "GPU0",
+        "0000:06:00.0",
+        "two words",
+        "\"quoted\"",
+        "back\\slash",
+        "<tag/>",
+        "&amp;",
+        "line\nfeed",
         "tab\t",
-        "\u0000", "\u001b[4m", "\u00e9", "\ud83c\udf33", "\ud800", "{}", "null", "1e400",
+        "\u0000",
+        "\u001b[4m",
+        "\u00e9",
+        "\ud83c\udf33",
+        "\ud800",
+        "{}",
+        "null",
+        "1e400",
     };
 
     private RandomMachines() {}
@@ -24,7 +40,10 @@ final class RandomMachines {
     static Machine next(Random random) {
         List<Device> devices = new ArrayList<>();
         for (int i = random.nextInt(6); i > 0; i--) {
-            devices.add(new Device(word(random), random.nextBoolean() ? word(random) : null, random.nextInt(4) - 1,
+            devices.add(new Device(
+                    word(random),
+                    random.nextBoolean() ? word(random) : null,
+                    random.nextInt(4) - 1,
                     attributes(random)));
         }
         List<Hub> hubs = new ArrayList<>();
@@ -35,8 +54,13 @@ final class RandomMachines {
         List<Link> links = new ArrayList<>();
         for (int i = nodes < 2 ? 0 : random.nextInt(12); i > 0; i--) {
             int a = random.nextInt(nodes);
-            links.add(new Link(a, (a + 1 + random.nextInt(nodes - 1)) % nodes, any(Link.Kind.values(), random),
-                    1 + random.nextInt(1 + random.nextInt(Integer.MAX_VALUE - 1)), number(random), number(random),
+            links.add(new Link(
+                    a,
+                    (a + 1 + random.nextInt(nodes - 1)) % nodes,
+                    any(Link.Kind.values(), random),
+                    1 + random.nextInt(1 + random.nextInt(Integer.MAX_VALUE - 1)),
+                    number(random),
+                    number(random),
                     number(random)));
         }
         List<Nic> nics = new ArrayList<>();

@@ -49,44 +49,44 @@ class TextCorpusTest {
 
     @ParameterizedTest
     @CsvSource(quoteCharacter = '"', textBlock = """
-            # file, devices, cards, class of 0-1 and of 0-last, GB/s of 0-1, NVSwitch, connected by NVLink
-            2x3090_NV4.txt, 2, 0, 3, 3, 100, false, true
-            2x5090_PHB.txt, 2, 0, 1, 1, 12, false, false
-            2xA100_NV4_no_leading_tab.txt, 2, 0, 3, 3, 100, false, true
-            2xK80_4gpu_mlx4.txt, 4, 1, 1, 1, 12, false, false
-            2xgpu_NV2_workstation.txt, 2, 0, 3, 3, 50, false, true
-            4xA100_NV4_single_cpu_blank.txt, 4, 3, 3, 3, 100, false, true
-            4xgpu_PIX_PHB.txt, 4, 0, 1, 1, 12, false, false
-            4xgpu_all_NODE.txt, 4, 0, 1, 1, 12, false, false
-            4xgpu_all_PIX.txt, 4, 0, 1, 1, 12, false, false
-            8xL40S_NODE_SYS.txt, 8, 1, 1, 1, 12, false, false
-            8xP40_PIX_PXB_SOC.txt, 8, 1, 1, 1, 12, false, false
-            8xV100-SXM2-32GB_NIC0_gpunuma.txt, 8, 1, 2, 1, 25, false, true
-            8xV100_single_space_htmlcopy.txt, 8, 0, 2, 1, 25, false, true
-            autodl_2x2080Ti_PIX.txt, 2, 0, 1, 1, 12, false, false
-            capture_linux-x86_64__nvidia-geforce-rtx-2080-super__595.71.05.txt, 1, 0, 0, 0, 0, false, true
-            capture_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt, 1, 0, 0, 0, 0, false, true
-            capture_linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01.txt, 1, 0, 0, 0, 0, false, true
-            dcgm_topology_1gpu_concat_header.txt, 1, 0, 0, 0, 0, false, true
-            dgx1p_8xP100_SOC_concat_header.txt, 8, 4, 2, 1, 20, false, true
-            dgx1v_8xV100_mlx5x4.txt, 8, 4, 2, 1, 25, false, true
-            dgxa100_8xA100_mlx5x12.txt, 8, 12, 3, 3, 300, true, true
-            h100x8_12nic_numaoff.txt, 8, 12, 3, 3, 450, true, true
-            hgx_b200_8x.txt, 8, 0, 3, 3, 450, true, true
-            minsky_power8_4xP100_SOC.txt, 4, 2, 3, 1, 40, false, false
-            oneflow_8xV100-SXM2-16GB.txt, 8, 1, 2, 1, 25, false, true
-            p3.8xlarge_4xV100.txt, 4, 0, 2, 3, 25, false, true
-            perlmutter_4xA100.txt, 4, 0, 3, 3, 100, false, true
-            polaris_4xA100_header_shift.txt, 4, 2, 3, 3, 100, false, true
-            polaris_4xA100_mdtable.txt, 4, 2, 3, 3, 100, false, true
-            princeton_della_2xA100.txt, 2, 2, 1, 1, 10, false, false
-            princeton_traverse_ac922_4xV100.txt, 4, 4, 3, 1, 75, false, false
-            stas00_a100x8_NV12.txt, 8, 0, 3, 3, 300, true, true
-            stas00_h100x8_NV18.txt, 8, 0, 3, 3, 450, true, true
-            stas00_pair_NV2.txt, 2, 0, 3, 3, 50, false, true
-            stas00_pair_PHB.txt, 2, 0, 1, 1, 12, false, false
-            vm64vcpu_8xV100_PHB.txt, 8, 0, 2, 1, 25, false, true
-            """)
+        # file, devices, cards, class of 0-1 and of 0-last, GB/s of 0-1, NVSwitch, connected by NVLink
+        2x3090_NV4.txt, 2, 0, 3, 3, 100, false, true
+        2x5090_PHB.txt, 2, 0, 1, 1, 12, false, false
+        2xA100_NV4_no_leading_tab.txt, 2, 0, 3, 3, 100, false, true
+        2xK80_4gpu_mlx4.txt, 4, 1, 1, 1, 12, false, false
+        2xgpu_NV2_workstation.txt, 2, 0, 3, 3, 50, false, true
+        4xA100_NV4_single_cpu_blank.txt, 4, 3, 3, 3, 100, false, true
+        4xgpu_PIX_PHB.txt, 4, 0, 1, 1, 12, false, false
+        4xgpu_all_NODE.txt, 4, 0, 1, 1, 12, false, false
+        4xgpu_all_PIX.txt, 4, 0, 1, 1, 12, false, false
+        8xL40S_NODE_SYS.txt, 8, 1, 1, 1, 12, false, false
+        8xP40_PIX_PXB_SOC.txt, 8, 1, 1, 1, 12, false, false
+        8xV100-SXM2-32GB_NIC0_gpunuma.txt, 8, 1, 2, 1, 25, false, true
+        8xV100_single_space_htmlcopy.txt, 8, 0, 2, 1, 25, false, true
+        autodl_2x2080Ti_PIX.txt, 2, 0, 1, 1, 12, false, false
+        capture_linux-x86_64__nvidia-geforce-rtx-2080-super__595.71.05.txt, 1, 0, 0, 0, 0, false, true
+        capture_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt, 1, 0, 0, 0, 0, false, true
+        capture_linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01.txt, 1, 0, 0, 0, 0, false, true
+        dcgm_topology_1gpu_concat_header.txt, 1, 0, 0, 0, 0, false, true
+        dgx1p_8xP100_SOC_concat_header.txt, 8, 4, 2, 1, 20, false, true
+        dgx1v_8xV100_mlx5x4.txt, 8, 4, 2, 1, 25, false, true
+        dgxa100_8xA100_mlx5x12.txt, 8, 12, 3, 3, 300, true, true
+        h100x8_12nic_numaoff.txt, 8, 12, 3, 3, 450, true, true
+        hgx_b200_8x.txt, 8, 0, 3, 3, 450, true, true
+        minsky_power8_4xP100_SOC.txt, 4, 2, 3, 1, 40, false, false
+        oneflow_8xV100-SXM2-16GB.txt, 8, 1, 2, 1, 25, false, true
+        p3.8xlarge_4xV100.txt, 4, 0, 2, 3, 25, false, true
+        perlmutter_4xA100.txt, 4, 0, 3, 3, 100, false, true
+        polaris_4xA100_header_shift.txt, 4, 2, 3, 3, 100, false, true
+        polaris_4xA100_mdtable.txt, 4, 2, 3, 3, 100, false, true
+        princeton_della_2xA100.txt, 2, 2, 1, 1, 10, false, false
+        princeton_traverse_ac922_4xV100.txt, 4, 4, 3, 1, 75, false, false
+        stas00_a100x8_NV12.txt, 8, 0, 3, 3, 300, true, true
+        stas00_h100x8_NV18.txt, 8, 0, 3, 3, 450, true, true
+        stas00_pair_NV2.txt, 2, 0, 3, 3, 50, false, true
+        stas00_pair_PHB.txt, 2, 0, 1, 1, 12, false, false
+        vm64vcpu_8xV100_PHB.txt, 8, 0, 2, 1, 25, false, true
+        """)
     void readsTopo(
             String file, int devices, int cards, int first, int last, double gbs, boolean nvSwitch, boolean connected)
             throws IOException {
@@ -97,7 +97,8 @@ class TextCorpusTest {
         assertThat(machine.warnings()).isEmpty();
         assertThat(machine.size()).isEqualTo(devices);
         assertThat(machine.nics()).hasSize(cards);
-        assertThat(machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH)).isEqualTo(nvSwitch);
+        assertThat(machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH))
+                .isEqualTo(nvSwitch);
         assertThat(matrix.nvlinkConnected()).isEqualTo(connected);
         if (devices > 1) {
             assertThat(matrix.classOf(0, 1)).isEqualTo(first);
@@ -110,7 +111,8 @@ class TextCorpusTest {
         for (int a = 0; a < devices; a++) {
             assertThat(labels.get(a))
                     .as("row of GPU%d", a)
-                    .isEqualTo(String.join(" ", printed.get(a).subList(1, 1 + devices + cards)).replace("SOC", "SYS"));
+                    .isEqualTo(String.join(" ", printed.get(a).subList(1, 1 + devices + cards))
+                            .replace("SOC", "SYS"));
         }
     }
 

@@ -48,13 +48,14 @@ class TopoTextFormatTest {
         assertThat(machine.devices().get(1).attributes()).isEmpty();
         assertThat(machine.devices().get(3).attributes()).containsEntry("cpu_affinity", "8-15");
         assertThat(machine.nics()).extracting(Nic::name).containsExactly("mlx5_0", "mlx5_bond_0");
-        assertThat(labels(machine)).containsExactly(
-                "X NV2 PHB SYS PIX SYS",
-                "NV2 X PHB SYS PXB SYS",
-                "PHB PHB X SYS PHB SYS",
-                "SYS SYS SYS X SYS NODE",
-                "PIX PXB PHB SYS X SYS",
-                "SYS SYS SYS NODE SYS X");
+        assertThat(labels(machine))
+                .containsExactly(
+                        "X NV2 PHB SYS PIX SYS",
+                        "NV2 X PHB SYS PXB SYS",
+                        "PHB PHB X SYS PHB SYS",
+                        "SYS SYS SYS X SYS NODE",
+                        "PIX PXB PHB SYS X SYS",
+                        "SYS SYS SYS NODE SYS X");
         LinkMatrix matrix = LinkMatrix.of(machine);
         assertThat(matrix.nvlinkConnected()).isFalse();
         assertThat(matrix.gbs(0, 1)).isEqualTo(50);
@@ -66,13 +67,14 @@ class TopoTextFormatTest {
     void readsATableOfAnOldDriver() {
         Machine machine = read(Fixtures.OLD_CONCATENATED);
 
-        assertThat(labels(machine)).containsExactly(
-                "X NV1 NV1 SYS PIX SYS",
-                "NV1 X SYS NV1 PIX SYS",
-                "NV1 SYS X NV1 SYS PHB",
-                "SYS NV1 NV1 X SYS PHB",
-                "PIX PIX SYS SYS X SYS",
-                "SYS SYS PHB PHB SYS X");
+        assertThat(labels(machine))
+                .containsExactly(
+                        "X NV1 NV1 SYS PIX SYS",
+                        "NV1 X SYS NV1 PIX SYS",
+                        "NV1 SYS X NV1 SYS PHB",
+                        "SYS NV1 NV1 X SYS PHB",
+                        "PIX PIX SYS SYS X SYS",
+                        "SYS SYS PHB PHB SYS X");
         assertThat(LinkMatrix.of(machine).gbs(0, 1)).as("P100").isEqualTo(20);
         assertThat(labels(read(Fixtures.OLDEST_LEGEND))).containsExactly("X PIX SYS", "PIX X SYS", "SYS SYS X");
     }
@@ -90,7 +92,8 @@ class TopoTextFormatTest {
 
         String among = "$ nvidia-smi topo -m\r\n" + Fixtures.SINGLE_SPACES.replace("\n", "\r\n\r\n") + "$ exit\r\n";
         assertThat(labels(read(among))).isEqualTo(labels(spaces));
-        assertThat(labels(read(Fixtures.FOUR_WITH_CARDS.replaceFirst("\t", "")))).hasSize(6);
+        assertThat(labels(read(Fixtures.FOUR_WITH_CARDS.replaceFirst("\t", ""))))
+                .hasSize(6);
         assertThat(labels(read(Fixtures.FOUR_WITH_CARDS.replace("\033", "")))).hasSize(6);
     }
 
@@ -109,7 +112,8 @@ class TopoTextFormatTest {
     void placesInQuotedTablesCountThePrefix() {
         assertRefused(
                 Fixtures.SINGLE_SPACES.replace("GPU1 NV4 X", "GPU1 NVx X").replaceAll("(?m)^", "> "),
-                "topo.txt:3:8:", "\"NVx\"");
+                "topo.txt:3:8:",
+                "\"NVx\"");
     }
 
     @Test
@@ -122,9 +126,11 @@ class TopoTextFormatTest {
     @Test
     void warnsOnceOfEachGroup() {
         String pairsOfFour = IntStream.range(0, 8)
-                .mapToObj(a -> "GPU" + a + IntStream.range(0, 8)
-                        .mapToObj(b -> a == b ? " X" : a / 4 == b / 4 ? " NV6" : " SYS")
-                        .reduce("", String::concat) + "\n")
+                .mapToObj(a -> "GPU" + a
+                        + IntStream.range(0, 8)
+                                .mapToObj(b -> a == b ? " X" : a / 4 == b / 4 ? " NV6" : " SYS")
+                                .reduce("", String::concat)
+                        + "\n")
                 .reduce("GPU0 GPU1 GPU2 GPU3 GPU4 GPU5 GPU6 GPU7\n", String::concat);
         assertThat(read(pairsOfFour).warnings()).hasSize(2).doesNotHaveDuplicates();
     }
@@ -167,11 +173,11 @@ class TopoTextFormatTest {
     @Test
     void warnsOfClassesThatContradictEachOther() {
         Machine machine = read("""
-                      GPU0 GPU1 GPU2
-                GPU0   X   PIX  SYS
-                GPU1  PIX   X   PIX
-                GPU2  SYS  PIX   X
-                """);
+                  GPU0 GPU1 GPU2
+            GPU0   X   PIX  SYS
+            GPU1  PIX   X   PIX
+            GPU2  SYS  PIX   X
+            """);
 
         assertThat(machine.warnings()).singleElement().asString().contains("GPU0-GPU2 is SYS, others make it PIX");
         assertThat(LinkMatrix.of(machine).classOf(0, 2)).isEqualTo(1);
@@ -179,7 +185,9 @@ class TopoTextFormatTest {
 
     @Test
     void readsTheGpusWhereRowsOfCardsAreMissing() {
-        String text = Fixtures.SINGLE_SPACES.replace("GPU2 CPU", "GPU2 NIC0 CPU").replace(" 0-3", " PHB 0-3")
+        String text = Fixtures.SINGLE_SPACES
+                .replace("GPU2 CPU", "GPU2 NIC0 CPU")
+                .replace(" 0-3", " PHB 0-3")
                 .replace(" 4-7", " SYS 4-7");
         Machine machine = read(text);
 
@@ -194,7 +202,9 @@ class TopoTextFormatTest {
             Machine again = read(TopoTextWriter.write(machine));
 
             assertThat(labels(again)).isEqualTo(labels(machine));
-            assertThat(again.nics()).extracting(Nic::name).isEqualTo(machine.nics().stream().map(Nic::name).toList());
+            assertThat(again.nics())
+                    .extracting(Nic::name)
+                    .isEqualTo(machine.nics().stream().map(Nic::name).toList());
             assertThat(again.devices()).isEqualTo(machine.devices());
         }
     }
@@ -229,7 +239,8 @@ class TopoTextFormatTest {
     @Test
     void refusesDamagedText() {
         String table = Fixtures.SINGLE_SPACES;
-        assertRefused(table.substring(0, table.indexOf("GPU2 SYS")), "3 GPUs but 2 rows", "text ends before that of GPU2");
+        assertRefused(
+                table.substring(0, table.indexOf("GPU2 SYS")), "3 GPUs but 2 rows", "text ends before that of GPU2");
         assertRefused(table.substring(0, table.indexOf("GPU0 X")), "3 GPUs but 0 rows");
         assertRefused(table.substring(table.indexOf("GPU0 X")), "names the columns, is missing");
         assertRefused(table.replace("GPU1 NV4 X SYS 0-3 0", "GPU1 NV4 X"), "topo.txt:3:", "2 of 3 cells");
@@ -241,7 +252,6 @@ class TopoTextFormatTest {
         assertRefused(table.replace(" GPU2 CPU", "\nGPU2 CPU"), "truncated or wrapped");
         assertRefused(table.replace(" GPU2 CPU", " CPU"), "more cells than the header");
         assertRefused(table.replace("GPU0 GPU1 GPU2", "GPU0 GPU1 GPU1"), "topo.txt:1:11:", "named twice");
-        assertRefused(
-                "GPU0 NIC0\nGPU0 X NV1\nNIC0 NV1 X\n", "topo.txt:2:8:", "only GPUs have NVLinks");
+        assertRefused("GPU0 NIC0\nGPU0 X NV1\nNIC0 NV1 X\n", "topo.txt:2:8:", "only GPUs have NVLinks");
     }
 }

@@ -30,7 +30,8 @@ class XmlSafetyTest {
                 + "<system version=\"1\"><cpu affinity=\"&x;\">&x;</cpu></system>";
         assertThatThrownBy(() -> new MachineReader().parse("evil.xml", text))
                 .isInstanceOf(MachineFormatException.class)
-                .hasMessageContaining("evil.xml:1:1: ").hasMessageContaining("DTD")
+                .hasMessageContaining("evil.xml:1:1: ")
+                .hasMessageContaining("DTD")
                 .satisfies(e -> assertThat(e.toString()).doesNotContain("top secret"));
     }
 
@@ -38,20 +39,24 @@ class XmlSafetyTest {
     void expandsNoEntities() {
         StringBuilder laughs = new StringBuilder("<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [<!ENTITY a0 \"ha\">\n");
         for (int i = 1; i < 40; i++) {
-            laughs.append("<!ENTITY a").append(i).append(" \"")
-                    .append(("&a" + (i - 1) + ";").repeat(10)).append("\">\n");
+            laughs.append("<!ENTITY a")
+                    .append(i)
+                    .append(" \"")
+                    .append(("&a" + (i - 1) + ";").repeat(10))
+                    .append("\">\n");
         }
         refused(laughs + "]>\n<system version=\"1\">&a39;</system>", "DTD");
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-        "<!DOCTYPE system SYSTEM \"http://192.0.2.1/x.dtd\"><system version=\"1\"/>",
-        "<!DOCTYPE system PUBLIC \"-//x\" \"file:///dev/zero\"><system version=\"1\"/>",
-        "<!-- <system> --><!DOCTYPE system><system version=\"1\"/>",
-        "<?pi <!-- ?><!DOCTYPE system [<!ENTITY % p SYSTEM \"file:///dev/zero\"> %p;]><system version=\"1\"/>",
-        "  \n<!DOCTYPE",
-    })
+    @ValueSource(
+            strings = {
+                "<!DOCTYPE system SYSTEM \"http://192.0.2.1/x.dtd\"><system version=\"1\"/>",
+                "<!DOCTYPE system PUBLIC \"-//x\" \"file:///dev/zero\"><system version=\"1\"/>",
+                "<!-- <system> --><!DOCTYPE system><system version=\"1\"/>",
+                "<?pi <!-- ?><!DOCTYPE system [<!ENTITY % p SYSTEM \"file:///dev/zero\"> %p;]><system version=\"1\"/>",
+                "  \n<!DOCTYPE",
+            })
     void refusesEveryDocumentType(String text) {
         refused(text, "DTD");
     }
@@ -97,9 +102,12 @@ class XmlSafetyTest {
     void readsManyFunctionsAndLinksInTime() {
         String functions = "<pci busid=\"f\" class=\"0x010802\"/>".repeat(40_000);
         String links = "<nvlink target=\"gone\" count=\"1\" tclass=\"0x030200\"/>".repeat(40_000);
-        Machine machine = new MachineReader().parse("odd.xml", "<system version=\"1\"><cpu>" + functions
-                + "<pci busid=\"0000:01:00.0\" class=\"0x030200\"><gpu dev=\"0\">" + links
-                + "</gpu></pci></cpu></system>");
+        Machine machine = new MachineReader()
+                .parse(
+                        "odd.xml",
+                        "<system version=\"1\"><cpu>" + functions
+                                + "<pci busid=\"0000:01:00.0\" class=\"0x030200\"><gpu dev=\"0\">" + links
+                                + "</gpu></pci></cpu></system>");
         assertThat(machine.hubs().getFirst().attributes()).containsKeys("leaf.0.busid", "leaf.39999.busid");
         assertThat(machine.devices().getFirst().attributes())
                 .containsKeys("dangling.0.element", "dangling.39999.element");

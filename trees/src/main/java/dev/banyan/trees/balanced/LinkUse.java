@@ -31,6 +31,7 @@ final class LinkUse {
     private final int[] uses;
     /** Uses per GB/s, rounded, so that 2 trees on 25 GB/s are as much as 4 on 50. */
     private final float[] loads;
+
     private final long[] values;
     /** By uses: the penalty to that power. */
     private final double[] factors;
@@ -110,9 +111,7 @@ final class LinkUse {
         // Rounded; at least 1, for a link stays a link however often it was penalised.
         long weight = Math.max(1, (long) (weights[pair] * factors[uses[pair]] * weightUnits + 0.5));
         long load = Math.max(1, (long) ((2 * uses[pair] + 1) * perGbs[pair] * loadUnits + 0.5));
-        return loadFirst
-                ? (Math.max(1, units - load) << FIRST_SHIFT) + weight
-                : (weight << FIRST_SHIFT) - load;
+        return loadFirst ? (Math.max(1, units - load) << FIRST_SHIFT) + weight : (weight << FIRST_SHIFT) - load;
     }
 
     /** From now on values tell links apart by load first, by weight second. */

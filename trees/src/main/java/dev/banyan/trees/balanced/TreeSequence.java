@@ -40,7 +40,8 @@ final class TreeSequence {
     /** Returns the penalty if it is one. */
     static double requirePenalty(double penalty) {
         if (!(penalty > 0 && penalty <= 1)) {
-            throw new IllegalArgumentException("link usage penalty " + penalty + "; it must be above 0 and at most 1 (1: none)");
+            throw new IllegalArgumentException(
+                    "link usage penalty " + penalty + "; it must be above 0 and at most 1 (1: none)");
         }
         return penalty;
     }
@@ -51,16 +52,15 @@ final class TreeSequence {
      *
      * @param builders makes the builder for the links
      */
-    static Forest generate(
-            LinkMatrix matrix, double penalty, int[] roots, Function<LinkUse, TreeBuilder> builders) {
+    static Forest generate(LinkMatrix matrix, double penalty, int[] roots, Function<LinkUse, TreeBuilder> builders) {
         if (roots.length == 0) {
             throw new IllegalArgumentException("no root given; a forest needs at least one tree");
         }
         LinkUse links = new LinkUse(matrix, penalty, roots.length);
         for (int root : roots) {
             if (root < 0 || root >= matrix.size()) {
-                throw new IllegalArgumentException("root " + root + " is not one of the " + matrix.size() + " devices 0.."
-                        + (matrix.size() - 1));
+                throw new IllegalArgumentException(
+                        "root " + root + " is not one of the " + matrix.size() + " devices 0.." + (matrix.size() - 1));
             }
         }
         TreeBuilder builder = builders.apply(links);

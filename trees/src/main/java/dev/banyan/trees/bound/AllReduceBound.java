@@ -95,7 +95,8 @@ public final class AllReduceBound {
             if (weakest.find(scaled, whole) == 0) {
                 return bound(network, best.ratio, new Certificate.Partition(best.parts()));
             }
-            best = new Cut(links, IntStream.range(0, links.nodes()).map(weakest::part).toArray());
+            best = new Cut(
+                    links, IntStream.range(0, links.nodes()).map(weakest::part).toArray());
         }
     }
 

@@ -25,10 +25,11 @@ public sealed interface Certificate {
 
         @Override
         public String describe() {
-            return "links between the parts " + parts.stream()
-                    .map(Object::toString)
-                    .reduce((a, b) -> a + " " + b)
-                    .orElse("");
+            return "links between the parts "
+                    + parts.stream()
+                            .map(Object::toString)
+                            .reduce((a, b) -> a + " " + b)
+                            .orElse("");
         }
     }
 

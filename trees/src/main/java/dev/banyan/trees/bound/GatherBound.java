@@ -55,7 +55,8 @@ public final class GatherBound {
                 weigh(flow, network, inside, leaving);
             }
         }
-        BigFraction gbs = network.unitGbs().multiply(BigFraction.of(leaving).multiply(ranks).divide(inside));
+        BigFraction gbs = network.unitGbs()
+                .multiply(BigFraction.of(leaving).multiply(ranks).divide(inside));
         return new Bound(gbs, RootBound.cut(network, worst, entering));
     }
 

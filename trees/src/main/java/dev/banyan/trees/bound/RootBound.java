@@ -38,8 +38,8 @@ public final class RootBound {
 
     private static Bound of(Network down, int root, boolean entering) {
         if (root < 0 || root >= down.ranks()) {
-            throw new IllegalArgumentException("root " + root + " is no rank of " + down.name() + "; its ranks are 0.."
-                    + (down.ranks() - 1));
+            throw new IllegalArgumentException(
+                    "root " + root + " is no rank of " + down.name() + "; its ranks are 0.." + (down.ranks() - 1));
         }
         MaxFlow flow = MaxFlow.of(down);
         long least = Long.MAX_VALUE;

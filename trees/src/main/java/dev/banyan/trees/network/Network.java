@@ -251,7 +251,8 @@ public final class Network {
      */
     public Network withCapacities(long[] capacities, BigFraction unit) {
         if (capacities.length != arcs()) {
-            throw new IllegalArgumentException(capacities.length + " capacities for the " + arcs() + " arcs of " + name);
+            throw new IllegalArgumentException(
+                    capacities.length + " capacities for the " + arcs() + " arcs of " + name);
         }
         List<Arc> arcs = IntStream.range(0, arcs())
                 .filter(arc -> capacities[arc] > 0)

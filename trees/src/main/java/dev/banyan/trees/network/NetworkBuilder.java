@@ -38,8 +38,8 @@ final class NetworkBuilder {
         Arrays.fill(part, 0, machine.size(), UNUSED);
         Arrays.fill(part, machine.size(), part.length, HUB);
         if (group.length < 2) {
-            throw new IllegalArgumentException("a network needs at least two devices; the group of "
-                    + machine.name() + " has " + group.length);
+            throw new IllegalArgumentException(
+                    "a network needs at least two devices; the group of " + machine.name() + " has " + group.length);
         }
         for (int rank = 0; rank < group.length; rank++) {
             use(group[rank], rank, "device ");
@@ -51,8 +51,8 @@ final class NetworkBuilder {
 
     private void use(int device, int as, String what) {
         if (device < 0 || device >= machine.size()) {
-            throw new IllegalArgumentException("no " + what + device + " in " + machine.name() + "; its devices are 0.."
-                    + (machine.size() - 1));
+            throw new IllegalArgumentException(
+                    "no " + what + device + " in " + machine.name() + "; its devices are 0.." + (machine.size() - 1));
         }
         if (part[device] != UNUSED) {
             throw new IllegalArgumentException(what + device + " is named twice; name each device once, as one that"
@@ -79,7 +79,9 @@ final class NetworkBuilder {
         double[] out = new double[part.length];
         double[] in = new double[part.length];
         for (Link link : machine.links()) {
-            if (part[link.a()] != UNUSED && part[link.b()] != UNUSED && !link.kind().isNvLinkClass()) {
+            if (part[link.a()] != UNUSED
+                    && part[link.b()] != UNUSED
+                    && !link.kind().isNvLinkClass()) {
                 out[link.a()] += link.gbsAToB();
                 in[link.b()] += link.gbsAToB();
                 out[link.b()] += link.gbsBToA();
@@ -217,15 +219,15 @@ final class NetworkBuilder {
     private Network network(List<Wire> wires, boolean nvlinkOnly, List<String> warnings) {
         int[] index = new int[part.length];
         List<Network.Node> nodes = nodes(wires, index);
-        double resolution = resolution(wires.stream().mapToDouble(Wire::gbs).max().orElse(0));
+        double resolution =
+                resolution(wires.stream().mapToDouble(Wire::gbs).max().orElse(0));
         Map<Long, Network.Arc> merged = new TreeMap<>();
         for (Wire wire : wires) {
             int from = index[wire.from()];
             int to = index[wire.to()];
             merged.merge(
                     (long) from * nodes.size() + to,
-                    new Network.Arc(
-                            from, to, Math.round(wire.gbs() / resolution), wire.latencyUs(), wire.kind()),
+                    new Network.Arc(from, to, Math.round(wire.gbs() / resolution), wire.latencyUs(), wire.kind()),
                     NetworkBuilder::together);
         }
         long unit = merged.values().stream()
@@ -281,9 +283,10 @@ final class NetworkBuilder {
     private static BigFraction exact(double number) {
         BigDecimal decimal = BigDecimal.valueOf(number);
         return BigFraction.of(decimal.unscaledValue())
-                .multiply(decimal.scale() >= 0
-                        ? BigFraction.of(BigInteger.ONE, BigInteger.TEN.pow(decimal.scale()))
-                        : BigFraction.of(BigInteger.TEN.pow(-decimal.scale())));
+                .multiply(
+                        decimal.scale() >= 0
+                                ? BigFraction.of(BigInteger.ONE, BigInteger.TEN.pow(decimal.scale()))
+                                : BigFraction.of(BigInteger.TEN.pow(-decimal.scale())));
     }
 
     private static Network.Arc together(Network.Arc a, Network.Arc b) {

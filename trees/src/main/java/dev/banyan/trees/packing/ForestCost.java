@@ -53,7 +53,10 @@ public record ForestCost(
     /** The cost of a packing, when it carries the collective that it was made for. */
     public static ForestCost of(TreePacking packing, Direction direction) {
         return price(
-                packing.trees(), direction, new LinkLoads(packing.network(), packing.links()), packing.network(),
+                packing.trees(),
+                direction,
+                new LinkLoads(packing.network(), packing.links()),
+                packing.network(),
                 packing.bound());
     }
 
@@ -79,8 +82,9 @@ public record ForestCost(
     public static ForestCost of(Machine machine, int[] group, List<PackedTree> trees, Direction direction) {
         Network network = Network.of(machine, group);
         LinkLoads loads = new LinkLoads(network);
-        if (trees.stream().allMatch(tree -> (!direction.goesUp() || loads.hasPathsUp(tree.up()))
-                && (!direction.goesDown() || loads.hasPathsDown(tree.down())))) {
+        if (trees.stream()
+                .allMatch(tree -> (!direction.goesUp() || loads.hasPathsUp(tree.up()))
+                        && (!direction.goesDown() || loads.hasPathsDown(tree.down())))) {
             return price(trees, direction, loads, network, null);
         }
         return of(Network.ofAllLinks(machine, group), trees, direction);
@@ -103,8 +107,11 @@ public record ForestCost(
                 treeStages += tree.down().depth();
                 treeLatency += latencyUs(tree.down(), false, loads);
             }
-            depth = Math.max(depth, direction == Direction.UP ? tree.up().depth()
-                    : direction == Direction.DOWN ? tree.down().depth() : tree.depth());
+            depth = Math.max(
+                    depth,
+                    direction == Direction.UP
+                            ? tree.up().depth()
+                            : direction == Direction.DOWN ? tree.down().depth() : tree.depth());
             stages = Math.max(stages, treeStages);
             latency = Math.max(latency, treeLatency);
         }

@@ -33,7 +33,8 @@ public record PackedTree(BigFraction share, Tree up, Tree down) {
 
     /** The trees of a forest; their exact shares are in the forest's proportions and sum to exactly 1. */
     public static List<PackedTree> of(Forest forest) {
-        List<BigFraction> shares = forest.shares().stream().map(BigFraction::from).toList();
+        List<BigFraction> shares =
+                forest.shares().stream().map(BigFraction::from).toList();
         BigFraction sum = shares.stream().reduce(BigFraction.ZERO, BigFraction::add);
         return IntStream.range(0, shares.size())
                 .mapToObj(i -> of(shares.get(i).divide(sum), forest.trees().get(i)))

@@ -33,8 +33,9 @@ public final class RatedForest {
         LinkLoads loads = new LinkLoads(network);
         for (PackedTree tree : trees) {
             if (tree.up().size() != network.ranks()) {
-                throw new IllegalArgumentException("the forest spans " + tree.up().size() + " devices, the network of "
-                        + network.name() + " has " + network.ranks() + " ranks");
+                throw new IllegalArgumentException(
+                        "the forest spans " + tree.up().size() + " devices, the network of " + network.name() + " has "
+                                + network.ranks() + " ranks");
             }
             if (!loads.hasPathsUp(tree.up()) || !loads.hasPathsDown(tree.down())) {
                 return Optional.empty();

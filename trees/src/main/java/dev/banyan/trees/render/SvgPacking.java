@@ -44,14 +44,19 @@ public final class SvgPacking {
         this.packing = packing;
         this.loads = loads;
         network = packing.network();
-        widest = IntStream.range(0, network.arcs()).mapToLong(network::capacity).max().orElse(1);
+        widest = IntStream.range(0, network.arcs())
+                .mapToLong(network::capacity)
+                .max()
+                .orElse(1);
         int rows = (packing.trees().size() + COLUMNS - 1) / COLUMNS;
-        String title = network.name() + ": " + carried + " over " + trees(packing.trees().size());
+        String title = network.name() + ": " + carried + " over "
+                + trees(packing.trees().size());
         svg = new SvgWriter(
                 WIDTH,
                 HEADER + MACHINE_HEIGHT + rows * CELL_HEIGHT + MARGIN,
                 title,
-                "Links between " + network.ranks() + " devices, coloured by the share of their capacity that is used, and"
+                "Links between " + network.ranks()
+                        + " devices, coloured by the share of their capacity that is used, and"
                         + " the trees that use them. " + rate());
         svg.element("text", title, "x", "24", "y", "38", "font-size", "22", "font-weight", "600", "fill", INK);
         svg.element("text", rate(), "x", "24", "y", "62", "font-size", "14", "fill", SOFT);
@@ -120,7 +125,13 @@ public final class SvgPacking {
         }
         double radius = Math.min(17, 2.6 * MACHINE_RADIUS / network.ranks());
         for (int rank = 0; rank < network.ranks(); rank++) {
-            device(rank, layout.at(rank), radius, "#ffffff", INK, network.node(rank).name());
+            device(
+                    rank,
+                    layout.at(rank),
+                    radius,
+                    "#ffffff",
+                    INK,
+                    network.node(rank).name());
         }
     }
 
@@ -195,25 +206,38 @@ public final class SvgPacking {
         svg.element("title", tooltip);
         svg.empty(
                 "circle",
-                "cx", SvgWriter.number(at.x()),
-                "cy", SvgWriter.number(at.y()),
-                "r", SvgWriter.number(radius),
-                "fill", fill,
-                "stroke", INK,
-                "stroke-width", SvgWriter.number(Math.max(0.8, radius / 11)));
+                "cx",
+                SvgWriter.number(at.x()),
+                "cy",
+                SvgWriter.number(at.y()),
+                "r",
+                SvgWriter.number(radius),
+                "fill",
+                fill,
+                "stroke",
+                INK,
+                "stroke-width",
+                SvgWriter.number(Math.max(0.8, radius / 11)));
         label(Integer.toString(rank), at, radius, ink, "600");
         svg.close();
     }
 
     private void label(String text, Point at, double size, String ink, String weight) {
         svg.element(
-                "text", text,
-                "x", SvgWriter.number(at.x()),
-                "y", SvgWriter.number(at.y() + 0.35 * size),
-                "text-anchor", "middle",
-                "font-size", SvgWriter.number(size),
-                "font-weight", weight,
-                "fill", ink);
+                "text",
+                text,
+                "x",
+                SvgWriter.number(at.x()),
+                "y",
+                SvgWriter.number(at.y() + 0.35 * size),
+                "text-anchor",
+                "middle",
+                "font-size",
+                SvgWriter.number(size),
+                "font-weight",
+                weight,
+                "fill",
+                ink);
     }
 
     private void forwarder(int node, Point at) {
@@ -222,15 +246,24 @@ public final class SvgPacking {
         boolean relay = what.kind() == Network.Kind.RELAY;
         svg.empty(
                 "rect",
-                "x", SvgWriter.number(at.x() - width / 2),
-                "y", SvgWriter.number(at.y() - 11),
-                "width", SvgWriter.number(width),
-                "height", "22",
-                "rx", relay ? "11" : "4",
-                "fill", "#f5f7fa",
-                "stroke", SOFT,
-                "stroke-width", "1.2",
-                "stroke-dasharray", relay ? "3 2" : "none");
+                "x",
+                SvgWriter.number(at.x() - width / 2),
+                "y",
+                SvgWriter.number(at.y() - 11),
+                "width",
+                SvgWriter.number(width),
+                "height",
+                "22",
+                "rx",
+                relay ? "11" : "4",
+                "fill",
+                "#f5f7fa",
+                "stroke",
+                SOFT,
+                "stroke-width",
+                "1.2",
+                "stroke-dasharray",
+                relay ? "3 2" : "none");
         label(what.name(), at, 11, INK, "400");
     }
 
@@ -247,20 +280,25 @@ public final class SvgPacking {
         text("capacity used", x, y - 8, SOFT);
         svg.empty(
                 "rect",
-                "x", SvgWriter.number(x),
-                "y", SvgWriter.number(y),
-                "width", "150",
-                "height", "10",
-                "rx", "2",
-                "fill", "url(#load)");
+                "x",
+                SvgWriter.number(x),
+                "y",
+                SvgWriter.number(y),
+                "width",
+                "150",
+                "height",
+                "10",
+                "rx",
+                "2",
+                "fill",
+                "url(#load)");
         text("0%", x, y + 25, SOFT);
         text("100%", x + 122, y + 25, SOFT);
         text("wider links are drawn wider", x, y + 45, SOFT);
     }
 
     private void text(String text, double x, double y, String ink) {
-        svg.element(
-                "text", text, "x", SvgWriter.number(x), "y", SvgWriter.number(y), "font-size", "12", "fill", ink);
+        svg.element("text", text, "x", SvgWriter.number(x), "y", SvgWriter.number(y), "font-size", "12", "fill", ink);
     }
 
     private void tree(int index) {
@@ -296,28 +334,36 @@ public final class SvgPacking {
         svg.element(
                 "text",
                 "root " + packed.root() + ", share " + fraction(packed.share()),
-                "x", SvgWriter.number(centre.x()),
-                "y", SvgWriter.number(centre.y() + TREE_RADIUS + 28),
-                "text-anchor", "middle",
-                "font-size", "12",
-                "fill", INK);
+                "x",
+                SvgWriter.number(centre.x()),
+                "y",
+                SvgWriter.number(centre.y() + TREE_RADIUS + 28),
+                "text-anchor",
+                "middle",
+                "font-size",
+                "12",
+                "fill",
+                INK);
         svg.element(
                 "text",
                 decimals(packed.share().multiply(packing.rateGbs())) + " GB/s, depth " + packed.depth(),
-                "x", SvgWriter.number(centre.x()),
-                "y", SvgWriter.number(centre.y() + TREE_RADIUS + 44),
-                "text-anchor", "middle",
-                "font-size", "11",
-                "fill", SOFT);
+                "x",
+                SvgWriter.number(centre.x()),
+                "y",
+                SvgWriter.number(centre.y() + TREE_RADIUS + 44),
+                "text-anchor",
+                "middle",
+                "font-size",
+                "11",
+                "fill",
+                SOFT);
         svg.close();
     }
 
     /** The share as it is, where that is short to write. */
     private static String fraction(BigFraction share) {
         String exact = share.toString().replace(" ", "");
-        return exact.length() <= 7
-                ? exact
-                : String.format(Locale.ROOT, "%.2f%%", 100 * share.doubleValue());
+        return exact.length() <= 7 ? exact : String.format(Locale.ROOT, "%.2f%%", 100 * share.doubleValue());
     }
 
     /** Thick at the root, thinner with every level. */
@@ -328,9 +374,12 @@ public final class SvgPacking {
             svg.line(
                     layout.at(edge[0]),
                     layout.at(edge[1]),
-                    "stroke", colour,
-                    "stroke-width", SvgWriter.number(1.2 + 2.6 / depth[edge[1]]),
-                    "stroke-dasharray", dashes);
+                    "stroke",
+                    colour,
+                    "stroke-width",
+                    SvgWriter.number(1.2 + 2.6 / depth[edge[1]]),
+                    "stroke-dasharray",
+                    dashes);
         }
     }
 }

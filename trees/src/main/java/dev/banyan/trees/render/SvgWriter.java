@@ -20,12 +20,18 @@ final class SvgWriter {
         }
         open(
                 "svg",
-                "xmlns", "http://www.w3.org/2000/svg",
-                "viewBox", "0 0 " + number(width) + " " + number(height),
-                "width", number(width),
-                "height", number(height),
-                "role", "img",
-                "font-family", "Helvetica, Arial, sans-serif");
+                "xmlns",
+                "http://www.w3.org/2000/svg",
+                "viewBox",
+                "0 0 " + number(width) + " " + number(height),
+                "width",
+                number(width),
+                "height",
+                number(height),
+                "role",
+                "img",
+                "font-family",
+                "Helvetica, Arial, sans-serif");
         element("title", title);
         element("desc", description);
         empty("rect", "width", number(width), "height", number(height), "fill", "#ffffff");
@@ -77,9 +83,7 @@ final class SvgWriter {
     void line(Point from, Point to, String... attributes) {
         String[] all = new String[attributes.length + 8];
         System.arraycopy(attributes, 0, all, 8, attributes.length);
-        String[] ends = {
-            "x1", number(from.x()), "y1", number(from.y()), "x2", number(to.x()), "y2", number(to.y())
-        };
+        String[] ends = {"x1", number(from.x()), "y1", number(from.y()), "x2", number(to.x()), "y2", number(to.y())};
         System.arraycopy(ends, 0, all, 0, 8);
         empty("line", all);
     }

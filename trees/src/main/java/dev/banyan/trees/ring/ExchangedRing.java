@@ -60,8 +60,7 @@ final class ExchangedRing {
         for (int i = 1; i < n; i++) {
             int nearest = -1;
             for (int v = 0; v < n; v++) {
-                if (!placed[v]
-                        && (nearest < 0 || values[ring[i - 1] * n + v] > values[ring[i - 1] * n + nearest])) {
+                if (!placed[v] && (nearest < 0 || values[ring[i - 1] * n + v] > values[ring[i - 1] * n + nearest])) {
                     nearest = v;
                 }
             }

@@ -43,7 +43,8 @@ public final class RingFinder {
             return order;
         }
         double[] gbs = bandwidths(matrix);
-        int[] order = n <= MAX_EXACT_DEVICES ? new SubsetRing(n).best(matrix, gbs) : new ExchangedRing(n).best(matrix, gbs);
+        int[] order =
+                n <= MAX_EXACT_DEVICES ? new SubsetRing(n).best(matrix, gbs) : new ExchangedRing(n).best(matrix, gbs);
         return Rings.forwards(order);
     }
 

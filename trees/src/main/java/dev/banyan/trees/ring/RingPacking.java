@@ -31,13 +31,17 @@ final class RingPacking {
     private final int n;
     /** By ordered pair of ranks: the arcs of the usual path; empty where there is none. */
     private final int[][] paths;
+
     private final double greatest;
 
     RingPacking(Network network) {
         this.network = network;
         n = network.ranks();
         paths = new int[n * n][];
-        greatest = IntStream.range(0, network.arcs()).mapToLong(network::capacity).max().orElse(1);
+        greatest = IntStream.range(0, network.arcs())
+                .mapToLong(network::capacity)
+                .max()
+                .orElse(1);
         Detours detours = new Detours(network);
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < n; b++) {
@@ -88,7 +92,8 @@ final class RingPacking {
         Arrays.setAll(left, arc -> BigFraction.of(network.capacity(arc)));
         Map<List<Integer>, BigFraction> widths = new LinkedHashMap<>();
         while (true) {
-            List<Integer> ring = Arrays.stream(RingFinder.order(matrix(left))).boxed().toList();
+            List<Integer> ring =
+                    Arrays.stream(RingFinder.order(matrix(left))).boxed().toList();
             int[] uses = uses(ring);
             BigFraction width = width(uses, left);
             if (width.signum() == 0) {
@@ -168,7 +173,8 @@ final class RingPacking {
             prices[arc] = model.newVariable("arc" + arc).lower(0).weight(scaled(arc));
         }
         for (int[] uses : rings) {
-            Expression cost = model.newExpression("ring" + model.countExpressions()).lower(1);
+            Expression cost =
+                    model.newExpression("ring" + model.countExpressions()).lower(1);
             for (int arc = 0; arc < uses.length; arc++) {
                 if (uses[arc] > 0) {
                     cost.set(prices[arc], uses[arc]);
@@ -183,7 +189,9 @@ final class RingPacking {
         for (int pair = 0; pair < prices.length; pair++) {
             prices[pair] = paths[pair].length == 0
                     ? Double.POSITIVE_INFINITY
-                    : Arrays.stream(paths[pair]).mapToDouble(arc -> arcPrices[arc]).sum();
+                    : Arrays.stream(paths[pair])
+                            .mapToDouble(arc -> arcPrices[arc])
+                            .sum();
         }
         double[] bothWays = new double[n * n];
         Arrays.setAll(bothWays, pair -> prices[pair] + prices[pair % n * n + pair / n]);
@@ -195,7 +203,8 @@ final class RingPacking {
         Expression[] arcs = new Expression[network.arcs()];
         Arrays.setAll(arcs, arc -> model.newExpression("arc" + arc).upper(scaled(arc)));
         for (int[] uses : rings.values()) {
-            Variable width = model.newVariable("ring" + model.countVariables()).lower(0).weight(1);
+            Variable width =
+                    model.newVariable("ring" + model.countVariables()).lower(0).weight(1);
             for (int arc = 0; arc < uses.length; arc++) {
                 if (uses[arc] > 0) {
                     arcs[arc].set(width, uses[arc]);

@@ -63,9 +63,10 @@ abstract class ForestGeneratorContract {
         int even = 0;
         for (int i = 0; i < orders; i++) {
             Collections.shuffle(devices, random);
-            LinkMatrix matrix = Machines.p3Subset(devices.stream().mapToInt(Integer::intValue).toArray());
-            ForestQuality quality = ForestQuality.of(
-                    createGenerator().generate(matrix, Machines.allRoots(matrix)), matrix);
+            LinkMatrix matrix = Machines.p3Subset(
+                    devices.stream().mapToInt(Integer::intValue).toArray());
+            ForestQuality quality =
+                    ForestQuality.of(createGenerator().generate(matrix, Machines.allRoots(matrix)), matrix);
             assertThat(quality.totalWeight()).isGreaterThanOrEqualTo(leastWeight);
             assertThat(quality.busiestLinkLoad()).isLessThanOrEqualTo(0.16);
             even += quality.busiestLinkLoad() <= 0.12 ? 1 : 0;
@@ -142,7 +143,8 @@ abstract class ForestGeneratorContract {
             ForestGenerator generator = createGenerator();
             Forest forest = generator.generate(matrix, Machines.allRoots(matrix));
             assertThat(generator.generate(matrix, Machines.allRoots(matrix))).isEqualTo(forest);
-            assertThat(createGenerator().generate(matrix, Machines.allRoots(matrix))).isEqualTo(forest);
+            assertThat(createGenerator().generate(matrix, Machines.allRoots(matrix)))
+                    .isEqualTo(forest);
         }
     }
 

@@ -51,7 +51,8 @@ class KernighanLinTest extends ForestGeneratorContract {
         for (int i = 0; i < 50; i++) {
             LinkMatrix matrix = Machines.dense(8, random);
             own += ForestQuality.of(checkAllRoots(matrix), matrix).totalWeight();
-            best += ForestQuality.of(new Exact().generate(matrix, Machines.allRoots(matrix)), matrix).totalWeight();
+            best += ForestQuality.of(new Exact().generate(matrix, Machines.allRoots(matrix)), matrix)
+                    .totalWeight();
         }
         assertThat(own).isGreaterThan(0.9 * best);
     }
@@ -62,7 +63,10 @@ class KernighanLinTest extends ForestGeneratorContract {
         LinkMatrix matrix = Machines.where(16, (a, b) -> a % 2 == b % 2 ? 3 : a / 2 == b / 2 ? 2 : 0);
         for (Tree tree : checkAllRoots(matrix).trees()) {
             assertThat(tree.isBalancedBinary()).isTrue();
-            assertThat(tree.edges().stream().filter(edge -> matrix.classOf(edge[0], edge[1]) == 2).count()).isEqualTo(1);
+            assertThat(tree.edges().stream()
+                            .filter(edge -> matrix.classOf(edge[0], edge[1]) == 2)
+                            .count())
+                    .isEqualTo(1);
         }
     }
 
@@ -70,7 +74,8 @@ class KernighanLinTest extends ForestGeneratorContract {
     void largeMachines() {
         Random random = new Random(51);
         for (int n : new int[] {17, 24, 64}) {
-            assertThat(check(Machines.complete(n), Machines.allRoots(Machines.complete(n))).trees())
+            assertThat(check(Machines.complete(n), Machines.allRoots(Machines.complete(n)))
+                            .trees())
                     .allMatch(Tree::isBalancedBinary);
             checkAllRoots(Machines.cycle(n));
             checkAllRoots(Machines.star(n));

@@ -59,7 +59,8 @@ class AllReduceBoundTest {
         }
         assertThat(part).doesNotContain(-1);
         assertThat(firsts).isSorted();
-        return BigFraction.of(Partitions.crossing(network, part), parts.size() - 1).multiply(network.unitGbs());
+        return BigFraction.of(Partitions.crossing(network, part), parts.size() - 1)
+                .multiply(network.unitGbs());
     }
 
     @Test
@@ -184,9 +185,9 @@ class AllReduceBoundTest {
 
     @Test
     void leavesTheRestToTheLinearProgram() {
-        assertThat(AllReduceBound.isOneSwitch(Network.of(Networks.preset("p3.16xlarge")))).isFalse();
-        Machine uneven =
-                Networks.machine("uneven", 2, 0, List.of(new Link(0, 1, Link.Kind.NVLINK, 1, 50, 25, 1)));
+        assertThat(AllReduceBound.isOneSwitch(Network.of(Networks.preset("p3.16xlarge"))))
+                .isFalse();
+        Machine uneven = Networks.machine("uneven", 2, 0, List.of(new Link(0, 1, Link.Kind.NVLINK, 1, 50, 25, 1)));
         assertThatThrownBy(() -> AllReduceBound.of(Network.of(uneven)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("wider one way")

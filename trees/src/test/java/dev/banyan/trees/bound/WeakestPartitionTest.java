@@ -29,7 +29,8 @@ class WeakestPartitionTest {
                     least[0] = Math.min(least[0], value(links, capacity, t, part));
                 });
                 assertThat(weakest.find(capacity, t)).isEqualTo(least[0]);
-                int[] part = IntStream.range(0, network.ranks()).map(weakest::part).toArray();
+                int[] part =
+                        IntStream.range(0, network.ranks()).map(weakest::part).toArray();
                 assertThat(value(links, capacity, t, part)).isEqualTo(least[0]);
                 assertThat(IntStream.of(part)).allMatch(first -> part[first] == first);
             }

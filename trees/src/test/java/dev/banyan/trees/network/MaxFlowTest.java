@@ -24,7 +24,8 @@ class MaxFlowTest {
             MaxFlow flow = new MaxFlow(nodes, random.nextInt(4));
             for (int arc = 0; arc < arcs.size(); arc++) {
                 Arc added = arcs.get(arc);
-                assertThat(flow.addArc(added.from(), added.to(), added.capacity())).isEqualTo(arc);
+                assertThat(flow.addArc(added.from(), added.to(), added.capacity()))
+                        .isEqualTo(arc);
             }
             for (int run = 0; run < 3; run++) {
                 int source = random.nextInt(nodes);

@@ -43,7 +43,9 @@ class NetworkTest {
 
     @Test
     void relaysThatJoinNothingAreLeftOut() {
-        assertThat(Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 2, 3}, 7).direct()).isTrue();
+        assertThat(Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 2, 3}, 7)
+                        .direct())
+                .isTrue();
     }
 
     @Test
@@ -77,7 +79,8 @@ class NetworkTest {
         Network some = Network.ofAllLinks(chain, 1, 3);
         assertThat(some.direct()).isTrue();
         assertThat(some.warnings()).isEmpty();
-        assertThat(Network.ofAllLinks(Networks.preset("p3.16xlarge"), 0, 5, 2).warnings()).isEmpty();
+        assertThat(Network.ofAllLinks(Networks.preset("p3.16xlarge"), 0, 5, 2).warnings())
+                .isEmpty();
     }
 
     @Test
@@ -105,8 +108,7 @@ class NetworkTest {
         Network network = Network.ofAllLinks(Networks.preset("p3.16xlarge"), 0, 1, 6);
         assertThat(network.kind(network.arc(0, 1))).isEqualTo(Link.Kind.NVLINK);
         assertThat(network.kind(network.firstOut(2))).isEqualTo(Link.Kind.PCIE);
-        assertThat(IntStream.range(0, network.arcs())
-                        .filter(arc -> network.kind(arc) == Link.Kind.SOCKET))
+        assertThat(IntStream.range(0, network.arcs()).filter(arc -> network.kind(arc) == Link.Kind.SOCKET))
                 .hasSize(2);
         Machine mixed = Networks.machine(
                 "mixed",
@@ -134,6 +136,7 @@ class NetworkTest {
                 Link.duplex(0, 3, Link.Kind.PCIE, 16, 50, 1),
                 Link.duplex(1, 3, Link.Kind.PCIE, 16, 50, 1),
                 Link.duplex(2, 3, Link.Kind.PCIE, 16, 50, 1));
-        assertThat(Network.of(Networks.machine("fast PCIe", 3, 1, links)).nvlinkOnly()).isFalse();
+        assertThat(Network.of(Networks.machine("fast PCIe", 3, 1, links)).nvlinkOnly())
+                .isFalse();
     }
 }

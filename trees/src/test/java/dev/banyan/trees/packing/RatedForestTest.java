@@ -33,7 +33,8 @@ class RatedForestTest {
         Forest two = new Forest(List.of(Tree.ofParents(-1, 0, 1), Tree.ofParents(-1, 0, 0)), List.of(0.75, 0.25));
         // 0-1 carries all, 1-2 three quarters, 0-2 a quarter.
         assertThat(RatedForest.rateGbs(two, Network.of(triangle))).contains(BigFraction.of(80, 3));
-        TreePacking packing = RatedForest.of(two, Network.of(triangle), SOME_BOUND).orElseThrow();
+        TreePacking packing =
+                RatedForest.of(two, Network.of(triangle), SOME_BOUND).orElseThrow();
         assertThat(packing.trees().getFirst().share()).isEqualTo(BigFraction.of(3, 4));
         assertThat(packing.rateGbs()).isEqualTo(BigFraction.of(80, 3));
         assertThat(packing.links()).isEmpty();
@@ -55,7 +56,9 @@ class RatedForestTest {
         Network network = Network.of(Networks.preset("pcie-4"));
         Forest star = Forest.equalShares(List.of(Tree.ofParents(-1, 0, 0, 0)));
         TreePacking packing = RatedForest.of(star, network, SOME_BOUND).orElseThrow();
-        assertThat(packing.links()).hasSize(6).isSortedAccordingTo((a, b) -> 4 * (a.from() - b.from()) + a.to() - b.to());
+        assertThat(packing.links())
+                .hasSize(6)
+                .isSortedAccordingTo((a, b) -> 4 * (a.from() - b.from()) + a.to() - b.to());
         assertThat(packing.links()).allSatisfy(link -> {
             assertThat(link.from() == 0 || link.to() == 0).isTrue();
             List<Integer> nodes = link.paths().getFirst().nodes();
@@ -73,8 +76,11 @@ class RatedForestTest {
             LinkMatrix links = LinkMatrix.of(machine);
             int[] roots = IntStream.range(0, links.size()).toArray();
             Forest forest = new KernighanLin().generate(links, roots);
-            double rate = RatedForest.rateGbs(forest, Network.of(machine)).orElseThrow().doubleValue();
-            double expected = forest.trees().size() / ForestQuality.of(forest, links).busiestLinkLoad();
+            double rate = RatedForest.rateGbs(forest, Network.of(machine))
+                    .orElseThrow()
+                    .doubleValue();
+            double expected =
+                    forest.trees().size() / ForestQuality.of(forest, links).busiestLinkLoad();
             assertThat(rate).isCloseTo(expected, Offset.offset(1e-9 * expected));
         }
     }

@@ -20,18 +20,17 @@ class RenderTest {
 
     @Test
     void drawsATree() {
-        assertThat(TreeDrawing.of(SEVEN))
-                .isEqualTo(
-                        """
-                        3
-                        |-- 1
-                        |   |-- 5
-                        |   |   `-- 6
-                        |   `-- 2
-                        `-- 0
-                            `-- 4
-                        """);
-        assertThat(TreeDrawing.of(Tree.ofParents(-1, 0), device -> "GPU" + device)).isEqualTo("GPU0\n`-- GPU1\n");
+        assertThat(TreeDrawing.of(SEVEN)).isEqualTo("""
+            3
+            |-- 1
+            |   |-- 5
+            |   |   `-- 6
+            |   `-- 2
+            `-- 0
+                `-- 4
+            """);
+        assertThat(TreeDrawing.of(Tree.ofParents(-1, 0), device -> "GPU" + device))
+                .isEqualTo("GPU0\n`-- GPU1\n");
     }
 
     @Test
@@ -44,20 +43,18 @@ class RenderTest {
     @Test
     void exportsDot() {
         String dot = DotForest.of(Forest.equalShares(List.of(Tree.ofParents(-1, 0, 1))), Machines.p3Subset(0, 3, 7));
-        assertThat(dot)
-                .isEqualTo(
-                        """
-                        digraph forest {
-                          node [shape=circle];
-                          subgraph cluster_0 {
-                            label="tree 0: root 0, share 1.000";
-                            t0d0 [label="0", shape=doublecircle];
-                            t0d1 [label="1"];
-                            t0d2 [label="2"];
-                            t0d0 -> t0d1 [label="3.00"];
-                            t0d1 -> t0d2 [label="2.00"];
-                          }
-                        }
-                        """);
+        assertThat(dot).isEqualTo("""
+            digraph forest {
+              node [shape=circle];
+              subgraph cluster_0 {
+                label="tree 0: root 0, share 1.000";
+                t0d0 [label="0", shape=doublecircle];
+                t0d1 [label="1"];
+                t0d2 [label="2"];
+                t0d0 -> t0d1 [label="3.00"];
+                t0d1 -> t0d2 [label="2.00"];
+              }
+            }
+            """);
     }
 }

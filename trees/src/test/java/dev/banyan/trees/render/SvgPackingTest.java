@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Networks;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.balanced.KernighanLin;
-import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.Certificate;
 import dev.banyan.trees.network.Network;
@@ -48,10 +48,12 @@ class SvgPackingTest {
             assertThat(numbers(svg, axis)).as(axis).isNotEmpty().allMatch(at -> at >= 0 && at <= most);
         }
         int n = machine.size();
-        assertThat(svg.getElementsByTagName("circle").getLength()).isEqualTo(n * (packing.trees().size() + 1));
+        assertThat(svg.getElementsByTagName("circle").getLength())
+                .isEqualTo(n * (packing.trees().size() + 1));
         assertThat(texts(svg, "title").getFirst()).isEqualTo(preset + ": all_reduce over " + n + " trees");
         assertThat(texts(svg, "text")).contains("capacity used", "0%", "100%");
-        assertThat(texts(svg, "text").stream().filter(label -> label.startsWith("root "))).hasSize(n);
+        assertThat(texts(svg, "text").stream().filter(label -> label.startsWith("root ")))
+                .hasSize(n);
     }
 
     @Test
@@ -76,8 +78,7 @@ class SvgPackingTest {
                 List.of(),
                 List.of());
         Document svg = parse(draw(packing(machine, Tree.ofParents(-1, 0))));
-        assertThat(texts(svg, "title"))
-                .contains("box <script>: all_reduce over 1 tree", "G<&>\"'?\ud83d\ude00", "?");
+        assertThat(texts(svg, "title")).contains("box <script>: all_reduce over 1 tree", "G<&>\"'?\ud83d\ude00", "?");
     }
 
     /** A broadcast loads one way only: two lines, the other one free. */
@@ -96,7 +97,8 @@ class SvgPackingTest {
 
     private static TreePacking kernighanLin(Machine machine) {
         LinkMatrix links = LinkMatrix.of(machine);
-        Forest forest = new KernighanLin().generate(links, IntStream.range(0, links.size()).toArray());
+        Forest forest = new KernighanLin()
+                .generate(links, IntStream.range(0, links.size()).toArray());
         Network network = Network.of(machine);
         Bound bound = new Bound(BigFraction.of(1000), new Certificate.Cut(List.of(0), false));
         return RatedForest.of(forest, network, bound).orElseThrow();
@@ -104,7 +106,8 @@ class SvgPackingTest {
 
     private static TreePacking packing(Machine machine, Tree tree) {
         Bound bound = new Bound(BigFraction.of(1000), new Certificate.Cut(List.of(0), false));
-        return RatedForest.of(Forest.equalShares(List.of(tree)), Network.of(machine), bound).orElseThrow();
+        return RatedForest.of(Forest.equalShares(List.of(tree)), Network.of(machine), bound)
+                .orElseThrow();
     }
 
     private static String draw(TreePacking packing) {
@@ -129,7 +132,10 @@ class SvgPackingTest {
     }
 
     private static List<String> attributes(Document svg, String name) {
-        return elements(svg, "*").stream().map(element -> element.getAttribute(name)).filter(value -> !value.isEmpty()).toList();
+        return elements(svg, "*").stream()
+                .map(element -> element.getAttribute(name))
+                .filter(value -> !value.isEmpty())
+                .toList();
     }
 
     private static List<Double> numbers(Document svg, String name) {

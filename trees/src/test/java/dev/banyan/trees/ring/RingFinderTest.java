@@ -65,13 +65,16 @@ class RingFinderTest {
     }
 
     private static void assertRing(LinkMatrix matrix, int[] order) {
-        assertThat(Arrays.stream(order).sorted()).containsExactly(
-                IntStream.range(0, matrix.size()).boxed().toArray(Integer[]::new));
+        assertThat(Arrays.stream(order).sorted())
+                .containsExactly(IntStream.range(0, matrix.size()).boxed().toArray(Integer[]::new));
         assertThat(order[0]).isZero();
         assertThat(order[1]).isLessThan(order[order.length - 1]);
     }
 
-    /** Pairs without link (fewer is better, so negative), those without even PCIe, slowest (0 if one is missing), sum. */
+    /**
+     * Pairs without link (fewer is better, so negative), those without even PCIe, slowest (0 if one is missing),
+     * sum.
+     */
     private static double[] figures(LinkMatrix matrix, int[] order) {
         int missing = 0;
         int none = 0;

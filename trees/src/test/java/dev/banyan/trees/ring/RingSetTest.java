@@ -109,7 +109,8 @@ class RingSetTest {
                 links.add(new int[] {a, b, 10});
             }
         }
-        RingSet rings = RingSet.of(Network.of(Networks.direct(n, links.toArray(int[][]::new)))).orElseThrow();
+        RingSet rings = RingSet.of(Network.of(Networks.direct(n, links.toArray(int[][]::new))))
+                .orElseThrow();
         assertSound(rings);
         assertThat(rings.rings()).hasSizeGreaterThan(5);
         assertThat(rings.rateGbs().doubleValue()).isBetween(5 * 10.0 * n / (n - 1), 11.5 * 10.0 * n / (n - 1));
@@ -118,7 +119,8 @@ class RingSetTest {
     @Test
     void sameRingsEveryTime() {
         Network network = Network.of(Networks.preset("mi250x8"));
-        assertThat(RingSet.of(network).orElseThrow().rings()).isEqualTo(RingSet.of(network).orElseThrow().rings());
+        assertThat(RingSet.of(network).orElseThrow().rings())
+                .isEqualTo(RingSet.of(network).orElseThrow().rings());
     }
 
     /** All ranks once, shares that sum to 1, and no arc that the stated rate overloads. */
@@ -126,8 +128,11 @@ class RingSetTest {
         int n = rings.network().ranks();
         BigFraction sum = BigFraction.ZERO;
         for (Ring ring : rings.rings()) {
-            assertThat(ring.order()).hasSize(n).startsWith(0).containsExactlyInAnyOrderElementsOf(
-                    IntStream.range(0, n).boxed().toList());
+            assertThat(ring.order())
+                    .hasSize(n)
+                    .startsWith(0)
+                    .containsExactlyInAnyOrderElementsOf(
+                            IntStream.range(0, n).boxed().toList());
             assertThat(ring.share().signum()).isPositive();
             sum = sum.add(ring.share());
         }

@@ -78,8 +78,7 @@ public final class TrainMnist {
             for (int y = 0; y < SIDE; y++) {
                 for (int x = 0; x < SIDE; x++) {
                     boolean blot = x / 6 == digit % 5 && y / 14 == digit / 5;
-                    pixels[(image * SIDE + y) * SIDE + x] =
-                            (blot ? 0.3f : 0f) + 0.4f * (float) random.nextGaussian();
+                    pixels[(image * SIDE + y) * SIDE + x] = (blot ? 0.3f : 0f) + 0.4f * (float) random.nextGaussian();
                 }
             }
         }

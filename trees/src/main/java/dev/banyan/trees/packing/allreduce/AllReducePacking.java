@@ -43,7 +43,8 @@ public final class AllReducePacking {
         }
         TreePacking best = fastest(network, maxTrees);
         return ChainPacking.of(network, best.bound())
-                .filter(chains -> chains.trees().size() <= maxTrees && chains.rateGbs().compareTo(best.rateGbs()) >= 0)
+                .filter(chains ->
+                        chains.trees().size() <= maxTrees && chains.rateGbs().compareTo(best.rateGbs()) >= 0)
                 .orElse(best);
     }
 

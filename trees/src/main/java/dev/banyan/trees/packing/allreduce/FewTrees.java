@@ -70,7 +70,11 @@ final class FewTrees {
 
     /** Of the trees whose narrowest link is the widest possible, the least deep one found. */
     private LinkTree widest() {
-        long[] widths = IntStream.range(0, links.links()).mapToLong(links::capacity).distinct().sorted().toArray();
+        long[] widths = IntStream.range(0, links.links())
+                .mapToLong(links::capacity)
+                .distinct()
+                .sorted()
+                .toArray();
         int low = 0;
         int high = widths.length - 1;
         while (low < high) {
@@ -158,7 +162,9 @@ final class FewTrees {
         if (!result.getState().isOptimal()) {
             throw new IllegalStateException("no shares for trees: the linear program ended as " + result.getState());
         }
-        double sum = IntStream.range(0, trees.size()).mapToDouble(result::doubleValue).sum();
+        double sum = IntStream.range(0, trees.size())
+                .mapToDouble(result::doubleValue)
+                .sum();
         List<LinkTree> used = new ArrayList<>();
         List<BigFraction> shares = new ArrayList<>();
         for (int t = 0; t < trees.size(); t++) {

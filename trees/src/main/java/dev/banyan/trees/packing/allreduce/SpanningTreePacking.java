@@ -56,7 +56,8 @@ final class SpanningTreePacking {
         List<PackedTree> trees = new ArrayList<>();
         for (int t = 0; t < forest.trees().size(); t++) {
             trees.add(PackedTree.of(
-                    forest.weights().get(t).divide(weight), forest.trees().get(t).rooted()));
+                    forest.weights().get(t).divide(weight),
+                    forest.trees().get(t).rooted()));
         }
         return new TreePacking(network, trees, network.unitGbs().multiply(forest.rate(links)), bound, List.of());
     }

@@ -48,14 +48,18 @@ final class StarPacking {
             BigFraction bestRate = BigFraction.ZERO;
             for (int count = 1; count <= maxTrees; count++) {
                 List<PackedTree> trees = spread(count);
-                BigFraction rate = LinkLoads.ofAllReduce(packing(trees, BigFraction.ONE, bound)).rateGbs();
+                BigFraction rate = LinkLoads.ofAllReduce(packing(trees, BigFraction.ONE, bound))
+                        .rateGbs();
                 if (rate.compareTo(bestRate) > 0) {
                     best = trees;
                     bestRate = rate;
                 }
             }
         }
-        return packing(best, LinkLoads.ofAllReduce(packing(best, BigFraction.ONE, bound)).rateGbs(), bound);
+        return packing(
+                best,
+                LinkLoads.ofAllReduce(packing(best, BigFraction.ONE, bound)).rateGbs(),
+                bound);
     }
 
     private TreePacking packing(List<PackedTree> trees, BigFraction rate, Bound bound) {
@@ -65,7 +69,8 @@ final class StarPacking {
     /** Of two devices the links of one star are those of the other, so one will do. */
     private List<PackedTree> stars(BigFraction rate) {
         BigFraction[] room = new BigFraction[ranks];
-        Arrays.setAll(room, rank -> rate.reciprocal().multiply(network.capacity(rank)).subtract(BigFraction.ONE));
+        Arrays.setAll(
+                room, rank -> rate.reciprocal().multiply(network.capacity(rank)).subtract(BigFraction.ONE));
         BigFraction sum = Arrays.stream(room).reduce(BigFraction.ZERO, BigFraction::add);
         if (ranks == 2) {
             return List.of(PackedTree.of(BigFraction.ONE, star(0)));

@@ -111,7 +111,8 @@ final class TreePeel {
      *
      * @return the forest, or null
      */
-    @Nullable LinkForest peel(Taste taste, long seed, int maxCost) {
+    @Nullable
+    LinkForest peel(Taste taste, long seed, int maxCost) {
         Random random = new Random(seed);
         System.arraycopy(capacity, 0, residual, 0, capacity.length);
         left = total;
@@ -150,7 +151,8 @@ final class TreePeel {
                 }
             }
         }
-        return new LinkForest(taken.keySet().stream().toList(), taken.values().stream().toList());
+        return new LinkForest(
+                taken.keySet().stream().toList(), taken.values().stream().toList());
     }
 
     private void price(Taste taste, Random random) {

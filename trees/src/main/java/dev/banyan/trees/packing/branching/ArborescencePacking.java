@@ -34,6 +34,7 @@ final class ArborescencePacking {
     private final OpenDemand demand;
     /** The last is the next to grow where one grows after another. */
     private final List<PartialTree> open = new ArrayList<>();
+
     private final List<BitSet> tight = new ArrayList<>();
     private final List<Branching> done = new ArrayList<>();
 
@@ -47,7 +48,8 @@ final class ArborescencePacking {
     record Strategy(boolean together, boolean wide, int seed) {}
 
     /** An arc that some of the trees can take; then a set is tight, if not all can. */
-    private record Choice(int from, int to, long count, @Nullable BitSet tightThen) {}
+    private record Choice(
+            int from, int to, long count, @Nullable BitSet tightThen) {}
 
     /**
      * @param roots each root once
@@ -155,7 +157,8 @@ final class ArborescencePacking {
                 .filter(to -> demand.left(from, to) > 0 && !tree.members().get(to))
                 .boxed()
                 .sorted(Comparator.comparingLong((Integer to) -> -Math.min(demand.left(from, to), tree.count()))
-                        .thenComparingInt(to -> strategy.seed() == 0 ? Math.floorMod(to - from, ranks) : preference[to]))
+                        .thenComparingInt(
+                                to -> strategy.seed() == 0 ? Math.floorMod(to - from, ranks) : preference[to]))
                 .toList();
         Choice best = null;
         long count = bestSoFar == null ? 0 : bestSoFar.count();

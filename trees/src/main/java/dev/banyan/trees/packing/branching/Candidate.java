@@ -16,7 +16,10 @@ record Candidate(LogicalGraph graph, List<Branching> trees) {
     }
 
     int depth() {
-        return trees.stream().mapToInt(branching -> branching.tree().depth()).max().orElseThrow();
+        return trees.stream()
+                .mapToInt(branching -> branching.tree().depth())
+                .max()
+                .orElseThrow();
     }
 
     /** Trees of the root that has the most. */

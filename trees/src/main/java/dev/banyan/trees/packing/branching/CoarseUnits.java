@@ -64,7 +64,9 @@ final class CoarseUnits {
 
     private static long lastAbove(long capacity, long dividend, long divisor) {
         BigInteger product = BigInteger.valueOf(capacity).multiply(BigInteger.valueOf(divisor));
-        return product.subtract(BigInteger.ONE).divide(BigInteger.valueOf(dividend)).longValueExact();
+        return product.subtract(BigInteger.ONE)
+                .divide(BigInteger.valueOf(dividend))
+                .longValueExact();
     }
 
     private long least(long capacity, long most) {
@@ -98,6 +100,8 @@ final class CoarseUnits {
         BigInteger units = BigInteger.valueOf(capacity)
                 .multiply(BigInteger.valueOf(divisor))
                 .divide(BigInteger.valueOf(dividend));
-        return units.min(BigInteger.valueOf(Math.multiplyExact(count, spread.roots().size()))).longValueExact();
+        return units.min(BigInteger.valueOf(
+                        Math.multiplyExact(count, spread.roots().size())))
+                .longValueExact();
     }
 }

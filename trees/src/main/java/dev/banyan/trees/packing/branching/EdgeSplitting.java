@@ -85,7 +85,8 @@ final class EdgeSplitting {
     }
 
     /** Replaces all forwarders; null if that was to be done evenly, and most of it can't be. */
-    @Nullable LogicalGraph split() {
+    @Nullable
+    LogicalGraph split() {
         BitSet hubs = new BitSet();
         hubs.set(ranks, nodes);
         while (!hubs.isEmpty()) {
@@ -163,7 +164,8 @@ final class EdgeSplitting {
         }
         for (int from : sources) {
             if (capacity(from, hub) > 0) {
-                throw new IllegalStateException("forwarder " + hub + " keeps " + capacity(from, hub) + " from node " + from);
+                throw new IllegalStateException(
+                        "forwarder " + hub + " keeps " + capacity(from, hub) + " from node " + from);
             }
         }
     }
@@ -173,9 +175,8 @@ final class EdgeSplitting {
         double[][] part = new double[sources.length][targets.length];
         for (int i = 0; i < sources.length; i++) {
             for (int j = 0; j < targets.length; j++) {
-                part[i][j] = sources[i] == targets[j]
-                        ? 0
-                        : (double) capacity(sources[i], hub) * capacity(hub, targets[j]);
+                part[i][j] =
+                        sources[i] == targets[j] ? 0 : (double) capacity(sources[i], hub) * capacity(hub, targets[j]);
             }
         }
         for (int round = 0; round < ROUNDS_OF_EVENING; round++) {
@@ -202,7 +203,8 @@ final class EdgeSplitting {
     }
 
     private List<Split> toSplits(int hub, int[] sources, int[] targets, double[][] part) {
-        long[] out = IntStream.of(targets).mapToLong(node -> capacity(hub, node)).toArray();
+        long[] out =
+                IntStream.of(targets).mapToLong(node -> capacity(hub, node)).toArray();
         List<Split> splits = new ArrayList<>();
         for (int i = 0; i < sources.length; i++) {
             long in = capacity(sources[i], hub);

@@ -143,7 +143,9 @@ final class EvenForwarders {
     private long surplusAt(int node) {
         return node < network.nodes()
                 ? excess[node]
-                : -IntStream.range(ranks, node).mapToLong(forwarder -> excess[forwarder]).sum();
+                : -IntStream.range(ranks, node)
+                        .mapToLong(forwarder -> excess[forwarder])
+                        .sum();
     }
 
     private MaxFlow surplusFlow(int part) {

@@ -68,7 +68,8 @@ final class LogicalGraph {
         List<LogicalLink> links = new ArrayList<>();
         pieces.forEach((pair, parts) -> {
             List<LogicalLink.Path> paths = used[pair] == 0 ? List.of() : paths(parts, used[pair]);
-            if (paths.size() > 1 || (paths.size() == 1 && paths.getFirst().nodes().size() > 2)) {
+            if (paths.size() > 1
+                    || (paths.size() == 1 && paths.getFirst().nodes().size() > 2)) {
                 links.add(new LogicalLink(pair / ranks, pair % ranks, paths));
             }
         });

@@ -115,7 +115,9 @@ final class OpenDemand {
         Slot slot = free.removeFirst();
         slots.put(tree, slot);
         flow.setCapacity(slot.entry, tree.count());
-        for (int rank = tree.members().nextSetBit(0); rank >= 0; rank = tree.members().nextSetBit(rank + 1)) {
+        for (int rank = tree.members().nextSetBit(0);
+                rank >= 0;
+                rank = tree.members().nextSetBit(rank + 1)) {
             if (slot.exits[rank] < 0) {
                 slot.exits[rank] = flow.addArc(slot.node, rank, UNLIMITED);
                 arcs++;

@@ -10,6 +10,7 @@ final class PartialTree {
     private final int[] depths;
     /** Ranks reached, the nearest to the root first. */
     private final int[] order;
+
     private final BitSet members;
     private int size;
     private int head;

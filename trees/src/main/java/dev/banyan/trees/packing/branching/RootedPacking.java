@@ -40,7 +40,6 @@ public final class RootedPacking {
      * @param root rank that gets the result
      */
     public static TreePacking reduce(Network network, int root, int maxTrees) {
-        return SpreadPacking.opposite(
-                network, new Spread(List.of(root)), maxTrees, RootBound.reduce(network, root));
+        return SpreadPacking.opposite(network, new Spread(List.of(root)), maxTrees, RootBound.reduce(network, root));
     }
 }

@@ -42,7 +42,8 @@ final class SpreadPacking {
      */
     static TreePacking of(Network down, Spread spread, int maxTreesPerRoot) {
         if (maxTreesPerRoot < 1) {
-            throw new IllegalArgumentException("at most " + maxTreesPerRoot + " trees are asked for; allow at least one");
+            throw new IllegalArgumentException(
+                    "at most " + maxTreesPerRoot + " trees are asked for; allow at least one");
         }
         return new SpreadPacking(down, spread).best(maxTreesPerRoot);
     }
@@ -71,7 +72,8 @@ final class SpreadPacking {
         List<Candidate> optimal = SpreadSearch.optimal(network, spread);
         TreePacking best = optimal.stream()
                 .filter(candidate -> candidate.treesPerRoot() <= maxTreesPerRoot)
-                .min(Comparator.comparingLong((Candidate candidate) -> cost(candidate.trees().size(), candidate.depth()))
+                .min(Comparator.comparingLong(
+                                (Candidate candidate) -> cost(candidate.trees().size(), candidate.depth()))
                         .thenComparingInt(Candidate::depth))
                 .map(this::packing)
                 .orElseGet(this::usualWay);

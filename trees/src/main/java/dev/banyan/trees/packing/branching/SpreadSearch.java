@@ -17,6 +17,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
 final class SpreadSearch {
     /** Arcs of flows after which no further way is tried; some milliseconds. */
     private static final long ENOUGH_WORK = 400_000;
+
     private static final int RANDOM_ORDERS = 1;
     /** Above it, ways that take many more flows are not tried. */
     private static final int FEW_NODES = 20;
@@ -127,7 +128,8 @@ final class SpreadSearch {
         trees.forEach(branching -> counts.merge(branching.tree(), branching.count(), Long::sum));
         return counts.entrySet().stream()
                 .map(entry -> new Branching(entry.getKey(), entry.getValue()))
-                .sorted(Comparator.comparingInt((Branching branching) -> branching.tree().root())
+                .sorted(Comparator.comparingInt(
+                                (Branching branching) -> branching.tree().root())
                         .thenComparingLong(branching -> -branching.count()))
                 .toList();
     }

@@ -56,7 +56,10 @@ final class CheapestArborescence {
         return -1;
     }
 
-    /** Contracts the cycle to the last node of a smaller graph, solves that, and opens the cycle where it is entered. */
+    /**
+     * Contracts the cycle to the last node of a smaller graph, solves that, and opens the cycle where it is
+     * entered.
+     */
     private static int[] withoutCycle(int root, long[][] cost, int[] parent, int onCycle) {
         int n = cost.length;
         boolean[] cycle = new boolean[n];

@@ -48,7 +48,8 @@ final class CheapestTree implements TreePricing {
                     continue;
                 }
                 long cost = depth[latest] < limit ? paths.cost(latest, rank) : PricedPaths.NONE;
-                if (cost < link[rank] || (cost == link[rank] && cost < PricedPaths.NONE && depth[latest] + 1 < depth[rank])) {
+                if (cost < link[rank]
+                        || (cost == link[rank] && cost < PricedPaths.NONE && depth[latest] + 1 < depth[rank])) {
                     link[rank] = cost;
                     parents[rank] = latest;
                     depth[rank] = depth[latest] + 1;

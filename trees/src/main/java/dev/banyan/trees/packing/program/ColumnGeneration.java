@@ -47,7 +47,8 @@ final class ColumnGeneration {
     FloatPacking run(TreePricing pricing, @Nullable PriceBound first, Effort effort) {
         PackingSimplex simplex = new PackingSimplex(wires);
         BestPrices best = new BestPrices(wires);
-        long operations = paths.operations() + pricing.operations(wires.network().ranks());
+        long operations =
+                paths.operations() + pricing.operations(wires.network().ranks());
         boolean optimal = false;
         while (!optimal && effort.spend(simplex.operations())) {
             if (simplex.dropOverpaid(TOLERANCE)) {
@@ -69,8 +70,7 @@ final class ColumnGeneration {
                 simplex.enter(tree);
             }
         }
-        return new FloatPacking(
-                simplex.basis(), simplex.total(), optimal ? simplex.prices() : best.prices(), optimal);
+        return new FloatPacking(simplex.basis(), simplex.total(), optimal ? simplex.prices() : best.prices(), optimal);
     }
 
     private @Nullable RoutedTree cheapest(TreePricing pricing, @Nullable PriceBound first, double[] prices) {

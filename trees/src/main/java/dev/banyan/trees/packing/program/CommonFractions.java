@@ -44,7 +44,8 @@ final class CommonFractions {
         BigInteger denominator = BigInteger.ONE;
         for (BigInteger value : values) {
             if (centred(value.multiply(denominator), modulus).abs().compareTo(limit) > 0) {
-                denominator = denominator.multiply(denominatorOf(value.multiply(denominator).mod(modulus), modulus, limit));
+                denominator = denominator.multiply(
+                        denominatorOf(value.multiply(denominator).mod(modulus), modulus, limit));
                 if (denominator.compareTo(limit) > 0) {
                     return null;
                 }

@@ -87,12 +87,14 @@ final class ExactSolver {
      * @param right below 2^53 each
      * @return or null if the matrix has no inverse modulo the prime
      */
-    @Nullable CommonFractions solve(long[] right) {
+    @Nullable
+    CommonFractions solve(long[] right) {
         return inverse == null ? null : lifted(right, inverse, false);
     }
 
     /** The solution of transposed(matrix) x = right; else as {@link #solve}. */
-    @Nullable CommonFractions solveTransposed(long[] right) {
+    @Nullable
+    CommonFractions solveTransposed(long[] right) {
         return inverse == null ? null : lifted(right, inverse, true);
     }
 

@@ -122,8 +122,7 @@ final class FewColumns {
         return best;
     }
 
-    private TreeSelection exchanged(
-            TreeSelection from, TreeShape leaving, List<TreeShape> others, Effort some) {
+    private TreeSelection exchanged(TreeSelection from, TreeShape leaving, List<TreeShape> others, Effort some) {
         TreeSelection best = from;
         Set<TreeShape> candidates = new LinkedHashSet<>(others);
         if (undirected) {

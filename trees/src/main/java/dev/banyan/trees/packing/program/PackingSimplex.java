@@ -141,8 +141,7 @@ final class PackingSimplex {
     private int leaving() {
         int leaving = -1;
         for (int row = 0; row < wires; row++) {
-            if (step[row] > LEAST_PIVOT
-                    && (leaving < 0 || amount[row] * step[leaving] < amount[leaving] * step[row])) {
+            if (step[row] > LEAST_PIVOT && (leaving < 0 || amount[row] * step[leaving] < amount[leaving] * step[row])) {
                 leaving = row;
             }
         }

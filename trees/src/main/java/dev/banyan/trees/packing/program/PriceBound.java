@@ -29,7 +29,8 @@ final class PriceBound {
         wires = paths.wires();
         this.prices = prices.clone();
         paths.find(prices);
-        cheapestTree = paths.price(Objects.requireNonNull(anyTree.cheapest(paths), "a network joins all ranks").cost(paths));
+        cheapestTree = paths.price(Objects.requireNonNull(anyTree.cheapest(paths), "a network joins all ranks")
+                .cost(paths));
     }
 
     /** Whether the cheapest tree costs anything; else there is no bound. */

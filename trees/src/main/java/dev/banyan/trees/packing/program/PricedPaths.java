@@ -21,6 +21,7 @@ final class PricedPaths {
     private final int nodes;
     /** Hops of a pair of trees are fewer than this. */
     private final long hopsPerPrice;
+
     private final long[] arcPrice;
     private final long[] cost;
     private final int[] arcInto;
@@ -50,7 +51,10 @@ final class PricedPaths {
         return ranks * (forwarders * forwarders + arcPrice.length);
     }
 
-    /** What to multiply prices of about 1 by to make whole numbers of them; twice as much is no more than the greatest. */
+    /**
+     * What to multiply prices of about 1 by to make whole numbers of them; twice as much is no more than the
+     * greatest.
+     */
     double scale() {
         return Math.min(0x1p40, greatestPrice() / 2.0);
     }

@@ -70,7 +70,9 @@ final class WeightedTrees {
     }
 
     private List<Integer> nodes(int from, int[] arcs) {
-        return IntStream.concat(IntStream.of(from), IntStream.of(arcs).map(network::to)).boxed().toList();
+        return IntStream.concat(IntStream.of(from), IntStream.of(arcs).map(network::to))
+                .boxed()
+                .toList();
     }
 
     private void addPath(List<Integer> nodes, BigInteger weight) {
@@ -98,8 +100,7 @@ final class WeightedTrees {
         BigFraction least = BigFraction.ZERO;
         for (int wire = 0; wire < load.length; wire++) {
             if (load[wire].signum() > 0) {
-                BigFraction rate = BigFraction.of(
-                        total.multiply(BigInteger.valueOf(wires.capacity(wire))), load[wire]);
+                BigFraction rate = BigFraction.of(total.multiply(BigInteger.valueOf(wires.capacity(wire))), load[wire]);
                 least = least.signum() == 0 || rate.compareTo(least) < 0 ? rate : least;
             }
         }

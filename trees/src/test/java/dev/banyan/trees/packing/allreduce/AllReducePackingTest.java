@@ -57,7 +57,8 @@ class AllReducePackingTest {
         assertThat(shares).isEqualTo(BigFraction.ONE);
         BigFraction rate = null;
         for (var load : loads.entrySet()) {
-            BigFraction full = network.unitGbs().multiply(network.capacity(load.getKey())).divide(load.getValue());
+            BigFraction full =
+                    network.unitGbs().multiply(network.capacity(load.getKey())).divide(load.getValue());
             rate = rate == null || full.compareTo(rate) < 0 ? full : rate;
         }
         assertThat(packing.rateGbs()).isEqualTo(rate);

@@ -138,7 +138,8 @@ class ChainPackingTest {
     @ValueSource(strings = {"dgx-2", "dgx-a100", "mi250x8"})
     void otherWiresKeepTheirTrees(String preset) {
         Network network = Network.of(Networks.preset(preset));
-        assertThat(ChainPacking.of(network, AllReducePacking.of(network).bound())).isEmpty();
+        assertThat(ChainPacking.of(network, AllReducePacking.of(network).bound()))
+                .isEmpty();
     }
 
     @Test
@@ -146,6 +147,7 @@ class ChainPackingTest {
         Machine machine = Networks.machine(
                 "second wire", 3, 1, List.of(pcie(0, 3, 12), pcie(1, 3, 12), pcie(2, 3, 12), pcie(0, 1, 12)));
         Network network = Network.of(machine);
-        assertThat(ChainPacking.of(network, AllReducePacking.of(network).bound())).isEmpty();
+        assertThat(ChainPacking.of(network, AllReducePacking.of(network).bound()))
+                .isEmpty();
     }
 }

@@ -31,8 +31,8 @@ class ArborescencePackingTest {
     void everyWayPacksAllThatFits() {
         Random random = new Random(23);
         for (int i = 0; i < 20; i++) {
-            Network network = Network.of(
-                    Networks.unevenly(random, Networks.random(random, 2 + random.nextInt(8), 6), 6));
+            Network network =
+                    Network.of(Networks.unevenly(random, Networks.random(random, 2 + random.nextInt(8), 6), 6));
             for (Spread spread : List.of(new Spread(List.of(0)), Spread.ofAll(network))) {
                 BigFraction each = spread.unitsPerRoot(network);
                 LogicalGraph graph =
@@ -45,9 +45,8 @@ class ArborescencePackingTest {
                     check(graph, spread.roots(), count, flat);
                     assertThat(depths(flat)).isLessThanOrEqualTo(depths(trees));
                 }
-                assertThatThrownBy(() -> new ArborescencePacking(
-                                        graph, spread.roots(), count + 1, STRATEGIES.getFirst())
-                                .pack())
+                assertThatThrownBy(() ->
+                                new ArborescencePacking(graph, spread.roots(), count + 1, STRATEGIES.getFirst()).pack())
                         .isInstanceOf(IllegalArgumentException.class)
                         .hasMessageContaining("do not carry");
             }
@@ -78,7 +77,9 @@ class ArborescencePackingTest {
         for (Branching branching : trees) {
             for (int rank = 0; rank < branching.tree().size(); rank++) {
                 long depth = 0;
-                for (int at = rank; branching.tree().parent(at) >= 0; at = branching.tree().parent(at)) {
+                for (int at = rank;
+                        branching.tree().parent(at) >= 0;
+                        at = branching.tree().parent(at)) {
                     depth++;
                 }
                 sum += depth * depth * depth * depth;

@@ -69,16 +69,8 @@ class BroadcastPackingTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-        "p3.8xlarge",
-        "pcie-4",
-        "pcie-8",
-        "p2.16xlarge",
-        "dgx-2",
-        "dgx-a100",
-        "dgx-h100",
-        "mi250x8"
-    })
+    @ValueSource(
+            strings = {"p3.8xlarge", "pcie-4", "pcie-8", "p2.16xlarge", "dgx-2", "dgx-a100", "dgx-h100", "mi250x8"})
     void presetsAreOptimal(String preset) {
         checkOptimal(Network.of(Networks.preset(preset)), 1);
     }
@@ -131,8 +123,8 @@ class BroadcastPackingTest {
         int optimal = 0;
         for (int i = 0; i < 40; i++) {
             int devices = 2 + random.nextInt(5);
-            Network network = Network.of(Networks.unevenly(
-                    random, Networks.randomWithHubs(random, devices, 1 + random.nextInt(3), 6), 6));
+            Network network = Network.of(
+                    Networks.unevenly(random, Networks.randomWithHubs(random, devices, 1 + random.nextInt(3), 6), 6));
             int root = random.nextInt(devices);
             TreePacking broadcast = RootedPacking.broadcast(network, root, ANY);
             SpreadChecks.check(network, broadcast, List.of(root), false);

@@ -79,8 +79,7 @@ final class SpreadChecks {
             assertThat(path.nodes().getFirst()).isEqualTo(link.from());
             assertThat(path.nodes().getLast()).isEqualTo(link.to());
             assertThat(path.nodes()).doesNotHaveDuplicates();
-            assertThat(path.nodes().subList(1, path.nodes().size() - 1))
-                    .allMatch(node -> node >= network.ranks());
+            assertThat(path.nodes().subList(1, path.nodes().size() - 1)).allMatch(node -> node >= network.ranks());
         }
         assertThat(sum).isEqualTo(BigFraction.ONE);
         assertThat(link.paths().size() > 1 || link.paths().getFirst().nodes().size() > 2)
@@ -90,9 +89,12 @@ final class SpreadChecks {
     private static BigFraction rate(Network network, Map<List<Integer>, BigFraction> loads) {
         return loads.entrySet().stream()
                 .map(load -> {
-                    int arc = network.arc(load.getKey().getFirst(), load.getKey().getLast());
+                    int arc =
+                            network.arc(load.getKey().getFirst(), load.getKey().getLast());
                     assertThat(arc).as("arc %s", load.getKey()).isNotNegative();
-                    return network.unitGbs().multiply(BigFraction.of(network.capacity(arc))).divide(load.getValue());
+                    return network.unitGbs()
+                            .multiply(BigFraction.of(network.capacity(arc)))
+                            .divide(load.getValue());
                 })
                 .min(BigFraction::compareTo)
                 .orElseThrow();

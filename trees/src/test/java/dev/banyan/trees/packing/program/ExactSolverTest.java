@@ -21,7 +21,8 @@ class ExactSolverTest {
 
     @Test
     void hasNoSolutionForASingularMatrix() {
-        assertThat(new ExactSolver(new int[][] {{1, 2}, {2, 4}}).solve(new long[] {1, 2})).isNull();
+        assertThat(new ExactSolver(new int[][] {{1, 2}, {2, 4}}).solve(new long[] {1, 2}))
+                .isNull();
     }
 
     @Test

@@ -58,7 +58,9 @@ class HubPackingTest {
         assertThat(packing.rateGbs()).isEqualTo(BigFraction.of(75 * 8, 14));
         assertThat(packing.depth()).isEqualTo(1);
         assertThat(packing.trees()).hasSize(8);
-        assertThat(packing.links()).hasSize(56).anySatisfy(link -> assertThat(link.paths()).hasSize(2));
+        assertThat(packing.links())
+                .hasSize(56)
+                .anySatisfy(link -> assertThat(link.paths()).hasSize(2));
     }
 
     @Test
@@ -122,7 +124,8 @@ class HubPackingTest {
             if (!network.nvlinkOnly()) {
                 TreePacking packing = optimal(network);
                 Network pcie = Network.of(withoutNvLinks(p3), group);
-                assertThat(packing.rateGbs()).isGreaterThanOrEqualTo(optimal(pcie).rateGbs());
+                assertThat(packing.rateGbs())
+                        .isGreaterThanOrEqualTo(optimal(pcie).rateGbs());
                 hybrids++;
             }
         }
@@ -211,7 +214,8 @@ class HubPackingTest {
 
     @Test
     void threeTreesFillTheSwitchOfEightDevices() {
-        assertThat(HubPacking.of(Network.of(Networks.preset("dgx-a100")), 3).ratio()).isEqualTo(BigFraction.ONE);
+        assertThat(HubPacking.of(Network.of(Networks.preset("dgx-a100")), 3).ratio())
+                .isEqualTo(BigFraction.ONE);
     }
 
     @Test
@@ -253,7 +257,8 @@ class HubPackingTest {
         // Written down, so that other runs and other machines are held to it.
         Tree from0 = Tree.ofParents(-1, 0, 3, 0);
         Tree from1 = Tree.ofParents(1, -1, 1, 2);
-        assertThat(HubPacking.of(Network.of(Networks.preset("pcie-4")), Integer.MAX_VALUE).trees())
+        assertThat(HubPacking.of(Network.of(Networks.preset("pcie-4")), Integer.MAX_VALUE)
+                        .trees())
                 .containsExactly(
                         PackedTree.of(BigFraction.of(1, 2), from0), PackedTree.of(BigFraction.of(1, 2), from1));
     }

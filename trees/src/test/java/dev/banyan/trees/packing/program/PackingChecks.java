@@ -52,15 +52,20 @@ final class PackingChecks {
         assertThat(nodes.getLast()).isEqualTo(link.to());
         for (int hop = 1; hop < nodes.size(); hop++) {
             assertThat(network.arc(nodes.get(hop - 1), nodes.get(hop))).isNotNegative();
-            assertThat(hop == nodes.size() - 1 || nodes.get(hop) >= network.ranks()).isTrue();
+            assertThat(hop == nodes.size() - 1 || nodes.get(hop) >= network.ranks())
+                    .isTrue();
         }
     }
 
     private static void checkRoute(Network network, Set<List<Integer>> pairs, int from, int to) {
-        assertThat(pairs.contains(List.of(from, to)) || network.arc(from, to) >= 0).isTrue();
+        assertThat(pairs.contains(List.of(from, to)) || network.arc(from, to) >= 0)
+                .isTrue();
     }
 
-    /** All capacity costs the bound, and no tree less than 1: by Floyd and Warshall, and all of Kruskal's thresholds. */
+    /**
+     * All capacity costs the bound, and no tree less than 1: by Floyd and Warshall, and all of Kruskal's
+     * thresholds.
+     */
     private static void checkPrices(TreePacking packing) {
         Network network = packing.network();
         Certificate.Prices certificate = (Certificate.Prices) packing.bound().certificate();

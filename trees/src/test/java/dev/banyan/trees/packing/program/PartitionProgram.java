@@ -52,15 +52,21 @@ final class PartitionProgram {
     private void addFlow(int source, int sink, Variable y) {
         Expression[] balance = new Expression[network.nodes()];
         for (int node = network.ranks(); node < network.nodes(); node++) {
-            balance[node] = model.addExpression("keep" + source + "," + sink + "," + node).level(BigDecimal.ZERO);
+            balance[node] = model.addExpression("keep" + source + "," + sink + "," + node)
+                    .level(BigDecimal.ZERO);
         }
-        balance[source] = model.addExpression("sent" + source + "," + sink).level(BigDecimal.ZERO).set(y, 1);
-        balance[sink] = model.addExpression("got" + source + "," + sink).level(BigDecimal.ZERO).set(y, -1);
+        balance[source] = model.addExpression("sent" + source + "," + sink)
+                .level(BigDecimal.ZERO)
+                .set(y, 1);
+        balance[sink] = model.addExpression("got" + source + "," + sink)
+                .level(BigDecimal.ZERO)
+                .set(y, -1);
         for (int arc = 0; arc < network.arcs(); arc++) {
             Expression from = balance[network.from(arc)];
             Expression to = balance[network.to(arc)];
             if (from != null && to != null && network.from(arc) != sink && network.to(arc) != source) {
-                Variable flow = model.addVariable("f" + source + "," + sink + "," + arc).lower(0);
+                Variable flow =
+                        model.addVariable("f" + source + "," + sink + "," + arc).lower(0);
                 from.set(flow, -1);
                 to.set(flow, 1);
                 capacity[arc].set(flow, 1);
@@ -69,9 +75,8 @@ final class PartitionProgram {
     }
 
     private void addPartition(int[] part) {
-        Expression crossing = model.addExpression("P" + Arrays.toString(part))
-                .lower(0)
-                .set(tau, 1 - Partitions.count(part));
+        Expression crossing =
+                model.addExpression("P" + Arrays.toString(part)).lower(0).set(tau, 1 - Partitions.count(part));
         logical.forEach((pair, y) -> {
             if (part[pair / part.length] != part[pair % part.length]) {
                 crossing.set(y, 1);
