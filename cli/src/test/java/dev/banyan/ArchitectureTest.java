@@ -50,7 +50,7 @@ class ArchitectureTest {
     @ArchTest
     static final ArchRule schedulesKnowNeitherTreesNorMachines = noClasses()
             .that()
-            .resideInAPackage("dev.banyan.reduce.schedule..")
+            .resideInAPackage("dev.banyan.schedule..")
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..");
@@ -58,10 +58,10 @@ class ArchitectureTest {
     @ArchTest
     static final ArchRule backendsKnowNoTrees = noClasses()
             .that()
-            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.reduce.cuda..")
+            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.cuda..")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..", "dev.banyan.reduce.algorithm..");
+            .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..", "dev.banyan.schedule.algorithm..");
 
     @ArchTest
     static final ArchRule topologyUsesOnlyItsLibraries = classes()
@@ -100,12 +100,12 @@ class ArchitectureTest {
             .resideInAPackage("dev.banyan.simulate..")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.reduce.cuda..");
+            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.cuda..");
 
     @ArchTest
     static final ArchRule onlyTheCudaBackendKnowsCuda = noClasses()
             .that()
-            .resideOutsideOfPackage("dev.banyan.reduce.cuda..")
+            .resideOutsideOfPackage("dev.banyan.cuda..")
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("jcuda..");

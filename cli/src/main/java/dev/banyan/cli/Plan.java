@@ -1,7 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;

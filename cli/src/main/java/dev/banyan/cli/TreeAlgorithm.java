@@ -1,7 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.reduce.Config;
+import dev.banyan.schedule.plan.Config;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.balanced.Exact;
 import dev.banyan.trees.balanced.Exhaustive;

@@ -102,7 +102,7 @@ record TreesReport(
     record Forwarder(int node, String name, String kind) {}
 
     /** How data go from one rank to another. */
-    record PathReport(int from, int to, List<Way> ways) {}
+    record PathReport(int from, int to, List<AlgorithmHint> ways) {}
 
     /**
      * One of several ways.
@@ -111,7 +111,7 @@ record TreesReport(
      * @param nodes by index, both ranks included
      * @param names of these nodes
      */
-    record Way(double share, String exactShare, List<Integer> nodes, List<String> names) {}
+    record AlgorithmHint(double share, String exactShare, List<Integer> nodes, List<String> names) {}
 
     /**
      * What relays are good for.
@@ -184,7 +184,7 @@ record TreesReport(
                 link.from(),
                 link.to(),
                 link.paths().stream()
-                        .map(path -> new Way(
+                        .map(path -> new AlgorithmHint(
                                 path.share().doubleValue(),
                                 Numbers.exact(path.share()),
                                 path.nodes(),
@@ -278,7 +278,7 @@ record TreesReport(
     private void printPaths(PrintWriter out) {
         Map<String, List<String>> pairs = new TreeMap<>();
         for (PathReport path : paths) {
-            for (Way way : path.ways()) {
+            for (AlgorithmHint way : path.ways()) {
                 List<String> through = way.names().subList(1, way.names().size() - 1);
                 String share = path.ways().size() == 1 ? "" : " (" + way.exactShare() + ")";
                 pairs.computeIfAbsent(

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.management.OperatingSystemMXBean;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.Tuning;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Tuning;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.format.MachineReader;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.banyan.reduce.msccl.MscclReader;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.msccl.MscclReader;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.type.Collective;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

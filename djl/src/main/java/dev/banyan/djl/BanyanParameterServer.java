@@ -5,7 +5,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
-import dev.banyan.reduce.Config;
+import dev.banyan.schedule.plan.Config;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

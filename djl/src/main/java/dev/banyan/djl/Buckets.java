@@ -1,7 +1,7 @@
 package dev.banyan.djl;
 
 import dev.banyan.reduce.CallQueue;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

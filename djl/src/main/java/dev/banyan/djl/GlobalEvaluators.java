@@ -2,7 +2,7 @@ package dev.banyan.djl;
 
 import ai.djl.training.evaluator.Evaluator;
 import dev.banyan.reduce.CallQueue;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -2,16 +2,16 @@ package dev.banyan.djl;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
+import dev.banyan.cuda.CudaBackend;
+import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.CudaStreams;
 import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.cuda.CudaBackend;
-import dev.banyan.reduce.cuda.CudaDevices;
-import dev.banyan.reduce.cuda.CudaStreams;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
 import java.lang.foreign.MemorySegment;
@@ -47,7 +47,7 @@ final class GpuReplicas implements Replicas {
      * Opens the GPUs.
      *
      * @param devices GPUs, as PyTorch and CUDA count them
-     * @throws dev.banyan.reduce.cuda.CudaException if CUDA can't use them
+     * @throws dev.banyan.cuda.CudaException if CUDA can't use them
      * @throws IllegalStateException if the machine can't be probed, or the devices aren't different GPUs of it
      */
     static GpuReplicas start(List<Device> devices, Config config) {

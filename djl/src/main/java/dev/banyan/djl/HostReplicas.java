@@ -1,8 +1,8 @@
 package dev.banyan.djl;
 
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;

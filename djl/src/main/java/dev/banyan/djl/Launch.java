@@ -2,7 +2,7 @@ package dev.banyan.djl;
 
 import dev.banyan.mpi.MpiException;
 import dev.banyan.mpi.World;
-import dev.banyan.reduce.Config;
+import dev.banyan.schedule.plan.Config;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,8 +1,8 @@
 package dev.banyan.djl;
 
 import dev.banyan.mpi.ProcessGroup;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 

@@ -65,7 +65,7 @@ final class ParallelModel implements Model {
 
     /** Returns when the first process has called it, too. */
     private void waitForFirst() {
-        processes.broadcast(Arena.ofAuto().allocate(ValueLayout.JAVA_BYTE), 1, dev.banyan.reduce.type.DataType.I8);
+        processes.broadcast(Arena.ofAuto().allocate(ValueLayout.JAVA_BYTE), 1, dev.banyan.schedule.type.DataType.I8);
     }
 
     @Override

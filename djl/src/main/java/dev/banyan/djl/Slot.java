@@ -1,7 +1,7 @@
 package dev.banyan.djl;
 
 import ai.djl.ndarray.NDArray;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.util.Arrays;
 
 /** One parameter in one step: its arrays on all replicas of this process, and their gradients. */

@@ -1,6 +1,6 @@
 package dev.banyan.djl;
 
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 
 /** The first of two processes, which keeps what it has; what an average is, its subclasses say. */

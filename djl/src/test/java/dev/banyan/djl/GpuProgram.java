@@ -6,9 +6,9 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.optimizer.Optimizer;
-import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
@@ -97,7 +97,7 @@ final class GpuProgram {
         gpus.broadcast(
                 List.of(small, gpus.allocate(1, 4), gpus.allocate(2, 4), gpus.allocate(3, 4)),
                 1,
-                dev.banyan.reduce.type.DataType.F32,
+                dev.banyan.schedule.type.DataType.F32,
                 0);
     }
 

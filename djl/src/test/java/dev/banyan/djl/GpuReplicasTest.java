@@ -2,7 +2,6 @@ package dev.banyan.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
@@ -11,9 +10,9 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
+import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.djl.Programs.Run;
-import dev.banyan.reduce.Config;
-import java.nio.file.Files;
+import dev.banyan.schedule.plan.Config;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,10 +28,7 @@ class GpuReplicasTest {
     @Test
     @Timeout(300)
     void gradientsAreSummedUpWhereTheyLie() throws Exception {
-        Path driver = Path.of(System.getProperty("banyan.cuda.emulator"));
-        assumeTrue(
-                Files.exists(driver.resolve("libcuda.so.1")),
-                "the emulated CUDA driver is missing, which the tests of the module reduce build in " + driver);
+        Path driver = CudaEmulator.build();
         List<String> command = new ArrayList<>(List.of("env", "LD_LIBRARY_PATH=" + driver));
         command.addAll(Programs.java(List.of(), System.getProperty("java.class.path"), GpuProgram.class));
         Run run = Programs.run(command, folder);

@@ -1,10 +1,10 @@
 package dev.banyan.examples;
 
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.kvstore.KVStore;
-import dev.banyan.reduce.kvstore.Sgd;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;

@@ -1,16 +1,16 @@
 package dev.banyan.jmh;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.ForestAlgorithm;
-import dev.banyan.reduce.algorithm.PackedAlgorithm;
-import dev.banyan.reduce.algorithm.RingAlgorithm;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.balanced.KernighanLin;

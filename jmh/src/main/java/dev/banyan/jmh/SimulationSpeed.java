@@ -1,15 +1,15 @@
 package dev.banyan.jmh;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.ForestAlgorithm;
-import dev.banyan.reduce.algorithm.PackedAlgorithm;
-import dev.banyan.reduce.algorithm.RingAlgorithm;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Step;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Step;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulation;

@@ -1,14 +1,14 @@
 package dev.banyan.jmh;
 
+import dev.banyan.dlc.TraceRecorder;
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.kvstore.KVStore;
-import dev.banyan.reduce.kvstore.Key;
-import dev.banyan.reduce.trace.TraceRecorder;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.banyan.mpi;
 
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -4,8 +4,8 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 
 import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.host.Combiner;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -2,14 +2,14 @@ package dev.banyan.mpi;
 
 import static dev.banyan.mpi.StoresProgram.require;
 
-import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
 import dev.banyan.reduce.backend.Backend;
-import dev.banyan.reduce.kvstore.KVStore;
-import dev.banyan.reduce.kvstore.Sgd;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;

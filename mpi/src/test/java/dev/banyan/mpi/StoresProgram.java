@@ -1,12 +1,12 @@
 package dev.banyan.mpi;
 
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.KVStoreException;
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.kvstore.KVStore;
-import dev.banyan.reduce.kvstore.KVStoreException;
-import dev.banyan.reduce.kvstore.Key;
-import dev.banyan.reduce.kvstore.Sgd;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -3,6 +3,7 @@ package dev.banyan.mpi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.mpi.MpiRun.Outcome;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,7 +45,7 @@ class WorldTest {
     void memoryOfDevicesGoesThroughPinnedMemoryAndStraight() throws Exception {
         MpiRun.requireMpi();
         Outcome outcome = new MpiRun(2, DevicesProgram.class)
-                .in("LD_LIBRARY_PATH", EmulatedDriver.folder())
+                .in("LD_LIBRARY_PATH", CudaEmulator.build())
                 .run(folder);
         assertThat(outcome.lines("passed 491 cases")).as(outcome.text()).isEqualTo(2);
         assertThat(outcome.status()).as(outcome.text()).isZero();

@@ -1,6 +1,6 @@
 package dev.banyan.simulate;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.schedule.Schedule;
 import java.util.List;
 import java.util.Objects;
 

@@ -1,8 +1,8 @@
 package dev.banyan.simulate;
 
-import dev.banyan.reduce.algorithm.RingAlgorithm;
-import dev.banyan.reduce.algorithm.TreeAlgorithm;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;

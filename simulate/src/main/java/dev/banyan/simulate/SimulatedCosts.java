@@ -1,7 +1,7 @@
 package dev.banyan.simulate;
 
-import dev.banyan.reduce.CostModel;
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.plan.CostModel;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.ForestCost;

@@ -1,6 +1,6 @@
 package dev.banyan.simulate;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.schedule.Schedule;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import java.util.List;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>A step copies each source that lies on another rank to its target's device, all at once; what it
  *       combines is then combined there by one kernel. It begins when the steps are done that it is {@linkplain
- *       dev.banyan.reduce.schedule.Step#after after}, which the verifier proves to be enough.
+ *       dev.banyan.schedule.Step#after after}, which the verifier proves to be enough.
  *   <li>A copy takes the paths of the pair's {@link LogicalLink}, a share over each, else the {@linkplain
  *       dev.banyan.trees.network.Detours usual way}. While its bytes are sent it occupies every directed arc
  *       of its paths. Copies on an arc at once share it max-min fairly; the two directions of a link have

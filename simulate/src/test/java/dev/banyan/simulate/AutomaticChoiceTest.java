@@ -2,13 +2,13 @@ package dev.banyan.simulate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Choice;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.Planned;
-import dev.banyan.reduce.Planner;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.util.ArrayList;
@@ -36,15 +36,15 @@ class AutomaticChoiceTest {
     }
 
     /** What {@code banyan tune} tries, chunks apart: all algorithms, and packings of 1, 2, 4, ... trees. */
-    private static List<Choice> competitors(Planner planner) {
-        int trees = planner.plan(Choice.of(AlgorithmChoice.PACKING), allReduce(1 << 20))
+    private static List<AlgorithmConfig> competitors(Planner planner) {
+        int trees = planner.plan(AlgorithmConfig.of(AlgorithmChoice.PACKING), allReduce(1 << 20))
                 .schedule()
                 .chunks()
                 .size();
         return Stream.concat(
-                        algorithms().stream().map(Choice::of),
+                        algorithms().stream().map(AlgorithmConfig::of),
                         IntStream.iterate(1, most -> most < trees, most -> 2 * most)
-                                .mapToObj(most -> new Choice(AlgorithmChoice.PACKING, most, Long.MAX_VALUE)))
+                                .mapToObj(most -> new AlgorithmConfig(AlgorithmChoice.PACKING, most, Long.MAX_VALUE)))
                 .toList();
     }
 
@@ -64,8 +64,8 @@ class AutomaticChoiceTest {
     }
 
     /** All of the schedule is simulated, whatever the planner's own prediction is. */
-    private static double us(Planner planner, SimulatedCosts costs, Choice choice, CollectiveRequest request) {
-        Planned planned = planner.plan(choice, request);
+    private static double us(Planner planner, SimulatedCosts costs, AlgorithmConfig choice, CollectiveRequest request) {
+        PlannedSchedule planned = planner.plan(choice, request);
         return costs.predictedUs(planned.schedule(), planned.links());
     }
 
@@ -80,12 +80,12 @@ class AutomaticChoiceTest {
     /** Chunks are those of the sweep: powers of two. */
     private static void check(Planner planner, SimulatedCosts costs, long bytes) {
         CollectiveRequest request = allReduce(bytes);
-        Choice automatic = planner.cut(planner.choose(request), request);
+        AlgorithmConfig automatic = planner.cut(planner.choose(request), request);
         double taken = us(planner, costs, automatic, request);
-        for (Choice competitor : competitors(planner)) {
+        for (AlgorithmConfig competitor : competitors(planner)) {
             long longest = Math.max(LEAST_CHUNK, 2 * Long.highestOneBit(bytes));
             for (long length = longest; length >= LEAST_CHUNK; length /= 2) {
-                Planned planned = planner.plan(competitor.withChunkBytes(length), request);
+                PlannedSchedule planned = planner.plan(competitor.withChunkBytes(length), request);
                 if (planned.schedule().stepCount() > MOST_STEPS) {
                     break; // shorter chunks cost more still
                 }
@@ -133,8 +133,8 @@ class AutomaticChoiceTest {
         Planner planner = new Planner(machine, Config.defaults(), costs);
         CollectiveRequest request = allReduce(256 << 20);
         for (AlgorithmChoice algorithm : algorithms()) {
-            Choice choice =
-                    Choice.of(algorithm).withChunkBytes(algorithm == AlgorithmChoice.RING ? 64 << 10 : 256 << 10);
+            AlgorithmConfig choice = AlgorithmConfig.of(algorithm)
+                    .withChunkBytes(algorithm == AlgorithmChoice.RING ? 64 << 10 : 256 << 10);
             double all = us(planner, costs, choice, request);
             assertThat(planner.predictedUs(choice, request)).as("%s", choice).isBetween(0.95 * all, 1.05 * all);
         }
@@ -149,8 +149,8 @@ class AutomaticChoiceTest {
         List<Boolean> multiIsFaster = new ArrayList<>();
         for (long bytes = 1 << 10; bytes <= 4 * Config.DEFAULT_TREE_ARRAY_BOUND; bytes *= 2) {
             CollectiveRequest request = allReduce(bytes);
-            multiIsFaster.add(planner.predictedUs(Choice.of(AlgorithmChoice.MULTI_TREE), request)
-                    < planner.predictedUs(Choice.of(AlgorithmChoice.SINGLE_TREE), request));
+            multiIsFaster.add(planner.predictedUs(AlgorithmConfig.of(AlgorithmChoice.MULTI_TREE), request)
+                    < planner.predictedUs(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE), request));
         }
         assertThat(multiIsFaster).isSorted().endsWith(true);
     }
@@ -161,7 +161,7 @@ class AutomaticChoiceTest {
         Planner found = Planner.of(machine, Config.defaults());
         Planner given = new Planner(machine, Config.defaults(), new SimulatedCosts(machine, Profiles.of(machine)));
         for (long bytes : new long[] {1 << 10, 1 << 20}) {
-            Choice choice = found.choose(allReduce(bytes));
+            AlgorithmConfig choice = found.choose(allReduce(bytes));
             assertThat(choice).isEqualTo(given.choose(allReduce(bytes)));
             assertThat(found.cut(choice, allReduce(bytes)).cuts()).isTrue();
         }
@@ -176,10 +176,10 @@ class AutomaticChoiceTest {
         Planner upwards = new Planner(machine, Config.defaults(), costs);
         Planner downwards = new Planner(machine, Config.defaults(), costs);
         List<Long> sizes = List.of(1_000L, 50_000L, 51_000L, 900_000L, 901_000L);
-        List<Choice> up = sizes.stream()
+        List<AlgorithmConfig> up = sizes.stream()
                 .map(bytes -> upwards.cut(upwards.choose(allReduce(bytes)), allReduce(bytes)))
                 .toList();
-        List<Choice> down = sizes.reversed().stream()
+        List<AlgorithmConfig> down = sizes.reversed().stream()
                 .map(bytes -> downwards.cut(downwards.choose(allReduce(bytes)), allReduce(bytes)))
                 .toList();
         assertThat(down.reversed()).isEqualTo(up);

@@ -4,9 +4,9 @@ import static dev.banyan.simulate.Samples.allReduce;
 import static dev.banyan.simulate.Samples.preset;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.algorithm.ChunkRule;
-import dev.banyan.reduce.algorithm.PackedAlgorithm;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.ChunkRule;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;

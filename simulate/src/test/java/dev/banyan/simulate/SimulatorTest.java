@@ -14,9 +14,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Step;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Step;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.network.Network;

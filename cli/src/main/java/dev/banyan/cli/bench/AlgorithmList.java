@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,9 +1,9 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.CollectiveCall;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Locale;

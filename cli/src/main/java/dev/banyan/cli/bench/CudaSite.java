@@ -1,9 +1,9 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.SizeRules;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.util.Arrays;

@@ -2,7 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.IntToLongFunction;

@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.util.Locale;
 import java.util.Map;
 

@@ -1,10 +1,10 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.kvstore.KVStore;
-import dev.banyan.reduce.kvstore.Key;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

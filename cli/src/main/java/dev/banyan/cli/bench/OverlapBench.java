@@ -1,13 +1,13 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Progress;
+import dev.banyan.kvstore.BackwardPass;
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.Overlap;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.kvstore.BackwardPass;
-import dev.banyan.reduce.kvstore.KVStore;
-import dev.banyan.reduce.kvstore.Key;
-import dev.banyan.reduce.kvstore.Overlap;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.time.Duration;

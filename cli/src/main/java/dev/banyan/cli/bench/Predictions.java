@@ -1,11 +1,11 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.Planned;
-import dev.banyan.reduce.Planner;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.Simulator;
@@ -35,7 +35,7 @@ public final class Predictions {
     }
 
     /** How a request is carried out, with chunks as long as a setting or else the simulator says. */
-    public Planned plan(CollectiveRequest request) {
+    public PlannedSchedule plan(CollectiveRequest request) {
         CollectiveRequest asSet = new CollectiveRequest(
                 request.collective(),
                 request.root(),
@@ -47,7 +47,7 @@ public final class Predictions {
     }
 
     /** How a workload's keys are carried out, all-reduced in place. */
-    public List<Planned> plan(Workload workload) {
+    public List<PlannedSchedule> plan(Workload workload) {
         return workload.elements().stream()
                 .map(elements -> plan(new CollectiveRequest(
                         Collective.ALL_REDUCE, -1, elements, DataType.F32.bytes(), true, Long.MAX_VALUE)))
@@ -59,12 +59,12 @@ public final class Predictions {
      *
      * @param depth calls in flight, which share the wires, at least 1
      */
-    public double us(List<Planned> calls, int depth) {
+    public double us(List<PlannedSchedule> calls, int depth) {
         return simulator(calls).run(jobs(calls, depth)).endUs();
     }
 
     /** Predicted time in us of a call alone. */
-    public double us(Planned planned) {
+    public double us(PlannedSchedule planned) {
         return costs.predictedUs(planned.schedule(), planned.links());
     }
 
@@ -73,7 +73,7 @@ public final class Predictions {
      *
      * @param depth calls in flight, at least 1
      */
-    static List<Job> jobs(List<Planned> calls, int depth) {
+    static List<Job> jobs(List<PlannedSchedule> calls, int depth) {
         List<Job> jobs = new ArrayList<>();
         for (int call = 0; call < calls.size(); call++) {
             int first = call / depth * depth;
@@ -86,9 +86,9 @@ public final class Predictions {
     }
 
     /** The simulator of several calls: a pair of ranks goes the paths of the first call that has some for it. */
-    Simulator simulator(List<Planned> calls) {
+    Simulator simulator(List<PlannedSchedule> calls) {
         Map<List<Integer>, LogicalLink> links = new LinkedHashMap<>();
-        for (Planned call : calls) {
+        for (PlannedSchedule call : calls) {
             call.links().forEach(link -> links.putIfAbsent(List.of(link.from(), link.to()), link));
         }
         return costs.simulator(List.copyOf(links.values()));

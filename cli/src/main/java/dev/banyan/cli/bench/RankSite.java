@@ -1,9 +1,9 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Choice;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.SizeRules;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 
@@ -20,7 +20,7 @@ public interface RankSite extends AutoCloseable {
 
     /** A communicator that does everything with the given algorithm; else as above. */
     default Communicator open(AlgorithmChoice algorithm) {
-        return open(SizeRules.always(Choice.of(algorithm)));
+        return open(SizeRules.always(AlgorithmConfig.of(algorithm)));
     }
 
     /**

@@ -1,6 +1,6 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,9 +1,9 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -3,11 +3,11 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.Planned;
-import dev.banyan.reduce.algorithm.Packings;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.algorithm.Packings;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
@@ -78,8 +78,8 @@ final class SimulatedBench implements Bench {
                 }
                 Predictions predictions = predictions(algorithm);
                 for (long count : sweep.counts()) {
-                    Planned apart = predictions.plan(sweep.call().request(count, false));
-                    Planned together = predictions.plan(sweep.call().request(count, true));
+                    PlannedSchedule apart = predictions.plan(sweep.call().request(count, false));
+                    PlannedSchedule together = predictions.plan(sweep.call().request(count, true));
                     Row row = new Row(
                             algorithm,
                             sweep.call(),
@@ -100,7 +100,7 @@ final class SimulatedBench implements Bench {
         }
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().choices().getFirst());
-            Planned last = predictions.plan(sweep.call().request(sweep.largestCount(), true));
+            PlannedSchedule last = predictions.plan(sweep.call().request(sweep.largestCount(), true));
             write(trace, predictions, List.of(last), 1);
         }
         reporter.result(reports);
@@ -113,7 +113,7 @@ final class SimulatedBench implements Bench {
                 chosen.machine(), Config.builder().algorithm(algorithm).load(), costs);
     }
 
-    private static SweepReport report(Row row, Planned apart, Planned together) {
+    private static SweepReport report(Row row, PlannedSchedule apart, PlannedSchedule together) {
         return new SweepReport(
                 row.algorithm().label(),
                 row.call().collective().label(),
@@ -167,7 +167,7 @@ final class SimulatedBench implements Bench {
                     String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s", "", "(keys)", "(ms)", "(GB/s)")));
             for (AlgorithmChoice algorithm : algorithms.choices()) {
                 Predictions predictions = predictions(algorithm);
-                List<Planned> calls = predictions.plan(workload);
+                List<PlannedSchedule> calls = predictions.plan(workload);
                 for (int depth : depths) {
                     double us = predictions.us(calls, depth);
                     WorkloadReport report = new WorkloadReport(
@@ -201,7 +201,7 @@ final class SimulatedBench implements Bench {
         return 0;
     }
 
-    private void write(Path file, Predictions predictions, List<Planned> calls, int depth) {
+    private void write(Path file, Predictions predictions, List<PlannedSchedule> calls, int depth) {
         TraceWriter timeline = new TraceWriter(costs.network());
         List<Job> jobs = Predictions.jobs(calls, depth);
         double us = predictions.simulator(calls).run(jobs, timeline).endUs();

@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.reduce.kvstore.KVStore;
+import dev.banyan.kvstore.KVStore;
 import java.util.function.UnaryOperator;
 
 /** For picocli: a type of key-value stores. */

@@ -1,9 +1,9 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Progress;
-import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

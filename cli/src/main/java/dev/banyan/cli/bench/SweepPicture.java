@@ -5,7 +5,7 @@ import dev.banyan.cli.plot.Curve;
 import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.Scale;
-import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

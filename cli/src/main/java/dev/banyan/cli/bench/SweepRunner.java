@@ -1,8 +1,8 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import org.jspecify.annotations.Nullable;
 
 /**

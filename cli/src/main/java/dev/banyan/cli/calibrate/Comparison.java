@@ -3,9 +3,9 @@ package dev.banyan.cli.calibrate;
 import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
-import dev.banyan.simulate.measured.PublishedSweep;
-import dev.banyan.simulate.measured.Sweep;
-import dev.banyan.simulate.measured.SweepComparison;
+import dev.banyan.study.measured.PublishedSweep;
+import dev.banyan.study.measured.Sweep;
+import dev.banyan.study.measured.SweepComparison;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -7,7 +7,7 @@ import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.GatherBound;

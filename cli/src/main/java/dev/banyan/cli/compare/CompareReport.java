@@ -8,7 +8,7 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;

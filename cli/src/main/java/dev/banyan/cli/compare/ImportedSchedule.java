@@ -4,11 +4,11 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
-import dev.banyan.reduce.algorithm.ScheduleLoads;
-import dev.banyan.reduce.msccl.MscclReader;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.ScheduleTraffic;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.msccl.MscclReader;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.ScheduleTraffic;
+import dev.banyan.schedule.algorithm.ScheduleLoads;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.GatherBound;
 import dev.banyan.trees.bound.RootBound;
@@ -64,7 +64,7 @@ record ImportedSchedule(String file, Schedule schedule) {
      * Reads a file.
      *
      * @throws UncheckedIOException if it can't be read
-     * @throws dev.banyan.reduce.msccl.MscclException if it is not a right MSCCL algorithm
+     * @throws dev.banyan.msccl.MscclException if it is not a right MSCCL algorithm
      */
     static ImportedSchedule read(Path file) {
         try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {

@@ -1,6 +1,6 @@
 package dev.banyan.cli.input;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import java.util.Map;
 
 /** For picocli: the underscores may be missing, as in the names of nccl-tests' programs. */

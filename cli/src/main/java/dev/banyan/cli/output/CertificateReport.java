@@ -1,7 +1,7 @@
 package dev.banyan.cli.output;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.Certificate;
 import dev.banyan.trees.network.Network;

@@ -1,8 +1,8 @@
 package dev.banyan.cli.probe;
 
-import dev.banyan.reduce.cuda.PairFigures;
-import dev.banyan.reduce.cuda.PairFigures.Outcome;
-import dev.banyan.reduce.cuda.PeerMeter;
+import dev.banyan.cuda.PairFigures;
+import dev.banyan.cuda.PairFigures.Outcome;
+import dev.banyan.cuda.PeerMeter;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
@@ -35,7 +35,7 @@ public final class MeasuredLinks {
      *
      * @param meter of the machine's devices, in their order
      * @param progress told after each pair
-     * @throws dev.banyan.reduce.cuda.CudaException if the driver fails
+     * @throws dev.banyan.cuda.CudaException if the driver fails
      */
     public static MeasuredLinks of(Machine machine, PeerMeter meter, Runnable progress) {
         int n = machine.size();

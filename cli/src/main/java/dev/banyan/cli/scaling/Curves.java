@@ -1,11 +1,11 @@
 package dev.banyan.cli.scaling;
 
 import dev.banyan.cli.bench.Workload;
-import dev.banyan.simulate.cluster.AllReduceRule;
-import dev.banyan.simulate.cluster.CallOrder;
-import dev.banyan.simulate.cluster.Design;
-import dev.banyan.simulate.cluster.KeyCosts;
-import dev.banyan.simulate.training.TrainingStep;
+import dev.banyan.study.cluster.AllReduceRule;
+import dev.banyan.study.cluster.CallOrder;
+import dev.banyan.study.cluster.Design;
+import dev.banyan.study.cluster.KeyCosts;
+import dev.banyan.study.training.TrainingStep;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;

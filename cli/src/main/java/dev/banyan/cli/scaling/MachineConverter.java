@@ -1,7 +1,7 @@
 package dev.banyan.cli.scaling;
 
 import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.simulate.cluster.Minsky;
+import dev.banyan.study.cluster.Minsky;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.util.LinkedHashMap;

@@ -1,6 +1,6 @@
 package dev.banyan.cli.scaling;
 
-import dev.banyan.simulate.cluster.Design;
+import dev.banyan.study.cluster.Design;
 import java.util.Map;
 import java.util.Objects;
 

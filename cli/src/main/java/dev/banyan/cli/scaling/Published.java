@@ -1,7 +1,7 @@
 package dev.banyan.cli.scaling;
 
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.simulate.cluster.Design;
+import dev.banyan.study.cluster.Design;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -2,9 +2,9 @@ package dev.banyan.cli.scaling;
 
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Picture;
-import dev.banyan.simulate.cluster.Fabric;
-import dev.banyan.simulate.cluster.HostCosts;
-import dev.banyan.simulate.cluster.Minsky;
+import dev.banyan.study.cluster.Fabric;
+import dev.banyan.study.cluster.HostCosts;
+import dev.banyan.study.cluster.Minsky;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -1,11 +1,11 @@
 package dev.banyan.cli.scaling;
 
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.cluster.AllReduceRule;
-import dev.banyan.simulate.cluster.Cluster;
-import dev.banyan.simulate.cluster.Fabric;
-import dev.banyan.simulate.cluster.HostCosts;
-import dev.banyan.simulate.cluster.KeyCosts;
+import dev.banyan.study.cluster.AllReduceRule;
+import dev.banyan.study.cluster.Cluster;
+import dev.banyan.study.cluster.Fabric;
+import dev.banyan.study.cluster.HostCosts;
+import dev.banyan.study.cluster.KeyCosts;
 import dev.banyan.topology.Machine;
 import java.util.List;
 

@@ -1,7 +1,7 @@
 package dev.banyan.cli.trace;
 
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.simulate.replay.Replayed;
+import dev.banyan.dlc.replay.Replayed;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;

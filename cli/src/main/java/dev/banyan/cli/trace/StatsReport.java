@@ -2,11 +2,11 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.reduce.trace.DlcStatistics;
-import dev.banyan.reduce.trace.KeyTraffic;
-import dev.banyan.reduce.trace.Overhead;
-import dev.banyan.reduce.trace.Phases;
-import dev.banyan.reduce.trace.Spread;
+import dev.banyan.dlc.DlcStatistics;
+import dev.banyan.dlc.KeyTraffic;
+import dev.banyan.dlc.Overhead;
+import dev.banyan.dlc.Phases;
+import dev.banyan.dlc.Spread;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,11 +1,11 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.reduce.trace.DlcMessage;
-import dev.banyan.reduce.trace.DlcOperation;
-import dev.banyan.reduce.trace.DlcReader;
-import dev.banyan.reduce.trace.DlcRole;
-import dev.banyan.reduce.trace.DlcRun;
-import dev.banyan.reduce.trace.DlcTrace;
+import dev.banyan.dlc.DlcMessage;
+import dev.banyan.dlc.DlcOperation;
+import dev.banyan.dlc.DlcReader;
+import dev.banyan.dlc.DlcRole;
+import dev.banyan.dlc.DlcRun;
+import dev.banyan.dlc.DlcTrace;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -3,7 +3,7 @@ package dev.banyan.cli.trace;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.plot.PlotFile;
-import dev.banyan.reduce.trace.DlcStatistics;
+import dev.banyan.dlc.DlcStatistics;
 import java.io.PrintWriter;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;

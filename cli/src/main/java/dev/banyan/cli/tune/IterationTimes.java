@@ -2,10 +2,10 @@ package dev.banyan.cli.tune;
 
 import dev.banyan.cli.bench.Predictions;
 import dev.banyan.cli.bench.Workload;
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.Planned;
-import dev.banyan.reduce.Tuning;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
@@ -22,7 +22,7 @@ final class IterationTimes {
     private final Map<AlgorithmChoice, Calls> alone = new EnumMap<>(AlgorithmChoice.class);
 
     /** All keys' calls, and what predicts them. */
-    private record Calls(Predictions predictions, List<Planned> calls) {}
+    private record Calls(Predictions predictions, List<PlannedSchedule> calls) {}
 
     /**
      * One way.
@@ -31,7 +31,7 @@ final class IterationTimes {
      * @param oneByOneMs each call after the one before, in ms
      * @param togetherMs all calls at once, sharing the wires, in ms
      */
-    record Way(String name, double oneByOneMs, double togetherMs) {}
+    record AlgorithmHint(String name, double oneByOneMs, double togetherMs) {}
 
     /**
      * An array bound: a single tree up to it, the faster of multi-tree and packing above.
@@ -48,8 +48,8 @@ final class IterationTimes {
     }
 
     /** The tuned rules, auto without them, and each algorithm alone. */
-    List<Way> ways(Tuning tuning) {
-        List<Way> ways = new ArrayList<>();
+    List<AlgorithmHint> ways(Tuning tuning) {
+        List<AlgorithmHint> ways = new ArrayList<>();
         ways.add(way(
                 "tuned",
                 calls(Config.builder()
@@ -67,10 +67,10 @@ final class IterationTimes {
         return ways;
     }
 
-    private static Way way(String name, Calls all) {
+    private static AlgorithmHint way(String name, Calls all) {
         Predictions predictions = all.predictions();
-        List<Planned> calls = all.calls();
-        return new Way(name, predictions.us(calls, 1) / 1e3, predictions.us(calls, calls.size()) / 1e3);
+        List<PlannedSchedule> calls = all.calls();
+        return new AlgorithmHint(name, predictions.us(calls, 1) / 1e3, predictions.us(calls, calls.size()) / 1e3);
     }
 
     private Calls calls(AlgorithmChoice algorithm) {

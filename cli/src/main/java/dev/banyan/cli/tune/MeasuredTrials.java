@@ -3,13 +3,13 @@ package dev.banyan.cli.tune;
 import dev.banyan.cli.bench.RankMemory;
 import dev.banyan.cli.bench.RankSite;
 import dev.banyan.cli.bench.Stopwatch;
-import dev.banyan.reduce.Choice;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.SizeRules;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
@@ -25,10 +25,10 @@ final class MeasuredTrials implements Trials {
     private final int root;
     private final Arena arena = Arena.ofShared();
     private final RankMemory memory;
-    private final Map<Choice, Communicator> communicators = new HashMap<>();
+    private final Map<AlgorithmConfig, Communicator> communicators = new HashMap<>();
     private final Map<Trial, Double> done = new HashMap<>();
 
-    private record Trial(Choice choice, long bytes) {}
+    private record Trial(AlgorithmConfig choice, long bytes) {}
 
     /**
      * @param site the ranks, which it does not close
@@ -57,7 +57,7 @@ final class MeasuredTrials implements Trials {
     }
 
     @Override
-    public double us(Choice choice, long bytes) {
+    public double us(AlgorithmConfig choice, long bytes) {
         return done.computeIfAbsent(new Trial(choice, bytes), this::measure);
     }
 

@@ -1,10 +1,10 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Choice;
-import dev.banyan.reduce.Planner;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -41,7 +41,7 @@ final class SimulatedTrials implements Trials {
     /** As many as are best, and powers of two below that. */
     @Override
     public List<Integer> maxTrees() {
-        int all = planner.plan(Choice.of(AlgorithmChoice.PACKING), request(TYPICAL))
+        int all = planner.plan(AlgorithmConfig.of(AlgorithmChoice.PACKING), request(TYPICAL))
                 .schedule()
                 .chunks()
                 .size();
@@ -53,7 +53,7 @@ final class SimulatedTrials implements Trials {
     }
 
     @Override
-    public double us(Choice choice, long bytes) {
+    public double us(AlgorithmConfig choice, long bytes) {
         return planner.predictedUs(choice, request(bytes));
     }
 

@@ -1,6 +1,6 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.reduce.Choice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import java.util.List;
 
 /** Tries choices out. The same choice at the same size is tried once. */
@@ -20,7 +20,7 @@ interface Trials extends AutoCloseable {
      *
      * @param bytes size of the call, as nccl-tests mean it
      */
-    double us(Choice choice, long bytes);
+    double us(AlgorithmConfig choice, long bytes);
 
     @Override
     void close();

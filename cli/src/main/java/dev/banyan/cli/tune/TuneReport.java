@@ -4,10 +4,10 @@ import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.SizeRules;
-import dev.banyan.reduce.Tuning;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.plan.Tuning;
+import dev.banyan.schedule.type.Collective;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,7 +29,7 @@ record TuneReport(
         String how,
         List<Tuner.Found> sizes,
         @Nullable Workload workload,
-        List<IterationTimes.Way> ways,
+        List<IterationTimes.AlgorithmHint> ways,
         IterationTimes.@Nullable Bound bound) {
     private SizeRules rules() {
         return tuning.rules().getOrDefault(collective, SizeRules.AUTO);
@@ -121,7 +121,7 @@ record TuneReport(
             String rules,
             List<Size> sizes,
             @Nullable String workload,
-            List<IterationTimes.Way> ways,
+            List<IterationTimes.AlgorithmHint> ways,
             @Nullable Long bestArrayBound,
             String output) {}
 

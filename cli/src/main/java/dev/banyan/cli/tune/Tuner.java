@@ -1,8 +1,8 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Choice;
-import dev.banyan.reduce.SizeRules;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.SizeRules;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -32,7 +32,7 @@ final class Tuner {
      * @param us its time in us
      * @param best the best of each algorithm
      */
-    record Found(long bytes, Choice choice, double us, Map<AlgorithmChoice, Tried> best) {
+    record Found(long bytes, AlgorithmConfig choice, double us, Map<AlgorithmChoice, Tried> best) {
         Found {
             best = Collections.unmodifiableMap(new EnumMap<>(best));
         }
@@ -44,7 +44,7 @@ final class Tuner {
     }
 
     /** A choice and its time in us. */
-    record Tried(Choice choice, double us) {}
+    record Tried(AlgorithmConfig choice, double us) {}
 
     Tuner(Trials trials) {
         this.trials = trials;
@@ -60,7 +60,7 @@ final class Tuner {
             }
         }
         if (!sizes.isEmpty()) {
-            Choice before = sizes.getLast().choice();
+            AlgorithmConfig before = sizes.getLast().choice();
             Tried again = new Tried(before, trials.us(before, bytes));
             best.merge(before.algorithm(), again, (one, other) -> other.us() < one.us() ? other : one);
         }
@@ -69,7 +69,7 @@ final class Tuner {
                 .orElseThrow();
         Tried taken = fastest;
         if (!sizes.isEmpty()) {
-            Choice before = sizes.getLast().choice();
+            AlgorithmConfig before = sizes.getLast().choice();
             double us = trials.us(before, bytes);
             taken = us <= NEARLY * fastest.us() ? new Tried(before, us) : fastest;
         }
@@ -81,16 +81,16 @@ final class Tuner {
     private Tried best(AlgorithmChoice algorithm, long bytes) {
         List<Integer> trees = algorithm == AlgorithmChoice.PACKING ? maxTrees : List.of(Integer.MAX_VALUE);
         return trees.stream()
-                .map(most -> best(new Choice(algorithm, most, Long.MAX_VALUE), bytes))
+                .map(most -> best(new AlgorithmConfig(algorithm, most, Long.MAX_VALUE), bytes))
                 .min(Comparator.comparingDouble(Tried::us))
                 .orElseThrow();
     }
 
-    private Tried best(Choice whole, long bytes) {
+    private Tried best(AlgorithmConfig whole, long bytes) {
         Tried best = null;
         int misses = 0;
         for (long length : trials.chunkBytes(bytes)) {
-            Choice choice = whole.withChunkBytes(length);
+            AlgorithmConfig choice = whole.withChunkBytes(length);
             double us = trials.us(choice, bytes);
             misses = best != null && us > best.us() ? misses + 1 : 0;
             best = best == null || us < best.us() ? new Tried(choice, us) : best;
@@ -105,7 +105,7 @@ final class Tuner {
     SizeRules rules() {
         List<SizeRules.Rule> rules = new ArrayList<>();
         for (int i = 0; i < sizes.size(); i++) {
-            Choice choice = sizes.get(i).choice();
+            AlgorithmConfig choice = sizes.get(i).choice();
             boolean last = i == sizes.size() - 1;
             if (last || !choice.equals(sizes.get(i + 1).choice())) {
                 long end = last

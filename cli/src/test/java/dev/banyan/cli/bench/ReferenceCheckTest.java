@@ -2,9 +2,9 @@ package dev.banyan.cli.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.stream.Stream;

@@ -2,9 +2,9 @@ package dev.banyan.cli.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

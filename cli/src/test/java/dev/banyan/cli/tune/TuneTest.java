@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.CommandRun;
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Choice;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.Planner;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.nio.file.Files;
@@ -46,7 +46,7 @@ class TuneTest {
         assertThat(report.get("sizes")).hasSize(14);
         for (JsonNode size : report.get("sizes")) {
             CollectiveRequest request = allReduce(size.get("bytes").asLong());
-            Choice choice = planner.choose(request);
+            AlgorithmConfig choice = planner.choose(request);
             assertThat(choice).hasToString(size.get("choice").asText());
             assertThat(planner.predictedUs(choice, request))
                     .isEqualTo(size.get("timeUs").asDouble());
@@ -63,7 +63,8 @@ class TuneTest {
         assertThat(planner(other).choose(allReduce(1 << 20)))
                 .isEqualTo(Planner.of(other, Config.defaults()).choose(allReduce(1 << 20)));
         Config ring = Config.builder().algorithm(AlgorithmChoice.RING).load(Map.of(), Map.of(), folder);
-        assertThat(Planner.of(machine, ring).choose(allReduce(1 << 20))).isEqualTo(Choice.of(AlgorithmChoice.RING));
+        assertThat(Planner.of(machine, ring).choose(allReduce(1 << 20)))
+                .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.RING));
     }
 
     private static Map<String, String> read(Path file) throws Exception {

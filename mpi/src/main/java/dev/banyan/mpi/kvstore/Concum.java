@@ -1,13 +1,13 @@
 package dev.banyan.mpi.kvstore;
 
+import dev.banyan.kvstore.KeyInfo;
+import dev.banyan.kvstore.LinkedSum;
+import dev.banyan.kvstore.StoreLink;
+import dev.banyan.kvstore.engine.Completion;
+import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.engine.Variable;
 import dev.banyan.mpi.ProcessGroup;
-import dev.banyan.reduce.engine.Completion;
-import dev.banyan.reduce.engine.DependencyEngine;
-import dev.banyan.reduce.engine.Variable;
-import dev.banyan.reduce.kvstore.KeyInfo;
-import dev.banyan.reduce.kvstore.LinkedSum;
-import dev.banyan.reduce.kvstore.StoreLink;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -1,10 +1,10 @@
 package dev.banyan.mpi.kvstore;
 
-import dev.banyan.reduce.engine.DependencyEngine;
-import dev.banyan.reduce.engine.Variable;
-import dev.banyan.reduce.kvstore.KeyInfo;
-import dev.banyan.reduce.kvstore.LinkedSum;
-import dev.banyan.reduce.kvstore.StoreLink;
+import dev.banyan.kvstore.KeyInfo;
+import dev.banyan.kvstore.LinkedSum;
+import dev.banyan.kvstore.StoreLink;
+import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.engine.Variable;
 import java.lang.foreign.MemorySegment;
 
 /**

@@ -1,15 +1,15 @@
 package dev.banyan.mpi.kvstore;
 
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.KeyInfo;
+import dev.banyan.kvstore.LinkedSum;
+import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.engine.Variable;
 import dev.banyan.mpi.ProcessGroup;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.engine.DependencyEngine;
-import dev.banyan.reduce.engine.Variable;
-import dev.banyan.reduce.kvstore.Key;
-import dev.banyan.reduce.kvstore.KeyInfo;
-import dev.banyan.reduce.kvstore.LinkedSum;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

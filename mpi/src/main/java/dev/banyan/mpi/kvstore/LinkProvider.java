@@ -1,9 +1,9 @@
 package dev.banyan.mpi.kvstore;
 
+import dev.banyan.kvstore.StoreLink;
+import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.engine.DependencyEngine;
-import dev.banyan.reduce.kvstore.StoreLink;
 import java.util.List;
 
 /**

@@ -1,7 +1,7 @@
 package dev.banyan.reduce;
 
 import dev.banyan.reduce.backend.Backend;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

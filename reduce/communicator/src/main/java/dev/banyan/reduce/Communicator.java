@@ -1,23 +1,25 @@
 package dev.banyan.reduce;
 
-import dev.banyan.reduce.algorithm.CollectiveRequest;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
-import dev.banyan.reduce.cuda.CudaBackend;
-import dev.banyan.reduce.cuda.CudaDevices;
-import dev.banyan.reduce.cuda.PeerRule;
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.NoPeerAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -110,7 +112,7 @@ public final class Communicator implements AutoCloseable {
      *
      * @param machine how the ranks' devices are linked
      * @param devices the GPU of each rank, as the driver counts them; one may have several ranks
-     * @throws dev.banyan.reduce.cuda.CudaException if there is no driver or a GPU can't be used
+     * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
      * @throws IllegalArgumentException if there is not one device for each rank
      */
     public static Communicator onGpus(Machine machine, Config config, int... devices) {
@@ -123,25 +125,20 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * A backend on GPUs that several communicators may share. Pairs of which the machine says that they must not use
-     * peer access ({@link NoPeerAccess}) go through the host; devices are known by their bus ids.
+     * Opens a backend on GPUs, which several communicators may share. Pairs that the machine says must not use peer
+     * access ({@link dev.banyan.topology.NoPeerAccess}) go through the host; devices are known by their bus ids.
      *
-     * @param machine that the GPUs are in; it may have others too
+     * @param machine the machine that the GPUs are in; it may have others too
      * @param devices the GPU of each rank, as the driver counts them; one may have several ranks
-     * @throws dev.banyan.reduce.cuda.CudaException if there is no driver or a GPU can't be used
+     * @throws IllegalStateException if no GPU backend is on the class path
+     * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
      */
     public static Backend gpuBackend(Machine machine, Config config, int... devices) {
-        return new CudaBackend(
-                devices,
-                config.timeout(),
-                config.gpuPeerAccess() ? peerRule(machine, CudaDevices.busIds()) : PeerRule.NONE,
-                config.bufferLimit());
-    }
-
-    private static PeerRule peerRule(Machine machine, List<String> busIds) {
-        int[] index =
-                busIds.stream().mapToInt(id -> machine.deviceAt(id).orElse(-1)).toArray();
-        return (from, to) -> index[from] < 0 || index[to] < 0 || !NoPeerAccess.between(machine, index[from], index[to]);
+        return ServiceLoader.load(Backend.Provider.class)
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException(
+                        "no GPU backend is on the class path; add the dependency dev.banyan:banyan-cuda"))
+                .open(machine, config, devices);
     }
 
     private static void checkDevices(Machine machine) {
@@ -218,7 +215,7 @@ public final class Communicator implements AutoCloseable {
 
     /** Carries out a call and returns when it has ended. */
     public void run(CollectiveCall call) {
-        run(call, Way.CONFIGURED);
+        run(call, AlgorithmHint.CONFIGURED);
     }
 
     /**
@@ -226,7 +223,7 @@ public final class Communicator implements AutoCloseable {
      *
      * @throws IllegalArgumentException if the way's centre is not one of the ranks, or as by {@link #check}
      */
-    public void run(CollectiveCall call, Way way) {
+    public void run(CollectiveCall call, AlgorithmHint way) {
         if (way.centre() >= size()) {
             throw new IllegalArgumentException(
                     "centre " + way.centre() + " for " + size() + " ranks; centres are 0.." + (size() - 1));
@@ -247,7 +244,7 @@ public final class Communicator implements AutoCloseable {
     /** Submits a call. The future completes when it has ended. */
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
         check(call);
-        return queue.submit(() -> execute(call, Way.CONFIGURED));
+        return queue.submit(() -> execute(call, AlgorithmHint.CONFIGURED));
     }
 
     /**
@@ -255,7 +252,7 @@ public final class Communicator implements AutoCloseable {
      * submitted before have ended: it begins when the work that is in the streams has ended, and work that is put into
      * them from then on waits for its end. Its timeout counts from its place in the streams.
      *
-     * @param streams one per rank, e.g. {@link dev.banyan.reduce.cuda.CudaStreams}; backends without streams refuse
+     * @param streams one per rank, e.g. {@code CudaStreams}; backends without streams refuse
      * them
      * @return completed when the call has ended
      */
@@ -266,7 +263,7 @@ public final class Communicator implements AutoCloseable {
             try {
                 execute(
                         call,
-                        Way.CONFIGURED,
+                        AlgorithmHint.CONFIGURED,
                         (executable, inputs, outputs) ->
                                 executable.run(inputs, outputs, streams, () -> begun.complete(null)));
             } finally {
@@ -414,11 +411,11 @@ public final class Communicator implements AutoCloseable {
         void of(Executable executable, MemorySegment[] inputs, MemorySegment[] outputs);
     }
 
-    private void execute(CollectiveCall call, Way way) {
+    private void execute(CollectiveCall call, AlgorithmHint way) {
         execute(call, way, Executable::run);
     }
 
-    private void execute(CollectiveCall call, Way way, Run run) {
+    private void execute(CollectiveCall call, AlgorithmHint way, Run run) {
         PlanKey key = PlanKey.of(call, way);
         CollectiveEvent event = new CollectiveEvent();
         event.begin();
@@ -434,7 +431,7 @@ public final class Communicator implements AutoCloseable {
         }
     }
 
-    private void commit(CollectiveEvent event, CollectiveCall call, Choice choice) {
+    private void commit(CollectiveEvent event, CollectiveCall call, AlgorithmConfig choice) {
         event.collective = call.collective().label();
         event.algorithm = choice.toString();
         event.bytes = call.count() * call.type().bytes();
@@ -448,7 +445,7 @@ public final class Communicator implements AutoCloseable {
     private Plan prepare(PlanKey key) {
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(), key.root(), key.count(), key.type().bytes(), key.inPlace(), config.chunkBytes());
-        Planned planned = planner.plan(request, key.way());
+        PlannedSchedule planned = planner.plan(request, key.way());
         return new Plan(planned.choice(), backend.prepare(planned.schedule(), key.type(), key.op()));
     }
 

@@ -1,6 +1,7 @@
 package dev.banyan.reduce;
 
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 
 /**
  * A call's schedule, ready to run.
@@ -8,4 +9,4 @@ import dev.banyan.reduce.backend.Executable;
  * @param choice how it was chosen to be carried out
  * @param executable carries it out
  */
-record Plan(Choice choice, Executable executable) {}
+record Plan(AlgorithmConfig choice, Executable executable) {}

@@ -1,12 +1,14 @@
 package dev.banyan.reduce;
 
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 
 /** What a plan depends on. Calls whose operation or root does not matter share a plan. */
-record PlanKey(Collective collective, long count, DataType type, ReduceOp op, boolean inPlace, int root, Way way) {
-    static PlanKey of(CollectiveCall call, Way way) {
+record PlanKey(
+        Collective collective, long count, DataType type, ReduceOp op, boolean inPlace, int root, AlgorithmHint way) {
+    static PlanKey of(CollectiveCall call, AlgorithmHint way) {
         return new PlanKey(
                 call.collective(),
                 call.count(),

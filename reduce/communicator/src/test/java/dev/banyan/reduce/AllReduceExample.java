@@ -1,8 +1,9 @@
 package dev.banyan.reduce;
 
 // README: begin
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

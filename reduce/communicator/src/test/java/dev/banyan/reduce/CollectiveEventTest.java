@@ -2,8 +2,10 @@ package dev.banyan.reduce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

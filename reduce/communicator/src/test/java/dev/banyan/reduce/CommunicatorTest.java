@@ -8,10 +8,14 @@ import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
@@ -432,11 +436,11 @@ class CommunicatorTest {
         for (long count : new long[] {1, 2, 1, 3, 1, 2}) {
             PlanKey key = PlanKey.of(
                     CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()),
-                    Way.CONFIGURED);
+                    AlgorithmHint.CONFIGURED);
             cache.get(
                     key,
                     made -> new Plan(
-                            Choice.of(AlgorithmChoice.RING),
+                            AlgorithmConfig.of(AlgorithmChoice.RING),
                             new FakeExecutable(() -> {}, () -> closed.add(made.count()))));
         }
         assertThat(closed).containsExactly(2L, 3L);

@@ -7,8 +7,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
 import java.util.random.RandomGenerator;

@@ -1,10 +1,10 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.schedule.Step;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.Step;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

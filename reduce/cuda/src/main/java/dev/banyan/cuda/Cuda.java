@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import jcuda.driver.CUresult;
 

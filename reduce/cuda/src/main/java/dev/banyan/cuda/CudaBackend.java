@@ -1,12 +1,12 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 /**
  * CUDA cannot be used, or a call or a step failed. The message names the device, what was done there and

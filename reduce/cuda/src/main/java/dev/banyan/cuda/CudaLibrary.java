@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;

@@ -1,6 +1,6 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.util.Locale;
 
 /** What kernels combine: the types of collectives, and sums of 64-bit integers. */

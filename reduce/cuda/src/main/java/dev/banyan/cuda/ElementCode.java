@@ -1,14 +1,14 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.PtxText.Register.DOUBLE;
-import static dev.banyan.reduce.cuda.PtxText.Register.FLOAT;
-import static dev.banyan.reduce.cuda.PtxText.Register.HALF;
-import static dev.banyan.reduce.cuda.PtxText.Register.LONG;
-import static dev.banyan.reduce.cuda.PtxText.Register.PREDICATE;
-import static dev.banyan.reduce.cuda.PtxText.Register.WORD;
+import static dev.banyan.cuda.PtxText.Register.DOUBLE;
+import static dev.banyan.cuda.PtxText.Register.FLOAT;
+import static dev.banyan.cuda.PtxText.Register.HALF;
+import static dev.banyan.cuda.PtxText.Register.LONG;
+import static dev.banyan.cuda.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.PtxText.Register.WORD;
 
-import dev.banyan.reduce.cuda.PtxText.Register;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.cuda.PtxText.Register;
+import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,7 +1,7 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Space;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Space;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;

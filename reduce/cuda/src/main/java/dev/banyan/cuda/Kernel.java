@@ -1,7 +1,7 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.util.Locale;
 
 /** A kernel; this package's documentation says what each does and takes. */

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 /**
  * What copies from one GPU to another took. Where peer access was not granted or did not work, its figures are those of

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 /**
  * What the driver says of the way from one GPU to another.

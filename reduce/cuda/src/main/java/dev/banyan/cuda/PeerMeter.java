@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -126,7 +126,7 @@ public final class PeerMeter implements AutoCloseable {
     }
 
     /** Queues a copy; it has ended when the given stream's work has. */
-    private interface Way {
+    private interface AlgorithmHint {
         CUstream copy(Gpu from, Gpu to, long length);
     }
 
@@ -205,7 +205,7 @@ public final class PeerMeter implements AutoCloseable {
         return CudaDevices.peer(from.device.ordinal(), to.device.ordinal()).access();
     }
 
-    private boolean arrives(Way way, Gpu from, Gpu to) {
+    private boolean arrives(AlgorithmHint way, Gpu from, Gpu to) {
         to.device.enter();
         to.check(JCudaDriver.cuMemsetD8Async(to.target, (byte) 0, bytes, to.receiver), "cuMemsetD8Async");
         await(to.receiver, to);
@@ -219,7 +219,7 @@ public final class PeerMeter implements AutoCloseable {
     }
 
     /** GB/s one way and both ways, and us of a small copy. */
-    private double[] time(Way way, Gpu from, Gpu to) {
+    private double[] time(AlgorithmHint way, Gpu from, Gpu to) {
         double oneWay = nanosPerCopy(way, from, to, false);
         double bothWays = from.equals(to) ? oneWay : nanosPerCopy(way, from, to, true);
         long start = System.nanoTime();
@@ -232,13 +232,13 @@ public final class PeerMeter implements AutoCloseable {
         return new double[] {bytes / oneWay, 2 * bytes / bothWays, latencyUs};
     }
 
-    private double nanosPerCopy(Way way, Gpu from, Gpu to, boolean back) {
+    private double nanosPerCopy(AlgorithmHint way, Gpu from, Gpu to, boolean back) {
         long first = nanos(way, from, to, back, 1);
         int copies = Math.clamp(TIMED_NANOS / Math.max(1, first), 1, MOST_COPIES);
         return (double) nanos(way, from, to, back, copies) / copies;
     }
 
-    private long nanos(Way way, Gpu from, Gpu to, boolean back, int copies) {
+    private long nanos(AlgorithmHint way, Gpu from, Gpu to, boolean back, int copies) {
         CUstream there = from.sender;
         CUstream andBack = to.sender;
         long start = System.nanoTime();

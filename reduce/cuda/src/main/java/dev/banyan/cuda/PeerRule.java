@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 /** Which GPUs may touch each other's memory, as far as the driver grants it; the others' data goes through the host. */
 @FunctionalInterface

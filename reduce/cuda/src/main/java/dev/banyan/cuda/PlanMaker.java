@@ -1,8 +1,8 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,8 +1,8 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.PtxText.Register.LONG;
-import static dev.banyan.reduce.cuda.PtxText.Register.PREDICATE;
-import static dev.banyan.reduce.cuda.PtxText.Register.WORD;
+import static dev.banyan.cuda.PtxText.Register.LONG;
+import static dev.banyan.cuda.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.PtxText.Register.WORD;
 
 import java.util.ArrayList;
 import java.util.List;

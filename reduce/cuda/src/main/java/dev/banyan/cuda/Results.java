@@ -1,6 +1,6 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.schedule.Schedule;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;

@@ -1,6 +1,6 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import dev.banyan.reduce.schedule.Location;
+import dev.banyan.schedule.Location;
 import java.util.List;
 
 /**

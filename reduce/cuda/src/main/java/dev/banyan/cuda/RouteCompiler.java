@@ -1,11 +1,11 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.CallerStreams;
 import java.util.ArrayList;

@@ -1,10 +1,10 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.PtxText.Register.LONG;
-import static dev.banyan.reduce.cuda.PtxText.Register.PREDICATE;
-import static dev.banyan.reduce.cuda.PtxText.Register.WORD;
+import static dev.banyan.cuda.PtxText.Register.LONG;
+import static dev.banyan.cuda.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.PtxText.Register.WORD;
 
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -25,6 +25,6 @@
  * <p>The results are those of the host backend, bit for bit (the payload of a NaN excepted).
  */
 @NullMarked
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,16 +1,17 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
 import dev.banyan.reduce.backend.Backend;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
@@ -43,7 +44,7 @@ class CudaBackendTest {
     /** Short pieces, few places, and never a load from a peer. */
     private static final Moves COPIES = new Moves(512, 64, 2, 0);
 
-    private final CudaEmulator emulator = CudaEmulator.load();
+    private final CudaEmulator emulator = EmulatedGpus.driver();
     private final SplittableRandom random = new SplittableRandom(7);
 
     @AfterEach

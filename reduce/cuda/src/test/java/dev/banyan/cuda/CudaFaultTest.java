@@ -1,15 +1,16 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import dev.banyan.reduce.AlgorithmChoice;
+import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
@@ -39,7 +40,7 @@ class CudaFaultTest {
     /** Pieces are copied before they are reduced. */
     private static final Moves COPIES = new Moves(2048, 64, 2, 0);
 
-    private final CudaEmulator emulator = CudaEmulator.load();
+    private final CudaEmulator emulator = EmulatedGpus.driver();
 
     static Stream<String> failingCalls() {
         return Stream.of(

@@ -1,16 +1,16 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
-import static dev.banyan.reduce.cuda.EmulatedGpus.at;
-import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.EmulatedGpus.allocate;
+import static dev.banyan.cuda.EmulatedGpus.at;
+import static dev.banyan.cuda.EmulatedGpus.enter;
+import static dev.banyan.cuda.EmulatedGpus.ok;
 import static jcuda.driver.JCudaDriver.cuLaunchKernel;
 import static jcuda.driver.JCudaDriver.cuMemcpyDtoH;
 import static jcuda.driver.JCudaDriver.cuMemcpyHtoD;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Locale;
@@ -29,7 +29,7 @@ class EmulatedArithmeticTest {
     @ParameterizedTest
     @EnumSource(DataType.class)
     void kernelsHaveTheBitsOfJava(DataType type) {
-        CudaEmulator.load();
+        EmulatedGpus.driver();
         enter(0);
         Random random = new Random(11);
         byte[][] values = new byte[SOURCES][ELEMENTS * type.bytes()];

@@ -1,10 +1,11 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.EmulatedGpus.device;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.EmulatedGpus.device;
+import static dev.banyan.cuda.EmulatedGpus.ok;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.cuda.emulator.CudaEmulator;
 import java.nio.charset.StandardCharsets;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
@@ -20,7 +21,7 @@ class EmulatedDevicesTest {
 
     @BeforeEach
     void load() {
-        emulator = CudaEmulator.load();
+        emulator = EmulatedGpus.driver();
     }
 
     private static CUcontext primary(int ordinal) {

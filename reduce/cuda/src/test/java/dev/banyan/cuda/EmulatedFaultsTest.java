@@ -1,20 +1,21 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.EmulatedGpus.addition;
-import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
-import static dev.banyan.reduce.cuda.EmulatedGpus.device;
-import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
-import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
-import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
-import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
-import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
-import static dev.banyan.reduce.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.EmulatedGpus.addition;
+import static dev.banyan.cuda.EmulatedGpus.allocate;
+import static dev.banyan.cuda.EmulatedGpus.device;
+import static dev.banyan.cuda.EmulatedGpus.enter;
+import static dev.banyan.cuda.EmulatedGpus.fails;
+import static dev.banyan.cuda.EmulatedGpus.holding;
+import static dev.banyan.cuda.EmulatedGpus.ints;
+import static dev.banyan.cuda.EmulatedGpus.launch;
+import static dev.banyan.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.EmulatedGpus.reach;
+import static dev.banyan.cuda.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.cuda.emulator.CudaEmulator;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.SymbolLookup;
@@ -43,7 +44,7 @@ class EmulatedFaultsTest {
 
     @BeforeEach
     void load() {
-        emulator = CudaEmulator.load();
+        emulator = EmulatedGpus.driver();
     }
 
     @Test

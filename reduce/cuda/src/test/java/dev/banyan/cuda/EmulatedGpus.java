@@ -1,7 +1,8 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.cuda.emulator.CudaEmulator;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -21,6 +22,13 @@ import org.jspecify.annotations.Nullable;
 /** What the tests of the emulated driver do again and again. Each call must succeed. */
 final class EmulatedGpus {
     private EmulatedGpus() {}
+
+    /** Returns the emulated driver in its first state, with the bindings loaded. */
+    static CudaEmulator driver() {
+        CudaEmulator emulator = CudaEmulator.load();
+        CudaLibrary.load();
+        return emulator;
+    }
 
     static void ok(int result) {
         assertThat(CUresult.stringFor(result)).isEqualTo("CUDA_SUCCESS");

@@ -1,21 +1,22 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.EmulatedGpus.addition;
-import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
-import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
-import static dev.banyan.reduce.cuda.EmulatedGpus.event;
-import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
-import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
-import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
-import static dev.banyan.reduce.cuda.EmulatedGpus.parameters;
-import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
-import static dev.banyan.reduce.cuda.EmulatedGpus.recorded;
-import static dev.banyan.reduce.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.EmulatedGpus.addition;
+import static dev.banyan.cuda.EmulatedGpus.allocate;
+import static dev.banyan.cuda.EmulatedGpus.enter;
+import static dev.banyan.cuda.EmulatedGpus.event;
+import static dev.banyan.cuda.EmulatedGpus.fails;
+import static dev.banyan.cuda.EmulatedGpus.holding;
+import static dev.banyan.cuda.EmulatedGpus.ints;
+import static dev.banyan.cuda.EmulatedGpus.launch;
+import static dev.banyan.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.EmulatedGpus.parameters;
+import static dev.banyan.cuda.EmulatedGpus.reach;
+import static dev.banyan.cuda.EmulatedGpus.recorded;
+import static dev.banyan.cuda.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.cuda.emulator.CudaEmulator;
 import jcuda.driver.CUDA_KERNEL_NODE_PARAMS;
 import jcuda.driver.CUDA_MEMCPY3D;
 import jcuda.driver.CUDA_MEMSET_NODE_PARAMS;
@@ -43,7 +44,7 @@ class EmulatedGraphsTest {
 
     @BeforeEach
     void load() {
-        emulator = CudaEmulator.load();
+        emulator = EmulatedGpus.driver();
         emulator.tell("shuffle 5");
     }
 

@@ -1,22 +1,23 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.EmulatedGpus.addition;
-import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
-import static dev.banyan.reduce.cuda.EmulatedGpus.at;
-import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
-import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
-import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
-import static dev.banyan.reduce.cuda.EmulatedGpus.kernel;
-import static dev.banyan.reduce.cuda.EmulatedGpus.launch;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
-import static dev.banyan.reduce.cuda.EmulatedGpus.pinned;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ptx;
-import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
-import static dev.banyan.reduce.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.EmulatedGpus.addition;
+import static dev.banyan.cuda.EmulatedGpus.allocate;
+import static dev.banyan.cuda.EmulatedGpus.at;
+import static dev.banyan.cuda.EmulatedGpus.enter;
+import static dev.banyan.cuda.EmulatedGpus.fails;
+import static dev.banyan.cuda.EmulatedGpus.holding;
+import static dev.banyan.cuda.EmulatedGpus.ints;
+import static dev.banyan.cuda.EmulatedGpus.kernel;
+import static dev.banyan.cuda.EmulatedGpus.launch;
+import static dev.banyan.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.EmulatedGpus.pinned;
+import static dev.banyan.cuda.EmulatedGpus.ptx;
+import static dev.banyan.cuda.EmulatedGpus.reach;
+import static dev.banyan.cuda.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.cuda.emulator.CudaEmulator;
 import java.nio.ByteBuffer;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
@@ -34,7 +35,7 @@ class EmulatedKernelsTest {
 
     @BeforeEach
     void load() {
-        emulator = CudaEmulator.load();
+        emulator = EmulatedGpus.driver();
     }
 
     private static int loads(String text) {

@@ -1,19 +1,20 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
-import static dev.banyan.reduce.cuda.EmulatedGpus.allocate;
-import static dev.banyan.reduce.cuda.EmulatedGpus.at;
-import static dev.banyan.reduce.cuda.EmulatedGpus.device;
-import static dev.banyan.reduce.cuda.EmulatedGpus.enter;
-import static dev.banyan.reduce.cuda.EmulatedGpus.fails;
-import static dev.banyan.reduce.cuda.EmulatedGpus.holding;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ints;
-import static dev.banyan.reduce.cuda.EmulatedGpus.ok;
-import static dev.banyan.reduce.cuda.EmulatedGpus.pinned;
-import static dev.banyan.reduce.cuda.EmulatedGpus.reach;
-import static dev.banyan.reduce.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.EmulatedGpus.allocate;
+import static dev.banyan.cuda.EmulatedGpus.at;
+import static dev.banyan.cuda.EmulatedGpus.device;
+import static dev.banyan.cuda.EmulatedGpus.enter;
+import static dev.banyan.cuda.EmulatedGpus.fails;
+import static dev.banyan.cuda.EmulatedGpus.holding;
+import static dev.banyan.cuda.EmulatedGpus.ints;
+import static dev.banyan.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.EmulatedGpus.pinned;
+import static dev.banyan.cuda.EmulatedGpus.reach;
+import static dev.banyan.cuda.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.cuda.emulator.CudaEmulator;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -36,7 +37,7 @@ class EmulatedMemoryTest {
 
     @BeforeEach
     void load() {
-        emulator = CudaEmulator.load();
+        emulator = EmulatedGpus.driver();
     }
 
     /** The number that JCuda keeps to itself. */

@@ -1,9 +1,10 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.banyan.reduce.cuda.PairFigures.Outcome;
+import dev.banyan.cuda.PairFigures.Outcome;
+import dev.banyan.cuda.emulator.CudaEmulator;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -15,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 class PeerMeterTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-    private final CudaEmulator emulator = CudaEmulator.load();
+    private final CudaEmulator emulator = EmulatedGpus.driver();
 
     @Test
     void aSoundMachineHasFiguresForEveryPair() {

@@ -1,9 +1,9 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

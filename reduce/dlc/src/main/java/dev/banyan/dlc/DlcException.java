@@ -1,4 +1,4 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
 /** A trace that cannot be understood. The message names the place and the remedy. */
 public final class DlcException extends RuntimeException {

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
 /** A line of a trace, taken word by word. Not safe for use from several threads at once. */
 final class DlcLine {

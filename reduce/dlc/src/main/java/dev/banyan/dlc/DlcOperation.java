@@ -1,4 +1,4 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
 import java.util.Locale;
 import java.util.Optional;

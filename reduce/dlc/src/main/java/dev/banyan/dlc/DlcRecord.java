@@ -1,4 +1,4 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
 /** One line of a trace. */
 public sealed interface DlcRecord permits DlcMessage, DlcSetup {

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
 /** What a node of a trace is. */
 public enum DlcRole {

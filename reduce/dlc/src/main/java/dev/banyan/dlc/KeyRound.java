@@ -1,6 +1,6 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
-import dev.banyan.reduce.kvstore.KeyInfo;
+import dev.banyan.kvstore.KeyInfo;
 import java.util.Arrays;
 
 /** A key's messages in one iteration of a recorded run; their times are the same for all workers. */

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
 /**
  * Lengths of a key's messages in bytes, as means over iterations and workers; 0 for those that no trace has.

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
 /**
  * Where the time of a run goes. Initialisation is left out. What happens at servers is known from servers'

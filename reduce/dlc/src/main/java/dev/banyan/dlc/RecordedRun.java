@@ -1,9 +1,9 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
-import dev.banyan.reduce.kvstore.KeyInfo;
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
-import dev.banyan.reduce.kvstore.StoreOperation;
-import dev.banyan.reduce.kvstore.StoreOperation.Kind;
+import dev.banyan.kvstore.KeyInfo;
+import dev.banyan.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.StoreOperation;
+import dev.banyan.kvstore.StoreOperation.Kind;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;

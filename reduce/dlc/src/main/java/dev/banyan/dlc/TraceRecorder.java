@@ -1,8 +1,8 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
-import dev.banyan.reduce.kvstore.KeyInfo;
-import dev.banyan.reduce.kvstore.StoreListener;
-import dev.banyan.reduce.kvstore.StoreOperation;
+import dev.banyan.kvstore.KeyInfo;
+import dev.banyan.kvstore.StoreListener;
+import dev.banyan.kvstore.StoreOperation;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Records what a store does, as the traces of its devices. Attach it by {@link
- * dev.banyan.reduce.kvstore.KVStore#setListener}; a store without it pays for nothing but to see that there is
+ * dev.banyan.kvstore.KVStore#setListener}; a store without it pays for nothing but to see that there is
  * none.
  *
  * <p>Of n devices, device d is worker d, and server d for the keys whose values it holds. Worker 0 initialises

@@ -1,16 +1,16 @@
-package dev.banyan.reduce.trace;
+package dev.banyan.dlc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.KeyInfo;
+import dev.banyan.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.StoreOperation;
+import dev.banyan.kvstore.StoreOperation.Kind;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.kvstore.KVStore;
-import dev.banyan.reduce.kvstore.Key;
-import dev.banyan.reduce.kvstore.KeyInfo;
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
-import dev.banyan.reduce.kvstore.StoreOperation;
-import dev.banyan.reduce.kvstore.StoreOperation.Kind;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;

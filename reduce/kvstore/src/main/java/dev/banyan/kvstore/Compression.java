@@ -1,4 +1,4 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 /** How a store shortens gradients of F32 on their way to the server. What is pulled is not shortened. */
 public sealed interface Compression {

@@ -1,7 +1,7 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
-import dev.banyan.reduce.Way;
-import dev.banyan.reduce.engine.Variable;
+import dev.banyan.kvstore.engine.Variable;
+import dev.banyan.schedule.plan.AlgorithmHint;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 final class Entry {
     final KeyInfo info;
     /** How its array is sent. */
-    final Way way;
+    final AlgorithmHint way;
     /** Stands for the value: operations of the key take effect one after another. */
     final Variable variable;
     /** At the server. */
@@ -27,7 +27,7 @@ final class Entry {
     /** Whether an array was pushed whose sum over all processes waits for the next pull. */
     boolean unlinked;
 
-    Entry(KeyInfo info, Way way, Variable variable, MemorySegment value) {
+    Entry(KeyInfo info, AlgorithmHint way, Variable variable, MemorySegment value) {
         this.info = info;
         this.way = way;
         this.variable = variable;

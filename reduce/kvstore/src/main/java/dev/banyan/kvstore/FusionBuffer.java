@@ -1,8 +1,8 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -1,10 +1,10 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
+import dev.banyan.kvstore.StoreOperation.Kind;
+import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.engine.EngineException;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.engine.DependencyEngine;
-import dev.banyan.reduce.engine.EngineException;
-import dev.banyan.reduce.kvstore.StoreOperation.Kind;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 /** An operation of a store failed while it ran; the message names operation and key, the cause is what happened. */
 public final class KVStoreException extends RuntimeException {

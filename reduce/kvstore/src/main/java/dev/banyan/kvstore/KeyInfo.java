@@ -1,6 +1,6 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.util.Objects;
 
 /**

@@ -1,9 +1,9 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
-import dev.banyan.reduce.engine.Completion;
-import dev.banyan.reduce.engine.DeferredTask;
-import dev.banyan.reduce.engine.Variable;
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.engine.Completion;
+import dev.banyan.kvstore.engine.DeferredTask;
+import dev.banyan.kvstore.engine.Variable;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 /**
  * How much communication a backward pass hid.

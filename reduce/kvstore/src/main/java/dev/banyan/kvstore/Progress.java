@@ -1,6 +1,6 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.StoreListener.Stage;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;

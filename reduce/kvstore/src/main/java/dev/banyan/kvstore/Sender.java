@@ -1,8 +1,8 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
+import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.engine.Lane;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.engine.DependencyEngine;
-import dev.banyan.reduce.engine.Lane;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;

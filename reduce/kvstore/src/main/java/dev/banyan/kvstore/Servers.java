@@ -1,4 +1,4 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 /**
  * Gives keys to devices so that all hold about as many bytes. Small keys that follow each other stay on one device

@@ -1,13 +1,13 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
+import dev.banyan.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.engine.Lane;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.engine.DependencyEngine;
-import dev.banyan.reduce.engine.Lane;
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

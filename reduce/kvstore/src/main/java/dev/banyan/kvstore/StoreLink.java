@@ -1,7 +1,7 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
+import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.engine.DependencyEngine;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 

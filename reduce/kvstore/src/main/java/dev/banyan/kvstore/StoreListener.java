@@ -1,4 +1,4 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 /**
  * Hears what a store does, key by key. All times are of {@link System#nanoTime()}, in ns.

@@ -1,8 +1,8 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
-import dev.banyan.reduce.AlgorithmChoice;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.Way;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.plan.Config;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -12,15 +12,15 @@ enum StoreType {
     /** As a parameter server: through the key's server. */
     DEVICE {
         @Override
-        Way way(long count, int server, Config config) {
-            return new Way(AlgorithmChoice.STAR, server);
+        AlgorithmHint way(long count, int server, Config config) {
+            return new AlgorithmHint(AlgorithmChoice.STAR, server);
         }
     },
     /** Over one tree, or for large keys over many. */
     TREE {
         @Override
-        Way way(long count, int server, Config config) {
-            return new Way(
+        AlgorithmHint way(long count, int server, Config config) {
+            return new AlgorithmHint(
                     count > config.treeArrayBound().orElse(Config.DEFAULT_TREE_ARRAY_BOUND)
                             ? AlgorithmChoice.MULTI_TREE
                             : AlgorithmChoice.SINGLE_TREE,
@@ -30,15 +30,15 @@ enum StoreType {
     /** Around a ring. */
     RING {
         @Override
-        Way way(long count, int server, Config config) {
-            return new Way(AlgorithmChoice.RING, 0);
+        AlgorithmHint way(long count, int server, Config config) {
+            return new AlgorithmHint(AlgorithmChoice.RING, 0);
         }
     },
     /** As the communicator is configured. */
     AUTO {
         @Override
-        Way way(long count, int server, Config config) {
-            return Way.CONFIGURED;
+        AlgorithmHint way(long count, int server, Config config) {
+            return AlgorithmHint.CONFIGURED;
         }
     };
 
@@ -59,5 +59,5 @@ enum StoreType {
     }
 
     /** How a key of some elements is sent, whose server is that rank. */
-    abstract Way way(long count, int server, Config config);
+    abstract AlgorithmHint way(long count, int server, Config config);
 }

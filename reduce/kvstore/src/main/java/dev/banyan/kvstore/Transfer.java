@@ -1,10 +1,10 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
+import dev.banyan.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.engine.Completion;
+import dev.banyan.kvstore.engine.DeferredTask;
 import dev.banyan.reduce.CollectiveCall;
-import dev.banyan.reduce.Way;
-import dev.banyan.reduce.engine.Completion;
-import dev.banyan.reduce.engine.DeferredTask;
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import dev.banyan.schedule.plan.AlgorithmHint;
 import java.util.Comparator;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -22,14 +22,21 @@ final class Transfer implements DeferredTask {
     private final boolean last;
     private final int priority;
     final CollectiveCall call;
-    final Way way;
+    final AlgorithmHint way;
     private @Nullable Completion completion;
 
     /**
      * @param last whether the operation has ended with this stage
      * @param priority greater ones go first
      */
-    Transfer(Sender sender, Progress progress, Stage stage, boolean last, int priority, CollectiveCall call, Way way) {
+    Transfer(
+            Sender sender,
+            Progress progress,
+            Stage stage,
+            boolean last,
+            int priority,
+            CollectiveCall call,
+            AlgorithmHint way) {
         this.sender = sender;
         this.progress = progress;
         this.stage = stage;

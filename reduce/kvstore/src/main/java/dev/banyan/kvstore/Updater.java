@@ -1,4 +1,4 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 import java.lang.foreign.MemorySegment;
 

@@ -1,7 +1,7 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
-import dev.banyan.reduce.engine.Task;
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.StoreListener.Stage;
+import dev.banyan.kvstore.engine.Task;
 import org.jspecify.annotations.Nullable;
 
 /** Part of an operation that a device computes by itself. */

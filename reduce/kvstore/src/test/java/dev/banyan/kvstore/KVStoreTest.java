@@ -1,19 +1,19 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.reduce.kvstore.StoreListener.Stage;
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Step;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Step;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;

@@ -1,11 +1,11 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;

@@ -1,10 +1,10 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
 

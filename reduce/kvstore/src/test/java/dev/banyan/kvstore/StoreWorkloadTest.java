@@ -1,10 +1,10 @@
-package dev.banyan.reduce.kvstore;
+package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

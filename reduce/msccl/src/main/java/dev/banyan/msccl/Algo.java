@@ -1,6 +1,6 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import java.util.List;
 
 /**

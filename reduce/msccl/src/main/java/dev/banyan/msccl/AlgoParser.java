@@ -1,8 +1,8 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.msccl.Operation.Position;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.msccl.Operation.Position;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.type.Collective;
 import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.Arrays;

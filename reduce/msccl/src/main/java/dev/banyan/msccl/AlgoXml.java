@@ -1,7 +1,7 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.type.Collective;
 import java.io.StringWriter;
 import java.util.List;
 import javax.xml.stream.XMLOutputFactory;

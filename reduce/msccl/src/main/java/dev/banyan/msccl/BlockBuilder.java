@@ -1,8 +1,8 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.msccl.Operation.Position;
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Space;
+import dev.banyan.msccl.Operation.Position;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Space;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Comparator;

@@ -1,6 +1,6 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.msccl.Hazards.Side;
+import dev.banyan.msccl.Hazards.Side;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,8 +1,8 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.type.Collective;
 
 /**
  * Which MSCCL chunks of memory are one and the same.

@@ -1,6 +1,6 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.schedule.Space;
+import dev.banyan.schedule.Space;
 import java.util.List;
 
 /**

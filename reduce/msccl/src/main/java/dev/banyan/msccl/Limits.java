@@ -1,4 +1,4 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 /**
  * What the runtimes can take, by {@code msccl.h} and the XML parser of microsoft/msccl and by {@code

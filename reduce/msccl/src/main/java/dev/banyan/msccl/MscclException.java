@@ -1,4 +1,4 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 /** An MSCCL algorithm that cannot be understood, or that is wrong. The message names the place and the remedy. */
 public final class MscclException extends RuntimeException {

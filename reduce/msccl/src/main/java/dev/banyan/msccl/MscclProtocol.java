@@ -1,4 +1,4 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 /** How a connection between two GPUs moves data, as NCCL names it. */
 public enum MscclProtocol {

@@ -1,9 +1,9 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.ScheduleException;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.ScheduleException;
+import dev.banyan.schedule.ScheduleVerifier;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;

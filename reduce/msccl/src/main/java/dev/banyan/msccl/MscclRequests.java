@@ -1,7 +1,7 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.Forest;
 import java.math.BigInteger;
 import java.util.List;

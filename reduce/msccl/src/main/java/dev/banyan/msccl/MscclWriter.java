@@ -1,13 +1,13 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.ScheduleException;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.schedule.Step;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.ScheduleException;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.Step;
+import dev.banyan.schedule.type.Collective;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;

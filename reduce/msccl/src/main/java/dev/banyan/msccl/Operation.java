@@ -1,6 +1,6 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.schedule.Space;
+import dev.banyan.schedule.Space;
 
 /**
  * One step of a threadblock. Offsets and count are in MSCCL chunks.

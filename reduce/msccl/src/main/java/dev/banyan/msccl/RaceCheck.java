@@ -1,6 +1,6 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.schedule.Location;
+import dev.banyan.schedule.Location;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

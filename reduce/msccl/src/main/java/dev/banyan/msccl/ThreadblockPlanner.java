@@ -1,6 +1,6 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.schedule.Schedule;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;

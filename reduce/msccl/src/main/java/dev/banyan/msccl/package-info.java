@@ -1,5 +1,5 @@
 /** Schedules as MSCCL algorithm files, and back. */
 @NullMarked
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 import java.io.StringReader;
 import java.util.ArrayDeque;

@@ -1,11 +1,11 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.Samples;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.type.Collective;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;

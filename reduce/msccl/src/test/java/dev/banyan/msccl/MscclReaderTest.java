@@ -1,14 +1,14 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.ScheduleProof;
-import dev.banyan.reduce.schedule.ScheduleTraffic;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.schedule.Summation;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.ScheduleProof;
+import dev.banyan.schedule.ScheduleTraffic;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.Summation;
+import dev.banyan.schedule.type.Collective;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,17 +1,17 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.ForestAlgorithm;
-import dev.banyan.reduce.algorithm.RingAlgorithm;
-import dev.banyan.reduce.algorithm.Samples;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.ScheduleProof;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.ScheduleProof;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;

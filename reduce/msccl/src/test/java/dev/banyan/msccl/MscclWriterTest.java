@@ -1,15 +1,15 @@
-package dev.banyan.reduce.msccl;
+package dev.banyan.msccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.ForestAlgorithm;
-import dev.banyan.reduce.algorithm.RingAlgorithm;
-import dev.banyan.reduce.algorithm.Samples;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
 import java.util.List;

@@ -1,6 +1,6 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 
 /**
  * The memory that a schedule works on: what is where, which bytes are one and the same, what is defined at

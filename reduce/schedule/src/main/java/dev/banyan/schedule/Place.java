@@ -1,4 +1,4 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
 /**
  * A byte of a rank's memory, the same for every {@link Location} that means it.

@@ -1,6 +1,6 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import java.util.List;
 import java.util.Objects;
 

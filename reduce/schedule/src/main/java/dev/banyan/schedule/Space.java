@@ -1,4 +1,4 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
 /** Which memory of a rank a {@link Location} is in. */
 public enum Space {

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
 import java.util.List;
 import java.util.Objects;

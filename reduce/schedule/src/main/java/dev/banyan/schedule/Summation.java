@@ -1,4 +1,4 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
 /**
  * In which order a range of elements is combined. All ranks that get the result get it by this one

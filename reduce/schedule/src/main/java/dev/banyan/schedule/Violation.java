@@ -1,4 +1,4 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
 /**
  * Something wrong with a schedule.

@@ -1,5 +1,5 @@
 /** A collective as data: a DAG of copies and reductions of byte ranges, and its verifier. */
 @NullMarked
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
 import org.jspecify.annotations.NullMarked;

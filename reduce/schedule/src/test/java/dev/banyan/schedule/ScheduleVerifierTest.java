@@ -1,9 +1,9 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,10 +1,10 @@
-package dev.banyan.reduce.schedule;
+package dev.banyan.schedule;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.Samples;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.Samples;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

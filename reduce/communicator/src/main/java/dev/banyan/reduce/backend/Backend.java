@@ -1,8 +1,10 @@
 package dev.banyan.reduce.backend;
 
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -74,4 +76,20 @@ public interface Backend extends AutoCloseable {
     /** Frees all memory of the backend. */
     @Override
     void close();
+
+    /** Opens backends on the devices of this machine. Providers are found by {@link java.util.ServiceLoader}. */
+    interface Provider {
+        /** Returns the name of its backends, e.g. {@code cuda}. */
+        String name();
+
+        /**
+         * Opens a backend, which several communicators may share.
+         *
+         * @param machine the machine that the devices are in; it may have others too
+         * @param config the settings
+         * @param devices the device of each rank, as the driver counts them; one may have several ranks
+         * @throws RuntimeException if there is no driver or a device cannot be used; the message says which and why
+         */
+        Backend open(Machine machine, Config config, int... devices);
+    }
 }

@@ -2,11 +2,11 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.host.StepCode.Fused;
 import dev.banyan.reduce.host.StepCode.Operand;
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.schedule.Step;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.Step;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -2,7 +2,7 @@ package dev.banyan.reduce.host;
 
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
-import dev.banyan.reduce.type.DataType;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 

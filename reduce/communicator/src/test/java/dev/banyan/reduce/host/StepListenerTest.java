@@ -2,12 +2,12 @@ package dev.banyan.reduce.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.AlgorithmChoice;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.Config;
 import dev.banyan.reduce.backend.StepListener;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.cuda;
+package dev.banyan.cuda.emulator;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -52,14 +52,14 @@ public final class CudaEmulator {
         }
         CudaEmulator emulator = new CudaEmulator();
         emulator.reset();
-        CudaLibrary.load();
         return emulator;
     }
 
     /** The folder of the library, for LD_LIBRARY_PATH of other processes; built when its sources are newer. */
     public static synchronized Path build() {
-        Path sources = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")));
-        Path folder = sources.resolve("../../../target/cuda-emulator").normalize();
+        Path module = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")));
+        Path sources = module.resolve("src/main/native");
+        Path folder = module.resolve("target/library");
         Path library = folder.resolve("libcuda.so.1");
         try {
             if (!Files.exists(library) || isOlder(library, sources)) {

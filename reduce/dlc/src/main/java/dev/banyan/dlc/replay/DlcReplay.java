@@ -1,13 +1,13 @@
-package dev.banyan.simulate.replay;
+package dev.banyan.dlc.replay;
 
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.schedule.Step;
-import dev.banyan.reduce.trace.DlcMessage;
-import dev.banyan.reduce.trace.DlcRun;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.dlc.DlcMessage;
+import dev.banyan.dlc.DlcRun;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.Step;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Simulation;
 import dev.banyan.simulate.Simulator;

@@ -1,8 +1,8 @@
-package dev.banyan.simulate.replay;
+package dev.banyan.dlc.replay;
 
-import dev.banyan.reduce.trace.DlcMessage;
-import dev.banyan.reduce.trace.DlcOperation;
-import dev.banyan.reduce.trace.DlcRole;
+import dev.banyan.dlc.DlcMessage;
+import dev.banyan.dlc.DlcOperation;
+import dev.banyan.dlc.DlcRole;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;

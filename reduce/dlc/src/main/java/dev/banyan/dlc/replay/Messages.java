@@ -1,13 +1,13 @@
-package dev.banyan.simulate.replay;
+package dev.banyan.dlc.replay;
 
-import dev.banyan.reduce.trace.DlcDependency;
-import dev.banyan.reduce.trace.DlcHeader;
-import dev.banyan.reduce.trace.DlcMessage;
-import dev.banyan.reduce.trace.DlcOperation;
-import dev.banyan.reduce.trace.DlcOperationId;
-import dev.banyan.reduce.trace.DlcRole;
-import dev.banyan.reduce.trace.DlcRun;
-import dev.banyan.reduce.trace.DlcTrace;
+import dev.banyan.dlc.DlcDependency;
+import dev.banyan.dlc.DlcHeader;
+import dev.banyan.dlc.DlcMessage;
+import dev.banyan.dlc.DlcOperation;
+import dev.banyan.dlc.DlcOperationId;
+import dev.banyan.dlc.DlcRole;
+import dev.banyan.dlc.DlcRun;
+import dev.banyan.dlc.DlcTrace;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

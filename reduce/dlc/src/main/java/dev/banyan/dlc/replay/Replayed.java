@@ -1,4 +1,4 @@
-package dev.banyan.simulate.replay;
+package dev.banyan.dlc.replay;
 
 import java.util.List;
 

@@ -1,5 +1,5 @@
 /** Recorded runs, carried out again by the simulator. */
 @NullMarked
-package dev.banyan.simulate.replay;
+package dev.banyan.dlc.replay;
 
 import org.jspecify.annotations.NullMarked;

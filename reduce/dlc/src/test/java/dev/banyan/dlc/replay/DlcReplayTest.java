@@ -1,16 +1,16 @@
-package dev.banyan.simulate;
+package dev.banyan.dlc.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.banyan.reduce.trace.DlcHeader;
-import dev.banyan.reduce.trace.DlcReader;
-import dev.banyan.reduce.trace.DlcRole;
-import dev.banyan.reduce.trace.DlcRun;
-import dev.banyan.reduce.trace.DlcTrace;
-import dev.banyan.simulate.replay.DlcReplay;
-import dev.banyan.simulate.replay.Replayed;
+import dev.banyan.dlc.DlcHeader;
+import dev.banyan.dlc.DlcReader;
+import dev.banyan.dlc.DlcRole;
+import dev.banyan.dlc.DlcRun;
+import dev.banyan.dlc.DlcTrace;
+import dev.banyan.simulate.Samples;
+import dev.banyan.simulate.Simulator;
 import dev.banyan.trees.network.Network;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;

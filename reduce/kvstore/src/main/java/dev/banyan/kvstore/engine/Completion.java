@@ -1,4 +1,4 @@
-package dev.banyan.reduce.engine;
+package dev.banyan.kvstore.engine;
 
 /** Ends a {@link DeferredTask}. One call of one method; safe from any thread. */
 public interface Completion {

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.engine;
+package dev.banyan.kvstore.engine;
 
 /** What an operation does if others bring it to its end: it is only started here. */
 @FunctionalInterface

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.engine;
+package dev.banyan.kvstore.engine;
 
 /** Thrown where somebody waits for what a failed operation should have written; its cause is what that threw. */
 public final class EngineException extends RuntimeException {

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.engine;
+package dev.banyan.kvstore.engine;
 
 import org.jspecify.annotations.Nullable;
 

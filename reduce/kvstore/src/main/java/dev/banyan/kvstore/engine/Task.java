@@ -1,4 +1,4 @@
-package dev.banyan.reduce.engine;
+package dev.banyan.kvstore.engine;
 
 /** What an operation does. It has ended when it returns. */
 @FunctionalInterface

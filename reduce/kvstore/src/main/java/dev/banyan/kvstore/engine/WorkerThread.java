@@ -1,4 +1,4 @@
-package dev.banyan.reduce.engine;
+package dev.banyan.kvstore.engine;
 
 /** A thread of an engine. Nothing on it may wait for the engine. */
 final class WorkerThread extends Thread {

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.engine;
+package dev.banyan.kvstore.engine;
 
 import java.util.ArrayDeque;
 import java.util.Comparator;

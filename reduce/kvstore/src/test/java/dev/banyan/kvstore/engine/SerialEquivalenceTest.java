@@ -1,4 +1,4 @@
-package dev.banyan.reduce.engine;
+package dev.banyan.kvstore.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

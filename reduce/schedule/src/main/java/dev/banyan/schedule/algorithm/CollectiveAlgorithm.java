@@ -1,6 +1,6 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.schedule.Schedule;
 
 /**
  * Turns a request into a schedule. Implementations are pure: the same request gives an equal schedule.

@@ -1,11 +1,11 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.schedule.Step;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.Step;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import dev.banyan.trees.packing.PackedTree;
 import java.util.Arrays;

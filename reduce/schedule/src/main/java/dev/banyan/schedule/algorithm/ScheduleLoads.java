@@ -1,6 +1,6 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
-import dev.banyan.reduce.schedule.ScheduleTraffic;
+import dev.banyan.schedule.ScheduleTraffic;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 

@@ -1,6 +1,6 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.Arrays;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 /** In which order a reduction's contributions to an element are combined. */
 enum SummationOrder {

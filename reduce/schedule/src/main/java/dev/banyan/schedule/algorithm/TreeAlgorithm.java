@@ -1,7 +1,7 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.List;
 

@@ -1,5 +1,5 @@
 /** Collective algorithms: pure functions from a request to a schedule. */
 @NullMarked
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import org.jspecify.annotations.NullMarked;

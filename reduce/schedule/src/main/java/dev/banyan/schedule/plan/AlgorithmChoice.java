@@ -1,4 +1,4 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 /** Which algorithm carries collectives out. */
 public enum AlgorithmChoice {

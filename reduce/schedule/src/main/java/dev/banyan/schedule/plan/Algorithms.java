@@ -1,14 +1,14 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.ForestAlgorithm;
-import dev.banyan.reduce.algorithm.PackedAlgorithm;
-import dev.banyan.reduce.algorithm.Packings;
-import dev.banyan.reduce.algorithm.RankOrderAlgorithm;
-import dev.banyan.reduce.algorithm.RingAlgorithm;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.Packings;
+import dev.banyan.schedule.algorithm.RankOrderAlgorithm;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.algorithm.TreeAlgorithm;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
@@ -51,11 +51,11 @@ final class Algorithms {
     }
 
     TreeAlgorithm get(AlgorithmChoice choice) {
-        return get(Choice.of(choice));
+        return get(AlgorithmConfig.of(choice));
     }
 
     /** @param choice not {@link AlgorithmChoice#AUTO} */
-    TreeAlgorithm get(Choice choice) {
+    TreeAlgorithm get(AlgorithmConfig choice) {
         return made.computeIfAbsent(
                 new Kind(choice.algorithm(), choice.maxTrees()), kind -> make(kind.choice(), kind.maxTrees()));
     }
@@ -66,7 +66,7 @@ final class Algorithms {
     }
 
     /** Where an algorithm's transfers go other than the usual way, by the nodes of all links of the machine. */
-    List<LogicalLink> links(Choice choice, CollectiveRequest request) {
+    List<LogicalLink> links(AlgorithmConfig choice, CollectiveRequest request) {
         return get(choice) instanceof PackedAlgorithm packed
                 ? links.computeIfAbsent(
                         packed.packing(request.collective(), request.root()),

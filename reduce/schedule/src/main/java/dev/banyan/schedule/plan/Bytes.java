@@ -1,7 +1,7 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 /** Numbers of bytes as settings have them: whole, with K, M or G for powers of 1024. */
-final class Bytes {
+public final class Bytes {
     private static final String UNITS = "KMG";
 
     private Bytes() {}
@@ -11,7 +11,7 @@ final class Bytes {
      *
      * @throws IllegalArgumentException if it is none, or beyond 64 bits
      */
-    static long parse(String text) {
+    public static long parse(String text) {
         int power = text.isEmpty() ? 0 : UNITS.indexOf(text.charAt(text.length() - 1)) + 1;
         long number = Long.parseLong(power == 0 ? text : text.substring(0, text.length() - 1));
         try {
@@ -22,7 +22,7 @@ final class Bytes {
     }
 
     /** The shortest text that is read back as the same number. */
-    static String text(long bytes) {
+    public static String text(long bytes) {
         long number = bytes;
         int power = 0;
         while (power < UNITS.length() && number != 0 && number % 1024 == 0) {

@@ -1,6 +1,6 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.balanced.KernighanLin;
 import java.io.IOException;
 import java.io.Reader;
@@ -170,7 +170,7 @@ public record Config(
             "BANYAN_CHUNK_BYTES",
             "auto, or a whole number of bytes, at least 64, e.g. 512K",
             text -> text.equals("auto") ? Long.MAX_VALUE : Bytes.parse(text),
-            value -> value >= Choice.LEAST_CHUNK);
+            value -> value >= AlgorithmConfig.LEAST_CHUNK);
     private static final Setting<Integer> THREADS = new Setting<>(
             "BANYAN_THREADS",
             "a whole number of threads, 1 to 4096",

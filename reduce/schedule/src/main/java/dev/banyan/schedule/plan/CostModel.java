@@ -1,6 +1,6 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.schedule.Schedule;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.LogicalLink;

@@ -1,7 +1,7 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
@@ -67,7 +67,7 @@ final class FastestChoice {
     private final Map<Question, Timed> answers = new HashMap<>();
     private final Map<Question, Steady> steady = new HashMap<>();
     private final Map<Variant, Trees> trees = new HashMap<>();
-    private final Map<Task, List<Choice>> fewer = new HashMap<>();
+    private final Map<Task, List<AlgorithmConfig>> fewer = new HashMap<>();
 
     private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest request) {}
 
@@ -85,7 +85,7 @@ final class FastestChoice {
     private record Trees(int number, double longestShare, int stages, double leastUsPerByte) {}
 
     /** A choice and a time in us that it can't beat. */
-    private record Bounded(Choice choice, double leastUs) {}
+    private record Bounded(AlgorithmConfig choice, double leastUs) {}
 
     /** A length of chunks, or that of the request, and the time in us. */
     private record Timed(long chunkBytes, double us) {}
@@ -105,13 +105,13 @@ final class FastestChoice {
     }
 
     /** The fastest of some algorithms; packed trees may be fewer than are best for long calls. */
-    Choice of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
+    AlgorithmConfig of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
         List<Bounded> bounded = candidates.stream()
                 .flatMap(candidate -> variants(candidate, request))
                 .map(choice -> new Bounded(choice, leastUs(choice, request)))
                 .sorted(Comparator.comparingDouble(Bounded::leastUs))
                 .toList();
-        Choice fastest = bounded.getFirst().choice();
+        AlgorithmConfig fastest = bounded.getFirst().choice();
         double least = Double.POSITIVE_INFINITY;
         for (Bounded candidate : bounded) {
             if (candidate.leastUs() >= least) {
@@ -126,8 +126,8 @@ final class FastestChoice {
         return fastest;
     }
 
-    private Stream<Choice> variants(AlgorithmChoice candidate, CollectiveRequest request) {
-        Stream<Choice> whole = Stream.of(Choice.of(candidate));
+    private Stream<AlgorithmConfig> variants(AlgorithmChoice candidate, CollectiveRequest request) {
+        Stream<AlgorithmConfig> whole = Stream.of(AlgorithmConfig.of(candidate));
         return candidate == AlgorithmChoice.PACKING && ranks <= MOST_RANKS_OF_FEW
                 ? Stream.concat(
                         whole,
@@ -136,15 +136,15 @@ final class FastestChoice {
     }
 
     /** Packings of fewer trees than the best, each of another number. */
-    private List<Choice> fewer(Task task) {
-        List<Choice> choices = new ArrayList<>();
+    private List<AlgorithmConfig> fewer(Task task) {
+        List<AlgorithmConfig> choices = new ArrayList<>();
         int more = algorithms
                 .get(AlgorithmChoice.PACKING)
                 .trees(task.collective(), task.root())
                 .size();
         for (int most : FEW) {
             if (most < more) {
-                Choice choice = new Choice(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
+                AlgorithmConfig choice = new AlgorithmConfig(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
                 choices.add(choice);
                 more = algorithms
                         .get(choice)
@@ -155,25 +155,25 @@ final class FastestChoice {
         return choices;
     }
 
-    private double leastUs(Choice choice, CollectiveRequest request) {
+    private double leastUs(AlgorithmConfig choice, CollectiveRequest request) {
         return Math.max(
                 trees(choice, request).leastUsPerByte() * request.bytes(ranks),
                 time(choice, sized(request, 1, Long.MAX_VALUE)));
     }
 
     /** The same choice with the best length of chunks. */
-    Choice cut(Choice choice, CollectiveRequest request) {
+    AlgorithmConfig cut(AlgorithmConfig choice, CollectiveRequest request) {
         return choice.withChunkBytes(answer(choice, request).chunkBytes());
     }
 
     /** Time in us of a choice, by the length of its chunks or else the best. */
-    double us(Choice choice, CollectiveRequest request) {
+    double us(AlgorithmConfig choice, CollectiveRequest request) {
         return choice.cuts()
                 ? time(choice, sized(request, request.count(), choice.chunkBytes()))
                 : answer(choice, request).us();
     }
 
-    private Timed answer(Choice choice, CollectiveRequest request) {
+    private Timed answer(AlgorithmConfig choice, CollectiveRequest request) {
         Question question = new Question(choice.algorithm(), choice.maxTrees(), request);
         Timed known = answers.get(question);
         if (known == null) {
@@ -183,7 +183,7 @@ final class FastestChoice {
         return known;
     }
 
-    private Timed find(Choice choice, CollectiveRequest request) {
+    private Timed find(AlgorithmConfig choice, CollectiveRequest request) {
         List<Timed> tried = sweep(choice, request, Double.POSITIVE_INFINITY);
         Timed best = longest(tried);
         double slice = slice(choice, request);
@@ -213,7 +213,7 @@ final class FastestChoice {
      *
      * @param leastUs of other choices: without hope to come near it there is an end
      */
-    private List<Timed> sweep(Choice choice, CollectiveRequest request, double leastUs) {
+    private List<Timed> sweep(AlgorithmConfig choice, CollectiveRequest request, double leastUs) {
         List<Timed> tried = new ArrayList<>();
         if (request.chunkBytes() < Long.MAX_VALUE) {
             tried.add(timed(choice, request, request.chunkBytes()));
@@ -249,12 +249,12 @@ final class FastestChoice {
         return chunks < 2 ? 0 : us * chunks / (chunks + 2 * stages);
     }
 
-    private Timed timed(Choice choice, CollectiveRequest request, long chunkBytes) {
+    private Timed timed(AlgorithmConfig choice, CollectiveRequest request, long chunkBytes) {
         return new Timed(chunkBytes, time(choice, sized(request, request.count(), chunkBytes)));
     }
 
     /** Time in us of a choice with chunks as long as the request says. */
-    private double time(Choice choice, CollectiveRequest request) {
+    private double time(AlgorithmConfig choice, CollectiveRequest request) {
         Question question = new Question(choice.algorithm(), choice.maxTrees(), request);
         Double known = times.get(question);
         if (known == null) {
@@ -264,7 +264,7 @@ final class FastestChoice {
         return known;
     }
 
-    private double predict(Choice choice, CollectiveRequest request) {
+    private double predict(AlgorithmConfig choice, CollectiveRequest request) {
         double chunks = slice(choice, request) / request.chunkBytes();
         int few = steadyChunks(trees(choice, request));
         return chunks <= 2 * few
@@ -277,7 +277,7 @@ final class FastestChoice {
         return Math.clamp(STEPS / (2L * ranks * of.number()), least, Math.max(least, MOST_STEADY));
     }
 
-    private Steady steady(Choice choice, CollectiveRequest request, int chunks) {
+    private Steady steady(AlgorithmConfig choice, CollectiveRequest request, int chunks) {
         Question question =
                 new Question(choice.algorithm(), choice.maxTrees(), sized(request, 1, request.chunkBytes()));
         Steady known = steady.get(question);
@@ -291,7 +291,7 @@ final class FastestChoice {
         return known;
     }
 
-    private double simulate(Choice choice, CollectiveRequest request) {
+    private double simulate(AlgorithmConfig choice, CollectiveRequest request) {
         return model.predictedUs(
                 algorithms.ordered(algorithms.get(choice)).schedule(request), algorithms.links(choice, request));
     }
@@ -306,13 +306,13 @@ final class FastestChoice {
                 request.collective(), request.root(), count, request.elementBytes(), request.inPlace(), chunkBytes);
     }
 
-    private Trees trees(Choice choice, CollectiveRequest request) {
+    private Trees trees(AlgorithmConfig choice, CollectiveRequest request) {
         return trees.computeIfAbsent(
                 new Variant(choice.algorithm(), choice.maxTrees(), new Task(request.collective(), request.root())),
                 variant -> describe(choice, request));
     }
 
-    private Trees describe(Choice choice, CollectiveRequest request) {
+    private Trees describe(AlgorithmConfig choice, CollectiveRequest request) {
         List<PackedTree> all = algorithms.get(choice).trees(request.collective(), request.root());
         double longest = all.stream()
                 .map(PackedTree::share)
@@ -324,7 +324,7 @@ final class FastestChoice {
     }
 
     /** Bytes of the longest slice. */
-    private double slice(Choice choice, CollectiveRequest request) {
+    private double slice(AlgorithmConfig choice, CollectiveRequest request) {
         return trees(choice, request).longestShare() * request.bytes(ranks);
     }
 

@@ -1,8 +1,8 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides how calls on one machine are carried out, and makes their schedules. What a {@link Communicator} runs,
+ * Decides how calls on one machine are carried out, and makes their schedules. What a {@code Communicator} runs,
  * this tells without running it.
  *
  * <p>The automatic choice, in this order:
@@ -101,48 +101,48 @@ public final class Planner {
      *
      * @return never {@link AlgorithmChoice#AUTO}
      */
-    public Choice choose(CollectiveRequest request) {
-        Choice set = config.algorithm().of(request.bytes(machine.size()));
+    public AlgorithmConfig choose(CollectiveRequest request) {
+        AlgorithmConfig set = config.algorithm().of(request.bytes(machine.size()));
         if (set.algorithm() != AlgorithmChoice.AUTO) {
             return set;
         }
-        Choice automatic = automatic(request);
+        AlgorithmConfig automatic = automatic(request);
         return set.cuts() ? automatic.withChunkBytes(set.chunkBytes()) : automatic;
     }
 
-    private Choice automatic(CollectiveRequest request) {
+    private AlgorithmConfig automatic(CollectiveRequest request) {
         if (!config.useTree()) {
-            return Choice.of(AlgorithmChoice.STAR);
+            return AlgorithmConfig.of(AlgorithmChoice.STAR);
         }
         if (machine.size() == 1) {
-            return Choice.of(AlgorithmChoice.SINGLE_TREE);
+            return AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE);
         }
         if (config.treeArrayBound().isPresent()) {
             return request.count() <= config.treeArrayBound().getAsLong()
-                    ? Choice.of(AlgorithmChoice.SINGLE_TREE)
+                    ? AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE)
                     : fastest != null && machine.size() <= MOST_MODELLED
                             ? fastest.of(SEVERAL_TREES, request)
-                            : Choice.of(prices.cheapest(SEVERAL_TREES, request));
+                            : AlgorithmConfig.of(prices.cheapest(SEVERAL_TREES, request));
         }
-        Choice tuned = tuned(request);
+        AlgorithmConfig tuned = tuned(request);
         if (tuned.algorithm() != AlgorithmChoice.AUTO) {
             return tuned;
         }
         return fastest != null && machine.size() <= MOST_MODELLED
                 ? fastest.of(ALL, request)
-                : Choice.of(
+                : AlgorithmConfig.of(
                         request.count() > Config.DEFAULT_TREE_ARRAY_BOUND
                                 ? prices.cheapest(request)
                                 : AlgorithmChoice.SINGLE_TREE);
     }
 
-    private Choice tuned(CollectiveRequest request) {
+    private AlgorithmConfig tuned(CollectiveRequest request) {
         return Objects.requireNonNullElse(tuned.get(request.collective()), SizeRules.AUTO)
                 .of(request.bytes(machine.size()));
     }
 
     /** The same choice with the length of chunks that should take least time, where it and the model leave it open. */
-    public Choice cut(Choice choice, CollectiveRequest request) {
+    public AlgorithmConfig cut(AlgorithmConfig choice, CollectiveRequest request) {
         return choice.cuts() || fastest == null ? choice : fastest.cut(choice, request);
     }
 
@@ -153,7 +153,7 @@ public final class Planner {
      * @return time in us
      * @throws IllegalStateException if there is no cost model, or the machine has one device
      */
-    public double predictedUs(Choice choice, CollectiveRequest request) {
+    public double predictedUs(AlgorithmConfig choice, CollectiveRequest request) {
         if (fastest == null) {
             throw new IllegalStateException("nothing predicts times on " + machine.name()
                     + "; it takes a cost model, such as the simulator, and two devices");
@@ -167,7 +167,7 @@ public final class Planner {
      * @param choice what carries the request out; its length of chunks comes before the request's
      * @throws IllegalArgumentException if the choice is {@link AlgorithmChoice#AUTO}, or the root is no rank
      */
-    public Planned plan(Choice choice, CollectiveRequest request) {
+    public PlannedSchedule plan(AlgorithmConfig choice, CollectiveRequest request) {
         CollectiveRequest cut = new CollectiveRequest(
                 request.collective(),
                 request.root(),
@@ -175,20 +175,22 @@ public final class Planner {
                 request.elementBytes(),
                 request.inPlace(),
                 choice.cuts() ? choice.chunkBytes() : request.chunkBytes());
-        return new Planned(
+        return new PlannedSchedule(
                 choice, algorithms.ordered(algorithms.get(choice)).schedule(cut), algorithms.links(choice, request));
     }
 
     /** Makes the schedule of a request in a given way. */
-    Planned plan(CollectiveRequest request, Way way) {
+    public PlannedSchedule plan(CollectiveRequest request, AlgorithmHint way) {
         if (way.algorithm() == AlgorithmChoice.STAR && way.centre() != 0) {
-            return new Planned(
-                    Choice.of(AlgorithmChoice.STAR),
+            return new PlannedSchedule(
+                    AlgorithmConfig.of(AlgorithmChoice.STAR),
                     algorithms
                             .ordered(new StarAlgorithm(machine.size(), way.centre()))
                             .schedule(request),
                     List.of());
         }
-        return plan(way.algorithm() == AlgorithmChoice.AUTO ? choose(request) : Choice.of(way.algorithm()), request);
+        return plan(
+                way.algorithm() == AlgorithmChoice.AUTO ? choose(request) : AlgorithmConfig.of(way.algorithm()),
+                request);
     }
 }

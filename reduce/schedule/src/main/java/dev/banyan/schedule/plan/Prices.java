@@ -1,10 +1,10 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
-import dev.banyan.reduce.algorithm.ChunkRule;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.PackedAlgorithm;
-import dev.banyan.reduce.algorithm.TreeAlgorithm;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.ChunkRule;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.packing.Direction;
 import dev.banyan.trees.packing.ForestCost;
@@ -31,13 +31,13 @@ final class Prices {
             AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.STAR);
 
     private final Machine machine;
-    private final Function<Choice, TreeAlgorithm> algorithms;
+    private final Function<AlgorithmConfig, TreeAlgorithm> algorithms;
     private final Map<Task, ForestCost> costs = new HashMap<>();
 
-    private record Task(Choice choice, Collective collective, int root) {}
+    private record Task(AlgorithmConfig choice, Collective collective, int root) {}
 
     /** @param machine of at least two devices, one per rank */
-    Prices(Machine machine, Function<Choice, TreeAlgorithm> algorithms) {
+    Prices(Machine machine, Function<AlgorithmConfig, TreeAlgorithm> algorithms) {
         this.machine = machine;
         this.algorithms = algorithms;
     }
@@ -62,14 +62,14 @@ final class Prices {
     }
 
     /** What the trees of a request cost, whatever the length of chunks. */
-    ForestCost cost(Choice choice, CollectiveRequest request) {
+    ForestCost cost(AlgorithmConfig choice, CollectiveRequest request) {
         return costs.computeIfAbsent(
                 new Task(choice.withChunkBytes(Long.MAX_VALUE), request.collective(), request.root()), this::price);
     }
 
     /** Predicted time of a request in us. */
     double predictedUs(AlgorithmChoice choice, CollectiveRequest request) {
-        ForestCost cost = cost(Choice.of(choice), request);
+        ForestCost cost = cost(AlgorithmConfig.of(choice), request);
         long bytes = request.bytes(machine.size());
         long chunkBytes = request.chunkBytes() == Long.MAX_VALUE
                 ? ChunkRule.chunkBytes(cost, bytes, CHUNK_OVERHEAD_US)

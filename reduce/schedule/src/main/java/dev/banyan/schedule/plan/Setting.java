@@ -1,4 +1,4 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 import java.util.function.Function;
 import java.util.function.Predicate;

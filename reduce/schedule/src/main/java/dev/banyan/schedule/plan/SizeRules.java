@@ -1,4 +1,4 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  */
 public record SizeRules(List<Rule> rules) {
     /** The automatic choice for every size. */
-    public static final SizeRules AUTO = always(Choice.of(AlgorithmChoice.AUTO));
+    public static final SizeRules AUTO = always(AlgorithmConfig.of(AlgorithmChoice.AUTO));
 
     /**
      * A choice for some sizes.
@@ -23,7 +23,7 @@ public record SizeRules(List<Rule> rules) {
      * @param choice what carries them out
      * @param upToBytes greatest size in bytes, of the larger of a rank's buffers; {@link Long#MAX_VALUE} for no end
      */
-    public record Rule(Choice choice, long upToBytes) {
+    public record Rule(AlgorithmConfig choice, long upToBytes) {
         public Rule {
             Objects.requireNonNull(choice, "choice");
             if (upToBytes < 1) {
@@ -55,7 +55,7 @@ public record SizeRules(List<Rule> rules) {
     }
 
     /** One choice for every size. */
-    public static SizeRules always(Choice choice) {
+    public static SizeRules always(AlgorithmConfig choice) {
         return new SizeRules(List.of(new Rule(choice, Long.MAX_VALUE)));
     }
 
@@ -70,7 +70,7 @@ public record SizeRules(List<Rule> rules) {
             int colon = entry.indexOf(':');
             String choice = (colon < 0 ? entry : entry.substring(0, colon)).strip();
             rules.add(new Rule(
-                    Choice.parse(choice),
+                    AlgorithmConfig.parse(choice),
                     colon < 0
                             ? Long.MAX_VALUE
                             : Bytes.parse(entry.substring(colon + 1).strip())));
@@ -82,7 +82,7 @@ public record SizeRules(List<Rule> rules) {
     }
 
     /** The choice for a size in bytes, of the larger of a rank's buffers. */
-    public Choice of(long bytes) {
+    public AlgorithmConfig of(long bytes) {
         return rules.stream()
                 .filter(rule -> bytes <= rule.upToBytes())
                 .findFirst()

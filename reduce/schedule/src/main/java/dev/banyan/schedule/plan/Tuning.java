@@ -1,6 +1,6 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import java.nio.charset.StandardCharsets;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.type;
+package dev.banyan.schedule.type;
 
 /**
  * A collective operation over n ranks. With {@code count} elements:

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.type;
+package dev.banyan.schedule.type;
 
 /** Type of the elements of a collective. Elements are in the byte order of the machine. */
 public enum DataType {

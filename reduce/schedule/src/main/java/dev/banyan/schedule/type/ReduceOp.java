@@ -1,4 +1,4 @@
-package dev.banyan.reduce.type;
+package dev.banyan.schedule.type;
 
 /** Operation that makes one element out of every rank's element. */
 public enum ReduceOp {

@@ -1,5 +1,5 @@
 /** What is reduced, and how: element types, operations, collectives. */
 @NullMarked
-package dev.banyan.reduce.type;
+package dev.banyan.schedule.type;
 
 import org.jspecify.annotations.NullMarked;

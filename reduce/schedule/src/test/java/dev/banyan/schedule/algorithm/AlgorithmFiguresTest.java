@@ -1,13 +1,13 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.SchedulePrinter;
-import dev.banyan.reduce.schedule.ScheduleProof;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.schedule.Summation;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.SchedulePrinter;
+import dev.banyan.schedule.ScheduleProof;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.Summation;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;

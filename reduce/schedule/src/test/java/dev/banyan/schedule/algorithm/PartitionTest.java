@@ -1,4 +1,4 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,9 +1,9 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.schedule.ScheduleProof;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
+import dev.banyan.schedule.ScheduleProof;
+import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;

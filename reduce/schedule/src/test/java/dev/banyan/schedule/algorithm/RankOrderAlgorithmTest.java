@@ -1,11 +1,11 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.schedule.ScheduleProof;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.schedule.Summation;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.ScheduleProof;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.Summation;
+import dev.banyan.schedule.type.Collective;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Collectors;

@@ -1,10 +1,10 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.banyan.reduce.schedule.ScheduleTraffic;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.ScheduleTraffic;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.network.Network;
 import org.apache.commons.numbers.fraction.BigFraction;

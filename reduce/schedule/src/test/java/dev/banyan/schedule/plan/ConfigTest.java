@@ -1,9 +1,9 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -87,7 +87,7 @@ class ConfigTest {
                         0.5,
                         6,
                         false,
-                        SizeRules.always(Choice.of(AlgorithmChoice.MULTI_TREE)),
+                        SizeRules.always(AlgorithmConfig.of(AlgorithmChoice.MULTI_TREE)),
                         512 * 1024,
                         3,
                         64L << 20,
@@ -131,7 +131,7 @@ class ConfigTest {
                         0.5,
                         6,
                         false,
-                        SizeRules.always(Choice.of(AlgorithmChoice.RING)),
+                        SizeRules.always(AlgorithmConfig.of(AlgorithmChoice.RING)),
                         128,
                         3,
                         4L << 20,
@@ -219,10 +219,11 @@ class ConfigTest {
         SizeRules rules = load(Map.of("BANYAN_ALGORITHM", "star:4K, single-tree@64K:1M, packing/8@1000:1G"), Map.of())
                 .algorithm();
         assertThat(rules).hasToString("star:4K,single-tree@64K:1M,packing/8@1000:1G,auto");
-        assertThat(rules.of(4096)).isEqualTo(Choice.of(AlgorithmChoice.STAR));
-        assertThat(rules.of(4097)).isEqualTo(new Choice(AlgorithmChoice.SINGLE_TREE, Integer.MAX_VALUE, 65536));
-        assertThat(rules.of(1 << 30)).isEqualTo(new Choice(AlgorithmChoice.PACKING, 8, 1000));
-        assertThat(rules.of((1 << 30) + 1L)).isEqualTo(Choice.of(AlgorithmChoice.AUTO));
+        assertThat(rules.of(4096)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.STAR));
+        assertThat(rules.of(4097))
+                .isEqualTo(new AlgorithmConfig(AlgorithmChoice.SINGLE_TREE, Integer.MAX_VALUE, 65536));
+        assertThat(rules.of(1 << 30)).isEqualTo(new AlgorithmConfig(AlgorithmChoice.PACKING, 8, 1000));
+        assertThat(rules.of((1 << 30) + 1L)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.AUTO));
         assertThat(SizeRules.parse(rules.toString())).isEqualTo(rules);
         assertThat(Config.builder().algorithm(rules).build().algorithm()).isEqualTo(rules);
     }

@@ -1,10 +1,10 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -45,7 +45,7 @@ class PlannerTest {
             AlgorithmChoice choice =
                     planner.choose(request(collective, 20_000_000)).algorithm();
             assertThat(choice).as("%s", collective).isEqualTo(AlgorithmChoice.PACKING);
-            assertThat(planner.plan(Choice.of(choice), request(collective, 20_000_000))
+            assertThat(planner.plan(AlgorithmConfig.of(choice), request(collective, 20_000_000))
                             .schedule()
                             .algorithm())
                     .isEqualTo("packing");
@@ -99,9 +99,9 @@ class PlannerTest {
     void withoutAModelTheDefaultBoundHolds() {
         Planner planner = new Planner(P3, Config.defaults(), null);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND)))
-                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+                .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
         assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND + 1)))
-                .isEqualTo(Choice.of(AlgorithmChoice.PACKING));
+                .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.PACKING));
     }
 
     @Test
@@ -109,21 +109,21 @@ class PlannerTest {
         Tuning tuning = Tuning.of(P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse("ring@64K:1M,auto:2M,packing/2")));
         Config config = Config.builder().tuning(tuning).build();
         Planner planner = new Planner(P3, config, null);
-        Choice ring = new Choice(AlgorithmChoice.RING, Integer.MAX_VALUE, 65536);
+        AlgorithmConfig ring = new AlgorithmConfig(AlgorithmChoice.RING, Integer.MAX_VALUE, 65536);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 18))).isEqualTo(ring);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 19)))
-                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+                .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
         assertThat(planner.choose(request(Collective.BROADCAST, 1 << 18)))
-                .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+                .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
         CollectiveRequest large = request(Collective.ALL_REDUCE, 1 << 20);
-        Planned planned = planner.plan(planner.choose(large), large);
-        assertThat(planned.choice()).isEqualTo(new Choice(AlgorithmChoice.PACKING, 2, Long.MAX_VALUE));
+        PlannedSchedule planned = planner.plan(planner.choose(large), large);
+        assertThat(planned.choice()).isEqualTo(new AlgorithmConfig(AlgorithmChoice.PACKING, 2, Long.MAX_VALUE));
         assertThat(planned.schedule().chunks()).hasSize(2);
 
         // Equal counts of devices, and even equal wires in another order of ranks, are another machine.
         for (int[] group : new int[][] {{0, 1, 2, 3}, {1, 0, 2, 3, 4, 5, 6, 7}}) {
             assertThat(new Planner(P3.subset(group), config, null).choose(request(Collective.ALL_REDUCE, 1 << 18)))
-                    .isEqualTo(Choice.of(AlgorithmChoice.SINGLE_TREE));
+                    .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
         }
         assertThat(tuning.objection(P3)).isEmpty();
         assertThat(tuning.objection(P3.subset(0, 1, 2, 3)).orElseThrow())

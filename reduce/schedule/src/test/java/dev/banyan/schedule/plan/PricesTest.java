@@ -1,15 +1,15 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.ForestAlgorithm;
-import dev.banyan.reduce.algorithm.PackedAlgorithm;
-import dev.banyan.reduce.algorithm.Samples;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.algorithm.TreeAlgorithm;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;

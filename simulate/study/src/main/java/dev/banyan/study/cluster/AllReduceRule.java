@@ -1,4 +1,4 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 /** Which algorithm carries an allreduce between machines. */
 public enum AllReduceRule {

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 import dev.banyan.simulate.Profile;
 import dev.banyan.topology.Machine;

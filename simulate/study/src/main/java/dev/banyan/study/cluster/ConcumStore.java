@@ -1,8 +1,8 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
-import dev.banyan.simulate.cluster.KeyCosts.KeyCost;
-import dev.banyan.simulate.training.Gradient;
-import dev.banyan.simulate.training.KeyStore;
+import dev.banyan.study.cluster.KeyCosts.KeyCost;
+import dev.banyan.study.training.Gradient;
+import dev.banyan.study.training.KeyStore;
 import java.util.Arrays;
 import java.util.List;
 

@@ -1,6 +1,6 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
-import dev.banyan.simulate.training.KeyStore;
+import dev.banyan.study.training.KeyStore;
 import java.util.Locale;
 
 /**

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 import java.util.stream.IntStream;
 

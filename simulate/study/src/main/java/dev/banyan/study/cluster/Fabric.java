@@ -1,4 +1,4 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 /**
  * The network between machines: every machine hangs with all its NICs on one leaf switch, and all leaves hang on a

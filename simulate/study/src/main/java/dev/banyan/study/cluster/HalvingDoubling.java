@@ -1,4 +1,4 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 /**
  * A reduce-scatter by exchanging a half, a quarter, an eighth of the data at distances 1, 2, 4, then an all-gather back

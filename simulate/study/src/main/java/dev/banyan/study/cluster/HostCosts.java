@@ -1,4 +1,4 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 /**
  * What hosts do for an allreduce across machines.
@@ -13,7 +13,7 @@ package dev.banyan.simulate.cluster;
 public record HostCosts(double reduceGbs, double stagingGbs, double handoverUs, int communicators, int outstanding) {
     /**
      * Nobody measured these. 4 GB/s of floats is 12 GB/s of reading and writing by one thread; 12 GB/s is what a PCIe
-     * gen3 slot of 16 lanes is taken to carry; 20 us is what {@link dev.banyan.simulate.training.KeyStores} take for an
+     * gen3 slot of 16 lanes is taken to carry; 20 us is what {@link dev.banyan.study.training.KeyStores} take for an
      * operation of MXNet's engine.
      */
     public static final HostCosts ASSUMED = new HostCosts(4, 12, 20, 4, 4);

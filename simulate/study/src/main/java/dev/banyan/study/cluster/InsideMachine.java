@@ -1,15 +1,15 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.PackedAlgorithm;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.Simulator;
-import dev.banyan.simulate.training.Gradient;
+import dev.banyan.study.training.Gradient;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;

@@ -1,6 +1,6 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
-import dev.banyan.simulate.training.Gradient;
+import dev.banyan.study.training.Gradient;
 import java.util.HashMap;
 import java.util.Map;
 

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 /** An allreduce between the leaders of machines, priced in closed form. */
 interface LeaderAllReduce {

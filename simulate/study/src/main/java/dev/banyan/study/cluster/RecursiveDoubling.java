@@ -1,4 +1,4 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 /**
  * All data exchanged and summed up at distances 1, 2, 4 and so on: log2 m steps, the least latency. Cost: O(log m).

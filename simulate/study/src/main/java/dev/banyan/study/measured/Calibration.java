@@ -1,8 +1,8 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.measured.P2pReport.Measure;
+import dev.banyan.study.measured.P2pReport.Measure;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
@@ -65,7 +65,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
     }
 
     /** A way of data between two devices. */
-    private record Way(int from, int to, List<Integer> arcs, boolean throughSocket) {}
+    private record AlgorithmHint(int from, int to, List<Integer> arcs, boolean throughSocket) {}
 
     private static final class Work {
         private final P2pReport report;
@@ -79,12 +79,12 @@ public record Calibration(Profile profile, List<Constant> measured) {
 
         Calibration on(Profile base, String name) {
             Network all = Network.ofAllLinks(machine, everyDevice());
-            List<Way> nvlinks = ways(all).stream()
+            List<AlgorithmHint> nvlinks = ways(all).stream()
                     .filter(way -> way.arcs().stream().allMatch(arc -> all.kind(arc) == Link.Kind.NVLINK))
                     .filter(way -> report.mayAccess(way.from(), way.to()))
                     .toList();
             Network host = Network.ofAllLinks(withoutNvlink(), everyDevice());
-            List<Way> staged = ways(host);
+            List<AlgorithmHint> staged = ways(host);
             nvlinkEfficiency(all, nvlinks);
             hop(Constant.NVLINK_HOP_US, Measure.LATENCY_PEER, all, nvlinks);
             take(
@@ -100,7 +100,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     Constant.PCIE_HOP_US,
                     Measure.LATENCY_STAGED,
                     host,
-                    staged.stream().filter(Way::throughSocket).toList());
+                    staged.stream().filter(AlgorithmHint::throughSocket).toList());
             duplex(staged);
             memory();
             Map<Constant, Profile.Value> values = new EnumMap<>(base.constants());
@@ -126,9 +126,9 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     List.of());
         }
 
-        private List<Way> ways(Network network) {
+        private List<AlgorithmHint> ways(Network network) {
             Detours detours = new Detours(network);
-            List<Way> ways = new ArrayList<>();
+            List<AlgorithmHint> ways = new ArrayList<>();
             for (int from = 0; from < network.ranks(); from++) {
                 for (int to = 0; to < network.ranks(); to++) {
                     List<Integer> nodes = from == to ? null : detours.path(from, to);
@@ -140,7 +140,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
             return ways;
         }
 
-        private Way way(Network network, List<Integer> nodes) {
+        private AlgorithmHint way(Network network, List<Integer> nodes) {
             List<Integer> arcs = IntStream.range(1, nodes.size())
                     .map(hop -> network.arc(nodes.get(hop - 1), nodes.get(hop)))
                     .boxed()
@@ -149,10 +149,10 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     .map(at -> network.node(nodes.get(at)).machineNode())
                     .anyMatch(node ->
                             node >= 0 && machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET);
-            return new Way(nodes.getFirst(), nodes.getLast(), arcs, socket);
+            return new AlgorithmHint(nodes.getFirst(), nodes.getLast(), arcs, socket);
         }
 
-        private void nvlinkEfficiency(Network network, List<Way> ways) {
+        private void nvlinkEfficiency(Network network, List<AlgorithmHint> ways) {
             boolean both = report.matrix(Measure.BOTH_WAYS_PEER).isPresent();
             Measure measure = both ? Measure.BOTH_WAYS_PEER : Measure.ONE_WAY_PEER;
             take(
@@ -164,7 +164,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     (both ? "both ways at once, of twice" : "one way, of") + " the NVLinks' bandwidth");
         }
 
-        private void hop(Constant constant, Measure measure, Network network, List<Way> ways) {
+        private void hop(Constant constant, Measure measure, Network network, List<AlgorithmHint> ways) {
             take(
                     constant,
                     measure,
@@ -179,7 +179,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     "us of a small copy beyond the links' latencies, per hop");
         }
 
-        private void duplex(List<Way> ways) {
+        private void duplex(List<AlgorithmHint> ways) {
             if (report.matrix(Measure.ONE_WAY_STAGED).isPresent()) {
                 take(
                         Constant.HOST_DUPLEX,
@@ -207,22 +207,22 @@ public record Calibration(Profile profile, List<Constant> measured) {
             }
         }
 
-        private boolean told(Measure measure, Way way) {
+        private boolean told(Measure measure, AlgorithmHint way) {
             Optional<PairMatrix> matrix = report.matrix(measure);
             return matrix.isPresent()
                     && way.from() < matrix.get().rows()
                     && matrix.get().get(way.from(), way.to()) > 0;
         }
 
-        private double figure(Measure measure, Way way) {
+        private double figure(Measure measure, AlgorithmHint way) {
             return report.matrix(measure).orElseThrow().get(way.from(), way.to());
         }
 
-        private static double narrowest(Network network, Way way) {
+        private static double narrowest(Network network, AlgorithmHint way) {
             return way.arcs().stream().mapToDouble(network::gbs).min().orElseThrow();
         }
 
-        private static double narrowestPcie(Network network, Way way) {
+        private static double narrowestPcie(Network network, AlgorithmHint way) {
             return way.arcs().stream()
                     .filter(arc -> network.kind(arc) == Link.Kind.PCIE)
                     .mapToDouble(network::gbs)
@@ -234,8 +234,8 @@ public record Calibration(Profile profile, List<Constant> measured) {
                 Constant constant,
                 Measure measure,
                 double quantile,
-                List<Way> ways,
-                ToDoubleFunction<Way> value,
+                List<AlgorithmHint> ways,
+                ToDoubleFunction<AlgorithmHint> value,
                 String what) {
             double[] values = ways.stream()
                     .filter(way -> told(measure, way))

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
 /** Measured figures that can't be understood; the message names the place and the remedy. */
 public final class MeasuredException extends RuntimeException {

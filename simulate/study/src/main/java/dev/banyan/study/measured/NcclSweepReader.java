@@ -1,6 +1,6 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
-import dev.banyan.simulate.measured.Lines.Word;
+import dev.banyan.study.measured.Lines.Word;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

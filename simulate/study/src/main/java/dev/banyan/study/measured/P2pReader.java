@@ -1,7 +1,7 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
-import dev.banyan.simulate.measured.Lines.Word;
-import dev.banyan.simulate.measured.P2pReport.Measure;
+import dev.banyan.study.measured.Lines.Word;
+import dev.banyan.study.measured.P2pReport.Measure;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
 /**
  * One figure for each ordered pair of devices. Immutable and safe for use from any thread.

@@ -1,6 +1,6 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Transport;
 import dev.banyan.topology.Machine;
 import java.util.Optional;

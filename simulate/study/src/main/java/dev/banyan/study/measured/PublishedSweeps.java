@@ -1,8 +1,8 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Transport;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
 import java.util.List;
 import java.util.Objects;

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
 /**
  * What all devices have of one key, to be summed up.

@@ -1,10 +1,10 @@
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.ForestAlgorithm;
-import dev.banyan.reduce.algorithm.PackedAlgorithm;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Simulator;
 import dev.banyan.topology.LinkMatrix;

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;

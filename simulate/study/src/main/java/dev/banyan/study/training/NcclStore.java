@@ -1,6 +1,6 @@
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Transport;

@@ -1,6 +1,6 @@
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
 
 /**
  * A part of a key that is an allreduce of its own.

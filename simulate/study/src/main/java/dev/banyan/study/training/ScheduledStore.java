@@ -1,9 +1,9 @@
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Simulation;
 import dev.banyan.simulate.Simulator;

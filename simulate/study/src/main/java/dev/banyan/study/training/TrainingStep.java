@@ -1,4 +1,4 @@
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
 import java.util.ArrayList;
 import java.util.Arrays;

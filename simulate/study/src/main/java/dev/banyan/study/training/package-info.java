@@ -1,5 +1,5 @@
 /** What collectives cost a training step: keys that become ready one after another, and the wait for them. */
 @NullMarked
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
 import org.jspecify.annotations.NullMarked;

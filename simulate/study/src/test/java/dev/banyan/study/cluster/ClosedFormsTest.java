@@ -1,9 +1,9 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.banyan.simulate.training.Gradient;
+import dev.banyan.study.training.Gradient;
 import org.assertj.core.data.Percentage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,12 +1,12 @@
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.banyan.simulate.Profiles;
-import dev.banyan.simulate.training.Gradient;
-import dev.banyan.simulate.training.TrainingStep;
+import dev.banyan.study.training.Gradient;
+import dev.banyan.study.training.TrainingStep;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
 @NullMarked
-package dev.banyan.simulate.cluster;
+package dev.banyan.study.cluster;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,4 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

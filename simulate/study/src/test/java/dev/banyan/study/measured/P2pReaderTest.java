@@ -1,10 +1,10 @@
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.banyan.simulate.measured.P2pReport.Measure;
+import dev.banyan.study.measured.P2pReport.Measure;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

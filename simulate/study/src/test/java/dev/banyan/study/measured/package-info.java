@@ -1,4 +1,4 @@
 @NullMarked
-package dev.banyan.simulate.measured;
+package dev.banyan.study.measured;
 
 import org.jspecify.annotations.NullMarked;

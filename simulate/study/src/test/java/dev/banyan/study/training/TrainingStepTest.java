@@ -1,4 +1,4 @@
-package dev.banyan.simulate.training;
+package dev.banyan.study.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;

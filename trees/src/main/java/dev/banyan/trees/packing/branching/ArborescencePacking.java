@@ -48,7 +48,7 @@ final class ArborescencePacking {
     record Strategy(boolean together, boolean wide, int seed) {}
 
     /** An arc that some of the trees can take; then a set is tight, if not all can. */
-    private record Choice(
+    private record AlgorithmConfig(
             int from, int to, long count, @Nullable BitSet tightThen) {}
 
     /**
@@ -119,7 +119,7 @@ final class ArborescencePacking {
     }
 
     private void grow(PartialTree tree) {
-        Choice choice = choose(tree);
+        AlgorithmConfig choice = choose(tree);
         if (choice == null) {
             throw new IllegalArgumentException("the capacities do not carry the trees demanded: those of root "
                     + tree.root() + " stop at " + tree.members());
@@ -134,10 +134,10 @@ final class ArborescencePacking {
         tree.add(choice.from(), choice.to());
     }
 
-    private @Nullable Choice choose(PartialTree tree) {
-        Choice best = null;
+    private @Nullable AlgorithmConfig choose(PartialTree tree) {
+        AlgorithmConfig best = null;
         for (int i = tree.head(); i < tree.size(); i++) {
-            Choice choice = chooseFrom(tree, tree.member(i), best);
+            AlgorithmConfig choice = chooseFrom(tree, tree.member(i), best);
             if (choice != null) {
                 best = choice;
             }
@@ -152,7 +152,7 @@ final class ArborescencePacking {
     }
 
     /** An arc from a rank that more of the trees can take than the best so far, or null. */
-    private @Nullable Choice chooseFrom(PartialTree tree, int from, @Nullable Choice bestSoFar) {
+    private @Nullable AlgorithmConfig chooseFrom(PartialTree tree, int from, @Nullable AlgorithmConfig bestSoFar) {
         List<Integer> targets = IntStream.range(0, ranks)
                 .filter(to -> demand.left(from, to) > 0 && !tree.members().get(to))
                 .boxed()
@@ -160,7 +160,7 @@ final class ArborescencePacking {
                         .thenComparingInt(
                                 to -> strategy.seed() == 0 ? Math.floorMod(to - from, ranks) : preference[to]))
                 .toList();
-        Choice best = null;
+        AlgorithmConfig best = null;
         long count = bestSoFar == null ? 0 : bestSoFar.count();
         for (int to : targets) {
             long limit = Math.min(demand.left(from, to), tree.count());
@@ -173,7 +173,7 @@ final class ArborescencePacking {
             long room = demand.room(from, to, limit);
             BitSet tightThen = room < limit ? demand.tightRanks() : null;
             if (room > count) {
-                best = new Choice(from, to, room, tightThen);
+                best = new AlgorithmConfig(from, to, room, tightThen);
                 count = room;
             } else if (room == 0 && tightThen != null) {
                 tight.add(tightThen);

@@ -1,6 +1,6 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
-import dev.banyan.reduce.schedule.Schedule;
+import dev.banyan.schedule.Schedule;
 import dev.banyan.trees.packing.LogicalLink;
 import java.util.List;
 import java.util.Objects;
@@ -12,8 +12,8 @@ import java.util.Objects;
  * @param schedule the steps
  * @param links the paths of pairs of ranks that don't go the usual way, as {@link CostModel} takes them
  */
-public record Planned(Choice choice, Schedule schedule, List<LogicalLink> links) {
-    public Planned {
+public record PlannedSchedule(AlgorithmConfig choice, Schedule schedule, List<LogicalLink> links) {
+    public PlannedSchedule {
         Objects.requireNonNull(choice, "choice");
         Objects.requireNonNull(schedule, "schedule");
         links = List.copyOf(links);

@@ -1,4 +1,4 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 import java.util.Objects;
 
@@ -8,11 +8,11 @@ import java.util.Objects;
  * @param algorithm the algorithm; {@link AlgorithmChoice#AUTO} leaves it to the configuration
  * @param centre the rank through which {@link AlgorithmChoice#STAR} sends an all_reduce; no matter for all others
  */
-public record Way(AlgorithmChoice algorithm, int centre) {
+public record AlgorithmHint(AlgorithmChoice algorithm, int centre) {
     /** As the configuration says. */
-    public static final Way CONFIGURED = new Way(AlgorithmChoice.AUTO, 0);
+    public static final AlgorithmHint CONFIGURED = new AlgorithmHint(AlgorithmChoice.AUTO, 0);
 
-    public Way {
+    public AlgorithmHint {
         Objects.requireNonNull(algorithm, "algorithm");
         if (centre < 0) {
             throw new IllegalArgumentException("centre " + centre + "; give the rank of a device");

@@ -1,4 +1,4 @@
-package dev.banyan.reduce;
+package dev.banyan.schedule.plan;
 
 import java.util.Arrays;
 import java.util.Objects;
@@ -13,14 +13,14 @@ import java.util.Objects;
  * @param chunkBytes greatest length of a chunk in bytes, at least 64; {@link Long#MAX_VALUE} where that is left
  *     open
  */
-public record Choice(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
+public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
     /** Least length of a chunk in bytes. */
     static final long LEAST_CHUNK = 64;
 
     /**
      * @throws IllegalArgumentException if a number is out of range, or trees are limited that are not packed
      */
-    public Choice {
+    public AlgorithmConfig {
         Objects.requireNonNull(algorithm, "algorithm");
         if (maxTrees < 1 || chunkBytes < LEAST_CHUNK) {
             throw new IllegalArgumentException("at most " + maxTrees + " trees in chunks of " + chunkBytes
@@ -33,13 +33,13 @@ public record Choice(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
     }
 
     /** An algorithm with as many trees as are best, and all else left open. */
-    public static Choice of(AlgorithmChoice algorithm) {
-        return new Choice(algorithm, Integer.MAX_VALUE, Long.MAX_VALUE);
+    public static AlgorithmConfig of(AlgorithmChoice algorithm) {
+        return new AlgorithmConfig(algorithm, Integer.MAX_VALUE, Long.MAX_VALUE);
     }
 
     /** The same with another length of chunks. */
-    public Choice withChunkBytes(long bytes) {
-        return new Choice(algorithm, maxTrees, bytes);
+    public AlgorithmConfig withChunkBytes(long bytes) {
+        return new AlgorithmConfig(algorithm, maxTrees, bytes);
     }
 
     /** Whether it says how long chunks are. */
@@ -52,7 +52,7 @@ public record Choice(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
      *
      * @throws IllegalArgumentException if it is no choice
      */
-    public static Choice parse(String text) {
+    public static AlgorithmConfig parse(String text) {
         int at = text.indexOf('@');
         String before = at < 0 ? text : text.substring(0, at);
         int slash = before.indexOf('/');
@@ -61,7 +61,7 @@ public record Choice(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
                 .filter(choice -> choice.label().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no algorithm is called '" + name + "'"));
-        return new Choice(
+        return new AlgorithmConfig(
                 algorithm,
                 slash < 0 ? Integer.MAX_VALUE : Integer.parseInt(before.substring(slash + 1)),
                 at < 0 ? Long.MAX_VALUE : Bytes.parse(text.substring(at + 1)));

@@ -1,16 +1,16 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.ScheduleProof;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.type.Collective;
-import dev.banyan.reduce.type.DataType;
-import dev.banyan.reduce.type.ReduceOp;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.ScheduleProof;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;

@@ -1,16 +1,16 @@
 package dev.banyan.simulate;
 
-import dev.banyan.reduce.algorithm.CollectiveAlgorithm;
-import dev.banyan.reduce.algorithm.CollectiveRequest;
-import dev.banyan.reduce.algorithm.ForestAlgorithm;
-import dev.banyan.reduce.algorithm.RingAlgorithm;
-import dev.banyan.reduce.algorithm.StarAlgorithm;
-import dev.banyan.reduce.schedule.Chunk;
-import dev.banyan.reduce.schedule.Location;
-import dev.banyan.reduce.schedule.Schedule;
-import dev.banyan.reduce.schedule.Space;
-import dev.banyan.reduce.schedule.Step;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.Step;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -29,9 +29,9 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /** Machines, profiles and schedules to test with. */
-final class Samples {
+public final class Samples {
     /** Nothing is lost, nothing takes time but the wires. */
-    static final Profile IDEAL = ideal();
+    public static final Profile IDEAL = ideal();
 
     private static final List<Collective> COLLECTIVES = List.of(Collective.values());
 
@@ -91,7 +91,7 @@ final class Samples {
                         .toArray(Link[]::new)));
     }
 
-    static Network allToAll(int devices, double gbs) {
+    public static Network allToAll(int devices, double gbs) {
         List<Link> links = new ArrayList<>();
         for (int b = 1; b < devices; b++) {
             for (int a = 0; a < b; a++) {

@@ -1,10 +1,10 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.network.Network;

@@ -1,11 +1,11 @@
-package dev.banyan.reduce.algorithm;
+package dev.banyan.schedule.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.reduce.schedule.ScheduleVerifier;
-import dev.banyan.reduce.type.Collective;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.TreePacking;
 import java.time.Duration;
