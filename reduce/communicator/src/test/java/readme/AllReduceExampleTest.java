@@ -1,4 +1,4 @@
-package dev.banyan.reduce;
+package readme;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -32,6 +32,6 @@ class AllReduceExampleTest {
                 .resolve(AllReduceExample.class.getName().replace('.', '/') + ".java"));
         String example = source.substring(
                 source.indexOf("// README: begin\n") + "// README: begin\n".length(), source.indexOf("// README: end"));
-        assertThat(Files.readString(module.resolveSibling("README.md"))).contains("```java\n" + example + "```");
+        assertThat(Files.readString(module.resolve("../../README.md"))).contains("```java\n" + example + "```");
     }
 }

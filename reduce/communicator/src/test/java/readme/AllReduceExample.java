@@ -1,6 +1,7 @@
-package dev.banyan.reduce;
+package readme;
 
 // README: begin
+import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
