@@ -5,9 +5,9 @@ import ai.djl.ndarray.NDArray;
 import dev.banyan.cuda.CudaBackend;
 import dev.banyan.cuda.CudaDevices;
 import dev.banyan.cuda.CudaStreams;
-import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
@@ -93,7 +93,7 @@ final class GpuReplicas implements Replicas {
 
     private void run(Collective collective, Slot slot, DataType type, NDArray[] arrays) {
         if (begun.isCompletedExceptionally()) {
-            CallQueue.join(begun);
+            Completions.join(begun);
         }
         List<MemorySegment> buffers = Arrays.stream(arrays)
                 .map(array -> CudaBackend.memory(address(array), slot.count() * type.bytes()))
@@ -113,6 +113,6 @@ final class GpuReplicas implements Replicas {
     @Override
     public void close() {
         communicator.close();
-        CallQueue.join(begun);
+        Completions.join(begun);
     }
 }

@@ -1,7 +1,7 @@
 package dev.banyan.mpi;
 
-import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -70,10 +70,10 @@ interface Between {
         public CompletableFuture<Void> start(
                 int leader, int turn, String name, MemorySegment array, long count, DataType type, ReduceOp op) {
             MemorySegment piece = pieces.get(2 * leader + turn % 2).asSlice(0, count * type.bytes());
-            local.read(array, piece);
+            local.copyToHost(array, piece);
             return groups.get(leader)
                     .allReduceAsync(name, piece, count, type, op, devices)
-                    .thenCompose(_ -> copies.submit(() -> local.write(array, piece)));
+                    .thenCompose(_ -> copies.submit(() -> local.copyToDevice(array, piece)));
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.banyan.mpi;
 
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -40,7 +41,7 @@ interface Phases {
     record OneLeader(Communicator local, Between between) implements Phases {
         @Override
         public CompletableFuture<Void> gather(Piece piece) {
-            return local.reduceAsync(piece.buffers, piece.count, piece.type, piece.inside(), 0);
+            return local.runAsync(CollectiveCall.reduce(piece.buffers, piece.count, piece.type, piece.inside(), 0));
         }
 
         @Override
@@ -51,7 +52,7 @@ interface Phases {
 
         @Override
         public CompletableFuture<Void> spread(Piece piece) {
-            return local.broadcastAsync(piece.buffers, piece.count, piece.type, 0);
+            return local.runAsync(CollectiveCall.broadcast(piece.buffers, piece.count, piece.type, 0));
         }
 
         @Override
@@ -64,7 +65,8 @@ interface Phases {
     record SeveralLeaders(Communicator local, Between between) implements Phases {
         @Override
         public CompletableFuture<Void> gather(Piece piece) {
-            return local.reduceScatterAsync(piece.buffers, block(piece), piece.type, piece.inside());
+            return local.runAsync(
+                    CollectiveCall.reduceScatter(piece.buffers, block(piece), piece.type, piece.inside()));
         }
 
         @Override
@@ -84,7 +86,7 @@ interface Phases {
 
         @Override
         public CompletableFuture<Void> spread(Piece piece) {
-            return local.allGatherAsync(piece.buffers, block(piece), piece.type);
+            return local.runAsync(CollectiveCall.allGather(piece.buffers, block(piece), piece.type));
         }
 
         @Override

@@ -2,8 +2,8 @@ package dev.banyan.mpi;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.schedule.plan.Config;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

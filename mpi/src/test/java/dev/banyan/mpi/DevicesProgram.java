@@ -114,11 +114,11 @@ final class DevicesProgram {
             MemorySegment host = arena.allocate(count * type.bytes(), Long.BYTES);
             for (int device = 0; device < DEVICES; device++) {
                 sample.fill(host, world.rank() * DEVICES + device, count);
-                local.write(buffers.get(device), host);
+                local.copyToDevice(buffers.get(device), host);
             }
             communicator.allReduce(buffers, count, type, op);
             for (MemorySegment buffer : buffers) {
-                local.read(buffer, host);
+                local.copyToHost(buffer, host);
                 long wrong = sample.wrong(host, count);
                 require(wrong == 0, wrong + " wrong of " + count + " " + type + " by " + op);
             }
@@ -129,10 +129,10 @@ final class DevicesProgram {
     private void broadcast(HierarchicalCommunicator communicator) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment host = arena.allocateFrom(ValueLayout.JAVA_INT, world.rank() + 5);
-            memory.forEach(buffer -> local.write(buffer, host));
+            memory.forEach(buffer -> local.copyToDevice(buffer, host));
             communicator.broadcast(memory, 1, DataType.I32);
             for (MemorySegment buffer : memory) {
-                local.read(buffer, host);
+                local.copyToHost(buffer, host);
                 require(host.get(ValueLayout.JAVA_INT, 0) == 5, "the first device's number");
             }
         }
@@ -159,8 +159,8 @@ final class DevicesProgram {
                 }
                 plain.init(key, host, count, DataType.F32);
                 updated.init(key, host, count, DataType.F32);
-                local.write(sliced.get(2 * key), host);
-                local.write(sliced.get(2 * key + 1), host);
+                local.copyToDevice(sliced.get(2 * key), host);
+                local.copyToDevice(sliced.get(2 * key + 1), host);
             }
             for (int round = 1; round <= 2; round++) {
                 CompletableFuture.allOf(IntStream.range(0, keys)
@@ -187,7 +187,7 @@ final class DevicesProgram {
 
     private void requireAll(List<MemorySegment> sliced, MemorySegment host, double factor, String what) {
         for (int array = 0; array < sliced.size(); array++) {
-            local.read(sliced.get(array), host);
+            local.copyToHost(sliced.get(array), host);
             for (int i = 0; i < host.byteSize() / Float.BYTES; i++) {
                 float found = host.getAtIndex(ValueLayout.JAVA_FLOAT, i);
                 double expected = factor * (array / DEVICES + i % 3);

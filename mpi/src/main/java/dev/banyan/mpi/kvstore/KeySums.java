@@ -7,8 +7,9 @@ import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.Variable;
 import dev.banyan.mpi.ProcessGroup;
 import dev.banyan.mpi.World;
-import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.internal.CallQueue;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -49,7 +50,7 @@ final class KeySums {
 
     /** Gives all processes the first one's value; memory of the host. */
     void first(KeyInfo key, MemorySegment value) {
-        CallQueue.join(group.broadcastAsync(name(key), value, key.count(), key.type(), 0));
+        Completions.join(group.broadcastAsync(name(key), value, key.count(), key.type(), 0));
         if (!direct) {
             staging.put(key.key(), communicator.allocateHost(key.bytes(), arena));
         }
@@ -75,11 +76,11 @@ final class KeySums {
     /** Sums an array up, and returns when that is done. */
     void run(LinkedSum sum) {
         if (!direct) {
-            CallQueue.join(read(sum));
+            Completions.join(read(sum));
         }
-        CallQueue.join(reduced(group, sum));
+        Completions.join(reduced(group, sum));
         if (!direct) {
-            CallQueue.join(written(sum));
+            Completions.join(written(sum));
         }
     }
 
@@ -90,11 +91,11 @@ final class KeySums {
     }
 
     private CompletableFuture<Void> read(LinkedSum sum) {
-        return copies.submit(() -> communicator.read(sum.array(), staged(sum)));
+        return copies.submit(() -> communicator.copyToHost(sum.array(), staged(sum)));
     }
 
     private CompletableFuture<Void> written(LinkedSum sum) {
-        return copies.submit(() -> communicator.write(sum.array(), staged(sum)));
+        return copies.submit(() -> communicator.copyToDevice(sum.array(), staged(sum)));
     }
 
     private MemorySegment staged(LinkedSum sum) {

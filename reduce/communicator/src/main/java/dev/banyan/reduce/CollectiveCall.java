@@ -8,11 +8,13 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One collective on given buffers, as data: what {@link Communicator#run} takes. The communicator's named
- * methods (such as {@link Communicator#allReduce(List, long, DataType, ReduceOp)}) make it themselves.
- * {@link Collective} says how many elements each buffer holds.
+ * One collective on given buffers, as data: what {@link Communicator#run(CollectiveCall)} and its siblings take. The
+ * factories {@link #allReduce(List, long, DataType, ReduceOp) allReduce}, {@link #reduce(List, long, DataType, ReduceOp,
+ * int) reduce}, {@link #broadcast(List, long, DataType, int) broadcast}, {@link #reduceScatter(List, long, DataType,
+ * ReduceOp) reduceScatter} and {@link #allGather(List, long, DataType) allGather} make one; the forms with inputs and
+ * outputs leave the inputs as they were. {@link Collective} says how many elements each buffer holds.
  *
- * @param collective what is to be done
+ * @param collective the kind
  * @param root the root, or -1 where the collective has none
  * @param count elements, as {@link Collective} counts them
  * @param type their type
@@ -45,13 +47,95 @@ public record CollectiveCall(
         }
     }
 
-    /** A call whose buffers are inputs and outputs; each rank gives one. */
+    /** Returns an allreduce in place: every buffer becomes the reduction of all. */
+    public static CollectiveCall allReduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+        return inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers);
+    }
+
+    /** Returns an allreduce: every rank's output becomes the reduction of all inputs. */
+    public static CollectiveCall allReduce(
+            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
+        return outOfPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs, outputs);
+    }
+
+    /** Returns a reduce in place: the root's buffer becomes the reduction of all; the others stay as they were. */
+    public static CollectiveCall reduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op, int root) {
+        return inPlace(Collective.REDUCE, root, count, type, op, buffers);
+    }
+
+    /** Returns a reduce: the root's output becomes the reduction of all inputs. */
+    public static CollectiveCall reduce(
+            List<MemorySegment> inputs, MemorySegment output, long count, DataType type, ReduceOp op, int root) {
+        return outOfPlace(Collective.REDUCE, root, count, type, op, inputs, List.of(output));
+    }
+
+    /** Returns a broadcast in place: every buffer becomes a copy of the root's. */
+    public static CollectiveCall broadcast(List<MemorySegment> buffers, long count, DataType type, int root) {
+        return inPlace(Collective.BROADCAST, root, count, type, ReduceOp.SUM, buffers);
+    }
+
+    /** Returns a broadcast: every rank's output becomes a copy of the root's input. */
+    public static CollectiveCall broadcast(
+            MemorySegment input, List<MemorySegment> outputs, long count, DataType type, int root) {
+        return outOfPlace(Collective.BROADCAST, root, count, type, ReduceOp.SUM, List.of(input), outputs);
+    }
+
+    /**
+     * Returns a reduce-scatter in place: block r of rank r's buffer becomes the reduction of block r of all buffers.
+     *
+     * @param count elements of one block
+     */
+    public static CollectiveCall reduceScatter(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+        return inPlace(Collective.REDUCE_SCATTER, -1, count, type, op, buffers);
+    }
+
+    /**
+     * Returns a reduce-scatter: the output of rank r becomes the reduction of block r of all inputs.
+     *
+     * @param count elements of one block
+     */
+    public static CollectiveCall reduceScatter(
+            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
+        return outOfPlace(Collective.REDUCE_SCATTER, -1, count, type, op, inputs, outputs);
+    }
+
+    /**
+     * Returns an all-gather in place: block r of every buffer becomes a copy of block r of rank r's.
+     *
+     * @param count elements of one block
+     */
+    public static CollectiveCall allGather(List<MemorySegment> buffers, long count, DataType type) {
+        return inPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, buffers);
+    }
+
+    /**
+     * Returns an all-gather: block r of every output becomes a copy of rank r's input.
+     *
+     * @param count elements of one block
+     */
+    public static CollectiveCall allGather(
+            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type) {
+        return outOfPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, inputs, outputs);
+    }
+
+    /**
+     * Returns a call in place, for code that treats all collectives alike.
+     *
+     * @param root the root, or -1 where the collective has none
+     * @param buffers one per rank
+     */
     public static CollectiveCall inPlace(
             Collective collective, int root, long count, DataType type, ReduceOp op, List<MemorySegment> buffers) {
         return new CollectiveCall(collective, root, count, type, op, true, buffers, buffers);
     }
 
-    /** A call that leaves the inputs as they are. */
+    /**
+     * Returns a call out of place, for code that treats all collectives alike.
+     *
+     * @param root the root, or -1 where the collective has none
+     * @param inputs one per rank; where only the root has one, that one alone
+     * @param outputs one per rank; where only the root has one, that one alone
+     */
     public static CollectiveCall outOfPlace(
             Collective collective,
             int root,

@@ -4,8 +4,8 @@ import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.plan.PlannedSchedule;
@@ -17,44 +17,48 @@ import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collectives over the devices of one machine: rank r is device r of the machine. One process holds all
- * ranks, so a call takes the buffers of all of them, in the order of ranks. {@link Collective} says how
- * many elements each buffer holds.
+ * Collectives over the devices of one machine: rank r is device r of the machine. One process holds all ranks, so a call
+ * takes the buffers of all of them, in the order of ranks. {@link CollectiveCall} makes calls; {@link Collective} says
+ * how many elements each buffer holds.
  *
- * <p><b>Buffers</b> are memory of {@link #allocate}, or, on the host backend, any native memory that all
- * threads may access. They must not be touched, nor their arenas closed, until the call has ended. Out of
- * place, inputs stay as they were and no output may overlap another buffer. In place, what is no result
- * stays as it was (of reduce: the buffers of all but the root; of reduce_scatter: other ranks' blocks).
- * Wrong buffers are refused by an IllegalArgumentException before anything is written.
+ * <p><b>Buffers</b> are memory of {@link #allocate(int, long) allocate}, or, on the host backend, any native memory that
+ * all threads may access. They must not be touched, nor their arenas closed, until the call has ended. Out of place,
+ * inputs stay as they were and no output may overlap another buffer. In place, what is no result stays as it was (of
+ * reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong buffers are rejected with an
+ * IllegalArgumentException before anything is written.
  *
- * <p><b>Order.</b> Calls run one at a time, in the order of submission, like those on one CUDA stream; the
- * blocking methods wait for what was submitted before. A blocking call that finds nothing before it runs
- * on the calling thread. What depends on a future runs on the communicator's thread, one after another: keep
- * it short; it may submit calls, blocking ones too, but must not wait for other futures, which complete only
- * when it has ended. Communicators are independent of each other.
+ * <p><b>Order.</b> Calls take effect in the order of submission, like those on one CUDA stream. {@link
+ * #run(CollectiveCall) run} returns when the call has ended, {@link #runAsync} at once, and {@link #enqueue} when the
+ * call has its place in the caller's streams. A blocking call that finds nothing before it runs on the calling thread.
+ * Returned futures are copies: cancelling or completing one does not touch the call. Dependents of a future run on
+ * threads that run nothing else; they may call the communicator and may block. Communicators are independent of each
+ * other.
  *
- * <p><b>Failures.</b> A call that is not done within the configured timeout fails with a {@link
- * dev.banyan.reduce.backend.CollectiveTimeoutException}. Blocking methods throw, futures complete
- * exceptionally with the same exception. After {@link #close} every method throws an
- * IllegalStateException.
+ * <p><b>Failures.</b> A call that has not ended within the configured timeout fails with a {@link
+ * dev.banyan.reduce.backend.CollectiveTimeoutException}; the communicator is broken then: all calls that have not ended
+ * fail, and {@link #failure} says why. Planning does not count towards the timeout. Blocking methods throw, futures
+ * complete exceptionally with the same exception. After {@link #close} every method throws an IllegalStateException.
  *
- * <p><b>Cost.</b> The first call of a kind (collective, count, type, operation, in or out of place, root)
- * makes a plan; further calls reuse it and build no tree and allocate no device memory. The plans used
- * last are kept. Trees are made with the first plan that may need them: milliseconds for a machine of 8
- * devices, seconds for one of more than 64 where the packed trees are asked for or compared.
+ * <p><b>Cost.</b> The first call of a kind (collective, count, type, operation, in or out of place, root) makes a plan;
+ * later calls reuse it, build no tree and allocate no device memory. The plans used last are kept. The first plan builds
+ * the trees: milliseconds for a machine of 8 devices, seconds for one of more than 64 where packed trees are asked for
+ * or compared.
  *
- * <p><b>Flight recordings.</b> Every call is an event {@code dev.banyan.Collective} of JDK Flight Recorder, with what
- * was asked for, how it was carried out, bytes, ranks and duration.
+ * <p><b>Flight recordings.</b> Every call is an event {@code dev.banyan.Collective} of JDK Flight Recorder, with the
+ * request, the algorithm, bytes, ranks and duration.
  *
  * <p>Safe for use from any thread.
  */
@@ -74,6 +78,8 @@ public final class Communicator implements AutoCloseable {
     private final CallQueue queue;
     private final AtomicBoolean freed = new AtomicBoolean();
     private final PlanCache plans = new PlanCache(KEPT_PLANS);
+    /** Runs the call that was started last. */
+    private volatile @Nullable Executable latest;
 
     private Communicator(Machine machine, Config config, Backend backend, boolean ownsBackend) {
         this.machine = machine;
@@ -159,7 +165,7 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Memory of a rank's device, aligned to 64 bytes and zeroed. It is freed with the backend: by {@link
+     * Allocates memory of a rank's device, aligned to 64 bytes and zeroed. It is freed with the backend: by {@link
      * #close}, unless the backend was given.
      *
      * @param rank 0..n-1
@@ -170,9 +176,21 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Memory of the host that is copied to and from devices as fast as can be: pinned, where devices have memory of
-     * their own. It is aligned to 64 bytes; what it holds at first is not defined. Take it once, and use it again and
-     * again.
+     * Allocates memory of a rank's device, aligned to 64 bytes and zeroed, that an arena frees.
+     *
+     * @param rank 0..n-1
+     * @param bytes size in bytes, at least 0
+     * @param arena a shared, automatic or global arena; close it before the communicator and its backend, and not while
+     *     a call uses the memory
+     * @throws IllegalArgumentException if the arena belongs to one thread
+     */
+    public MemorySegment allocate(int rank, long bytes, Arena arena) {
+        return backend.allocate(rank, bytes, arena);
+    }
+
+    /**
+     * Allocates host memory for fast copies to and from devices, aligned to 64 bytes; its first contents are undefined.
+     * Where devices have memory of their own it is pinned, which takes long: allocate it once and reuse it.
      *
      * @param bytes size in bytes, at least 0
      * @param arena frees it; close it before the communicator and its backend, and not while something is copied
@@ -182,28 +200,28 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Copies from the host's memory to a buffer; returns when that is done. It does not wait for calls that were
-     * submitted.
+     * Copies from host memory to a buffer and returns when the device has all bytes. It does not wait for calls that
+     * were submitted.
      *
      * @param target a buffer, at least as long as the source
-     * @param source memory of the host
+     * @param source host memory
      */
-    public void write(MemorySegment target, MemorySegment source) {
-        backend.write(target, source);
+    public void copyToDevice(MemorySegment target, MemorySegment source) {
+        backend.copyToDevice(target, source);
     }
 
     /**
-     * Copies from a buffer to the host's memory; returns when that is done. It does not wait for calls that were
+     * Copies from a buffer to host memory and returns when the host has all bytes. It does not wait for calls that were
      * submitted.
      *
      * @param source a buffer, at least as long as the target
-     * @param target memory of the host
+     * @param target host memory
      */
-    public void read(MemorySegment source, MemorySegment target) {
-        backend.read(source, target);
+    public void copyToHost(MemorySegment source, MemorySegment target) {
+        backend.copyToHost(source, target);
     }
 
-    /** Whether buffers are memory that the host's threads may read and write themselves, as of the host backend. */
+    /** Returns whether buffers are memory that host threads may read and write, as those of the host backend are. */
     public boolean inHostMemory() {
         return backend.inHostMemory();
     }
@@ -213,27 +231,37 @@ public final class Communicator implements AutoCloseable {
         return config;
     }
 
-    /** Carries out a call and returns when it has ended. */
+    /** Runs a call and returns when it has ended. */
     public void run(CollectiveCall call) {
         run(call, AlgorithmHint.CONFIGURED);
     }
 
     /**
-     * Carries out a call in a given way and returns when it has ended.
+     * Runs a call by a given algorithm and returns when it has ended.
      *
-     * @throws IllegalArgumentException if the way's centre is not one of the ranks, or as by {@link #check}
+     * @throws IllegalArgumentException if the hint's hub is not one of the ranks, or as by {@link #check}
      */
-    public void run(CollectiveCall call, AlgorithmHint way) {
-        if (way.centre() >= size()) {
+    public void run(CollectiveCall call, AlgorithmHint hint) {
+        if (hint.hub() >= size()) {
             throw new IllegalArgumentException(
-                    "centre " + way.centre() + " for " + size() + " ranks; centres are 0.." + (size() - 1));
+                    "hub " + hint.hub() + " for " + size() + " ranks; hubs are 0.." + (size() - 1));
         }
         check(call);
-        queue.run(() -> execute(call, way));
+        queue.run(new Run(call, hint, null));
     }
 
     /**
-     * Does nothing but refuse a call that {@link #run} would refuse.
+     * Runs several calls, as ncclGroupStart and ncclGroupEnd do, and returns when all have ended. They take effect in
+     * the order of the list. If one fails, the outputs of all are undefined.
+     *
+     * @throws IllegalArgumentException if one is wrong; none has begun then
+     */
+    public void runAll(List<CollectiveCall> calls) {
+        queue.run(batch(calls, null));
+    }
+
+    /**
+     * Checks a call as {@link #run(CollectiveCall)} does and does nothing else.
      *
      * @throws IllegalArgumentException if the root or a buffer does not fit; the message says which and why
      */
@@ -241,152 +269,91 @@ public final class Communicator implements AutoCloseable {
         BufferCheck.check(call, size(), backend);
     }
 
-    /** Submits a call. The future completes when it has ended. */
+    /** Submits a call and returns at once. The future completes when the call has ended. */
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
         check(call);
-        return queue.submit(() -> execute(call, AlgorithmHint.CONFIGURED));
+        return queue.launch(new Run(call, AlgorithmHint.CONFIGURED, null));
     }
 
     /**
-     * Puts a call into streams of the caller, and returns when it has its place in them, after the calls that were
-     * submitted before have ended: it begins when the work that is in the streams has ended, and work that is put into
+     * Submits several calls, as {@link #runAll} runs them, and returns at once.
+     *
+     * @return completes when all have ended
+     */
+    public CompletableFuture<Void> runAllAsync(List<CollectiveCall> calls) {
+        return queue.launch(batch(calls, null));
+    }
+
+    /**
+     * Puts a call into streams of the caller and returns when it has its place in them; calls that were submitted before
+     * need not have ended. The call begins when the work that is in the streams has ended, and work that is put into
      * them from then on waits for its end. Its timeout counts from its place in the streams.
      *
-     * @param streams one per rank, e.g. {@code CudaStreams}; backends without streams refuse
-     * them
-     * @return completed when the call has ended
+     * @param streams one per rank, e.g. {@code CudaStreams}; backends without streams refuse them
+     * @return completes when the call has ended
      */
     public CompletableFuture<Void> enqueue(CollectiveCall call, CallerStreams streams) {
         check(call);
-        CompletableFuture<Void> begun = new CompletableFuture<>();
-        CompletableFuture<Void> ended = queue.submit(() -> {
-            try {
-                execute(
-                        call,
-                        AlgorithmHint.CONFIGURED,
-                        (executable, inputs, outputs) ->
-                                executable.run(inputs, outputs, streams, () -> begun.complete(null)));
-            } finally {
-                begun.complete(null);
-            }
-        });
-        CompletableFuture.anyOf(begun, ended).exceptionally(failure -> null).join();
-        return ended;
+        return queue.enqueue(new Run(call, AlgorithmHint.CONFIGURED, streams));
     }
 
-    /** Gives every rank the reduction of all buffers, in place. */
+    /**
+     * Puts several calls into streams of the caller, as {@link #enqueue} does with one.
+     *
+     * @param streams one per rank, e.g. {@code CudaStreams}; backends without streams refuse them
+     * @return completes when all have ended
+     */
+    public CompletableFuture<Void> enqueueAll(List<CollectiveCall> calls, CallerStreams streams) {
+        return queue.enqueue(batch(calls, streams));
+    }
+
+    private CallQueue.Call batch(List<CollectiveCall> calls, @Nullable CallerStreams streams) {
+        calls.forEach(this::check);
+        return new Batch(calls.stream()
+                .map(call -> new Run(call, AlgorithmHint.CONFIGURED, streams))
+                .toList());
+    }
+
+    /** Makes every buffer the reduction of all buffers. */
     public void allReduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
-        run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
+        run(CollectiveCall.allReduce(buffers, count, type, op));
     }
 
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> allReduceAsync(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
-        return runAsync(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
-    }
-
-    /** Gives every rank's output the reduction of all inputs. */
+    /** Makes every rank's output the reduction of all inputs. */
     public void allReduce(
             List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
-        run(CollectiveCall.outOfPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs, outputs));
-    }
-
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> allReduceAsync(
-            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
-        return runAsync(CollectiveCall.outOfPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs, outputs));
+        run(CollectiveCall.allReduce(inputs, outputs, count, type, op));
     }
 
     /** Makes the root's buffer the reduction of all buffers; the others stay as they were. */
     public void reduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op, int root) {
-        run(CollectiveCall.inPlace(Collective.REDUCE, root, count, type, op, buffers));
-    }
-
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> reduceAsync(
-            List<MemorySegment> buffers, long count, DataType type, ReduceOp op, int root) {
-        return runAsync(CollectiveCall.inPlace(Collective.REDUCE, root, count, type, op, buffers));
-    }
-
-    /** Makes the root's output the reduction of all inputs. */
-    public void reduce(
-            List<MemorySegment> inputs, MemorySegment output, long count, DataType type, ReduceOp op, int root) {
-        run(CollectiveCall.outOfPlace(Collective.REDUCE, root, count, type, op, inputs, List.of(output)));
-    }
-
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> reduceAsync(
-            List<MemorySegment> inputs, MemorySegment output, long count, DataType type, ReduceOp op, int root) {
-        return runAsync(CollectiveCall.outOfPlace(Collective.REDUCE, root, count, type, op, inputs, List.of(output)));
+        run(CollectiveCall.reduce(buffers, count, type, op, root));
     }
 
     /** Copies the root's buffer to all others. */
     public void broadcast(List<MemorySegment> buffers, long count, DataType type, int root) {
-        run(CollectiveCall.inPlace(Collective.BROADCAST, root, count, type, ReduceOp.SUM, buffers));
-    }
-
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> broadcastAsync(List<MemorySegment> buffers, long count, DataType type, int root) {
-        return runAsync(CollectiveCall.inPlace(Collective.BROADCAST, root, count, type, ReduceOp.SUM, buffers));
-    }
-
-    /** Copies the root's input to the outputs of all ranks. */
-    public void broadcast(MemorySegment input, List<MemorySegment> outputs, long count, DataType type, int root) {
-        run(CollectiveCall.outOfPlace(Collective.BROADCAST, root, count, type, ReduceOp.SUM, List.of(input), outputs));
-    }
-
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> broadcastAsync(
-            MemorySegment input, List<MemorySegment> outputs, long count, DataType type, int root) {
-        return runAsync(CollectiveCall.outOfPlace(
-                Collective.BROADCAST, root, count, type, ReduceOp.SUM, List.of(input), outputs));
+        run(CollectiveCall.broadcast(buffers, count, type, root));
     }
 
     /**
-     * Makes block r, of count elements, of rank r's buffer the reduction of block r of all buffers; the
-     * other blocks stay as they were.
+     * Ends all calls that have not ended, as ncclCommAbort does: their futures fail, blocking methods throw, and the
+     * communicator takes no more calls. What a call's buffers hold is undefined then. A run that cannot be ended early
+     * goes on in them until it ends by itself; {@link #close} reports it.
      */
-    public void reduceScatter(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
-        run(CollectiveCall.inPlace(Collective.REDUCE_SCATTER, -1, count, type, op, buffers));
+    public void abort() {
+        queue.fail(new IllegalStateException("its program called abort"));
+        Executable running = latest;
+        if (running != null) {
+            running.abort();
+        }
     }
 
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> reduceScatterAsync(
-            List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
-        return runAsync(CollectiveCall.inPlace(Collective.REDUCE_SCATTER, -1, count, type, op, buffers));
-    }
-
-    /** Makes the output of rank r the reduction of block r, of count elements, of all inputs. */
-    public void reduceScatter(
-            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
-        run(CollectiveCall.outOfPlace(Collective.REDUCE_SCATTER, -1, count, type, op, inputs, outputs));
-    }
-
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> reduceScatterAsync(
-            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
-        return runAsync(CollectiveCall.outOfPlace(Collective.REDUCE_SCATTER, -1, count, type, op, inputs, outputs));
-    }
-
-    /** Copies block r, of count elements, of rank r's buffer to block r of all buffers. */
-    public void allGather(List<MemorySegment> buffers, long count, DataType type) {
-        run(CollectiveCall.inPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, buffers));
-    }
-
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> allGatherAsync(List<MemorySegment> buffers, long count, DataType type) {
-        return runAsync(CollectiveCall.inPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, buffers));
-    }
-
-    /** Copies the input of rank r to block r, of count elements, of all outputs. */
-    public void allGather(List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type) {
-        run(CollectiveCall.outOfPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, inputs, outputs));
-    }
-
-    /** As the blocking method of that name; the future completes when the call has ended. */
-    public CompletableFuture<Void> allGatherAsync(
-            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type) {
-        return runAsync(
-                CollectiveCall.outOfPlace(Collective.ALL_GATHER, -1, count, type, ReduceOp.SUM, inputs, outputs));
+    /**
+     * Returns what broke the communicator, as ncclCommGetAsyncError does: a timeout, a device's failure or {@link
+     * #abort}. Empty while it takes calls, and after a {@link #close}.
+     */
+    public Optional<Throwable> failure() {
+        return Optional.ofNullable(queue.failure());
     }
 
     /**
@@ -399,57 +366,104 @@ public final class Communicator implements AutoCloseable {
     public void close() {
         queue.close();
         if (freed.compareAndSet(false, true)) {
-            plans.close();
-            if (ownsBackend) {
-                backend.close();
+            try {
+                plans.close();
+            } finally {
+                if (ownsBackend) {
+                    backend.close();
+                }
             }
         }
     }
 
-    /** How a plan is run on buffers of all ranks. */
-    private interface Run {
-        void of(Executable executable, MemorySegment[] inputs, MemorySegment[] outputs);
+    /** Calls that start one after another and end together. */
+    private record Batch(List<Run> runs) implements CallQueue.Call {
+        @Override
+        public void prepare() {
+            runs.forEach(Run::prepare);
+        }
+
+        @Override
+        public @Nullable CompletableFuture<Void> start() {
+            List<CompletableFuture<Void>> started = new ArrayList<>();
+            try {
+                for (Run run : runs) {
+                    CompletableFuture<Void> running = run.start();
+                    if (running != null) {
+                        started.add(running);
+                    }
+                }
+            } catch (RuntimeException e) {
+                // The batch has ended when nothing of it runs any more.
+                started.add(CompletableFuture.failedFuture(e));
+            }
+            return started.isEmpty() ? null : CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
+        }
     }
 
-    private void execute(CollectiveCall call, AlgorithmHint way) {
-        execute(call, way, Executable::run);
-    }
+    /** One call. */
+    private final class Run implements CallQueue.Call {
+        private final CollectiveCall call;
+        private final AlgorithmHint hint;
+        private final @Nullable CallerStreams streams;
+        private @Nullable Plan plan;
 
-    private void execute(CollectiveCall call, AlgorithmHint way, Run run) {
-        PlanKey key = PlanKey.of(call, way);
-        CollectiveEvent event = new CollectiveEvent();
-        event.begin();
-        Plan plan = plans.get(key, this::prepare);
-        try {
-            run.of(plan.executable(), perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()));
-            event.succeeded = true;
-        } finally {
+        Run(CollectiveCall call, AlgorithmHint hint, @Nullable CallerStreams streams) {
+            this.call = call;
+            this.hint = hint;
+            this.streams = streams;
+        }
+
+        @Override
+        public void prepare() {
+            plan = plans.get(PlanKey.of(call, hint), Communicator.this::plan);
+        }
+
+        @Override
+        public @Nullable CompletableFuture<Void> start() {
+            Plan ready = Objects.requireNonNull(plan);
+            CollectiveEvent event = new CollectiveEvent();
+            event.begin();
+            latest = ready.executable();
+            CompletableFuture<Void> running;
+            try {
+                running = ready.executable()
+                        .start(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()), streams);
+            } catch (Throwable e) {
+                end(event, ready, false);
+                throw e;
+            }
+            if (running == null) {
+                end(event, ready, true);
+                return null;
+            }
+            return running.whenComplete((_, failure) -> end(event, ready, failure == null));
+        }
+
+        private void end(CollectiveEvent event, Plan ready, boolean succeeded) {
             event.end();
             if (event.shouldCommit()) {
-                commit(event, call, plan.choice());
+                event.succeeded = succeeded;
+                event.collective = call.collective().label();
+                event.algorithm = ready.choice().toString();
+                event.bytes = call.count() * call.type().bytes();
+                event.ranks = size();
+                event.type = call.type().name();
+                event.operation = call.op().name();
+                event.inPlace = call.inPlace();
+                event.commit();
             }
         }
     }
 
-    private void commit(CollectiveEvent event, CollectiveCall call, AlgorithmConfig choice) {
-        event.collective = call.collective().label();
-        event.algorithm = choice.toString();
-        event.bytes = call.count() * call.type().bytes();
-        event.ranks = size();
-        event.type = call.type().name();
-        event.operation = call.op().name();
-        event.inPlace = call.inPlace();
-        event.commit();
-    }
-
-    private Plan prepare(PlanKey key) {
+    private Plan plan(PlanKey key) {
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(), key.root(), key.count(), key.type().bytes(), key.inPlace(), config.chunkBytes());
-        PlannedSchedule planned = planner.plan(request, key.way());
+        PlannedSchedule planned = planner.plan(request, key.hint());
         return new Plan(planned.choice(), backend.prepare(planned.schedule(), key.type(), key.op()));
     }
 
-    /** One segment per rank; a lone one is the root's. */
+    /** Returns one segment per rank; a lone buffer is the root's. */
     private MemorySegment[] perRank(List<MemorySegment> buffers, int root) {
         MemorySegment[] segments = new MemorySegment[size()];
         for (int r = 0; r < segments.length; r++) {

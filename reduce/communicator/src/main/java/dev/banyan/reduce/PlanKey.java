@@ -7,8 +7,8 @@ import dev.banyan.schedule.type.ReduceOp;
 
 /** What a plan depends on. Calls whose operation or root does not matter share a plan. */
 record PlanKey(
-        Collective collective, long count, DataType type, ReduceOp op, boolean inPlace, int root, AlgorithmHint way) {
-    static PlanKey of(CollectiveCall call, AlgorithmHint way) {
+        Collective collective, long count, DataType type, ReduceOp op, boolean inPlace, int root, AlgorithmHint hint) {
+    static PlanKey of(CollectiveCall call, AlgorithmHint hint) {
         return new PlanKey(
                 call.collective(),
                 call.count(),
@@ -16,6 +16,6 @@ record PlanKey(
                 call.collective().reduces() ? call.op() : ReduceOp.SUM,
                 call.inPlace(),
                 call.root(),
-                way);
+                hint);
     }
 }

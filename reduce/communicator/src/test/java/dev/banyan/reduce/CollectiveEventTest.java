@@ -39,8 +39,11 @@ class CollectiveEventTest {
             recording.enable("dev.banyan.Collective");
             recording.start();
             communicator.allReduce(buffers, 1024, DataType.F32, ReduceOp.SUM);
-            communicator.broadcastAsync(buffers, 1000, DataType.F16, 2).join();
-            communicator.reduce(buffers, buffers.getFirst().asSlice(0, 0), 0, DataType.F64, ReduceOp.MAX, 0);
+            communicator
+                    .runAsync(CollectiveCall.broadcast(buffers, 1000, DataType.F16, 2))
+                    .join();
+            communicator.run(
+                    CollectiveCall.reduce(buffers, buffers.getFirst().asSlice(0, 0), 0, DataType.F64, ReduceOp.MAX, 0));
             recording.stop();
             recording.dump(file);
         }

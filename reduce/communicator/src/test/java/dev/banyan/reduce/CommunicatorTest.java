@@ -98,7 +98,8 @@ class CommunicatorTest {
         assertThatThrownBy(() -> communicator.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(message);
-        assertThatThrownBy(() -> communicator.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM))
+        assertThatThrownBy(
+                        () -> communicator.runAsync(CollectiveCall.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM)))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
@@ -131,8 +132,8 @@ class CommunicatorTest {
         List<MemorySegment> buffers = floats(communicator, 1000, 1);
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
-            futures.add(communicator.allReduceAsync(buffers, 1000, DataType.F32, ReduceOp.SUM));
-            futures.add(communicator.allReduceAsync(buffers, 1000, DataType.F32, ReduceOp.AVG));
+            futures.add(communicator.runAsync(CollectiveCall.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM)));
+            futures.add(communicator.runAsync(CollectiveCall.allReduce(buffers, 1000, DataType.F32, ReduceOp.AVG)));
         }
         communicator.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM);
         assertThat(futures).allMatch(CompletableFuture::isDone);
@@ -146,9 +147,10 @@ class CommunicatorTest {
     void futuresMayCallTheCommunicatorAgain() throws Exception {
         List<MemorySegment> buffers = floats(communicator, 100, 1);
         CompletableFuture<Void> last = communicator
-                .allReduceAsync(buffers, 100, DataType.F32, ReduceOp.SUM)
+                .runAsync(CollectiveCall.allReduce(buffers, 100, DataType.F32, ReduceOp.SUM))
                 .thenRun(() -> communicator.allReduce(buffers, 100, DataType.F32, ReduceOp.SUM))
-                .thenCompose(done -> communicator.allReduceAsync(buffers, 100, DataType.F32, ReduceOp.SUM));
+                .thenCompose(done ->
+                        communicator.runAsync(CollectiveCall.allReduce(buffers, 100, DataType.F32, ReduceOp.SUM)));
         last.get(30, TimeUnit.SECONDS);
         assertThat(buffers.getLast().getAtIndex(ValueLayout.JAVA_FLOAT, 99)).isEqualTo(64f);
     }
@@ -159,7 +161,7 @@ class CommunicatorTest {
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         for (int i = 0; i < 20_000; i++) {
             futures.add(communicator
-                    .allReduceAsync(buffers, 1, DataType.F32, ReduceOp.AVG)
+                    .runAsync(CollectiveCall.allReduce(buffers, 1, DataType.F32, ReduceOp.AVG))
                     .thenRun(() -> communicator.allReduce(buffers, 1, DataType.F32, ReduceOp.AVG)));
         }
         CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(50, TimeUnit.SECONDS);
@@ -174,8 +176,8 @@ class CommunicatorTest {
         List<MemorySegment> buffers = floats(each, 16, 1);
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         for (int i = 0; i < 2_000; i++) {
-            futures.add(
-                    each.allReduceAsync(buffers, 16, DataType.F32, ReduceOp.SUM).thenRun(each::close));
+            futures.add(each.runAsync(CollectiveCall.allReduce(buffers, 16, DataType.F32, ReduceOp.SUM))
+                    .thenRun(each::close));
         }
         submitted.countDown();
         CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(50, TimeUnit.SECONDS);
@@ -196,7 +198,8 @@ class CommunicatorTest {
     void anInterruptedCallerGetsItsResultAndStaysInterrupted() {
         List<MemorySegment> buffers = floats(communicator, 1_000_000, 1);
         Thread.currentThread().interrupt();
-        CompletableFuture<Void> earlier = communicator.allReduceAsync(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
+        CompletableFuture<Void> earlier =
+                communicator.runAsync(CollectiveCall.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM));
         communicator.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
         assertThat(Thread.interrupted()).isTrue();
         assertThat(earlier).isCompleted();
@@ -226,7 +229,7 @@ class CommunicatorTest {
         assertThatThrownBy(() -> communicator.allReduce(buffers, Long.MAX_VALUE / 2, DataType.F64, ReduceOp.SUM))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("more bytes than 64 bits count");
-        assertThatThrownBy(() -> communicator.allGather(buffers, Long.MAX_VALUE / 8, DataType.F32))
+        assertThatThrownBy(() -> communicator.run(CollectiveCall.allGather(buffers, Long.MAX_VALUE / 8, DataType.F32)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("more bytes than 64 bits count");
     }
@@ -234,7 +237,8 @@ class CommunicatorTest {
     @Test
     void aLoneBufferThatOverlapsIsCalledTheRoots() {
         List<MemorySegment> buffers = floats(communicator, 8, 1);
-        assertThatThrownBy(() -> communicator.reduce(buffers, buffers.get(2), 8, DataType.F32, ReduceOp.SUM, 3))
+        assertThatThrownBy(() -> communicator.run(
+                        CollectiveCall.reduce(buffers, buffers.get(2), 8, DataType.F32, ReduceOp.SUM, 3)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("the output of rank 3 overlaps");
     }
@@ -246,7 +250,8 @@ class CommunicatorTest {
         try (Communicator each = Communicator.create(FOUR, patient)) {
             List<MemorySegment> buffers = floats(each, 1_000_000, 1);
             each.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
-            each.allReduceAsync(buffers, 1_000_000, DataType.F32, ReduceOp.SUM).get(30, TimeUnit.SECONDS);
+            each.runAsync(CollectiveCall.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM))
+                    .get(30, TimeUnit.SECONDS);
             assertThat(buffers.getFirst().getAtIndex(ValueLayout.JAVA_FLOAT, 999_999))
                     .isEqualTo(16f);
         }
@@ -269,7 +274,8 @@ class CommunicatorTest {
                         List<MemorySegment> buffers = floats(each, count, 1);
                         List<CompletableFuture<Void>> futures = new ArrayList<>();
                         for (int i = 0; i < 8; i++) {
-                            futures.add(each.allReduceAsync(buffers, count, DataType.F32, ReduceOp.SUM));
+                            futures.add(each.runAsync(
+                                    CollectiveCall.allReduce(buffers, count, DataType.F32, ReduceOp.SUM)));
                             each.allReduce(buffers, count, DataType.F32, ReduceOp.AVG);
                         }
                         futures.forEach(CompletableFuture::join);
@@ -307,7 +313,8 @@ class CommunicatorTest {
             assertThatThrownBy(() -> communicator.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("closed");
-            assertThatThrownBy(() -> communicator.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM))
+            assertThatThrownBy(() ->
+                            communicator.runAsync(CollectiveCall.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM)))
                     .isInstanceOf(IllegalStateException.class);
         }
     }
@@ -320,7 +327,8 @@ class CommunicatorTest {
                     .mapToObj(r -> arena.allocate(4_000_000))
                     .toList();
             for (int i = 0; i < 10; i++) {
-                futures.add(communicator.allReduceAsync(buffers, 1_000_000, DataType.F32, ReduceOp.SUM));
+                futures.add(communicator.runAsync(
+                        CollectiveCall.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM)));
             }
             communicator.close();
         }
@@ -347,7 +355,7 @@ class CommunicatorTest {
             List<MemorySegment> buffers = floats(broken, 8, 1);
             assertThatThrownBy(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
                     .hasMessage("lost device 2");
-            assertThatThrownBy(() -> broken.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM)
+            assertThatThrownBy(() -> broken.runAsync(CollectiveCall.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
                             .get())
                     .isInstanceOf(ExecutionException.class)
                     .hasRootCauseMessage("lost device 2");
@@ -373,7 +381,7 @@ class CommunicatorTest {
             List<MemorySegment> buffers = floats(broken, 8, 1);
             List<CompletableFuture<Void>> futures = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
-                futures.add(broken.allReduceAsync(buffers, 8, DataType.F32, ReduceOp.SUM));
+                futures.add(broken.runAsync(CollectiveCall.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM)));
             }
             for (CompletableFuture<Void> future : futures) {
                 assertThatThrownBy(() -> future.get(30, TimeUnit.SECONDS))
@@ -422,7 +430,7 @@ class CommunicatorTest {
             List<MemorySegment> buffers = floats(each, 32, 1);
             for (int i = 0; i < 5; i++) {
                 each.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM);
-                each.allGather(buffers, 8, DataType.F32);
+                each.run(CollectiveCall.allGather(buffers, 8, DataType.F32));
                 each.broadcast(buffers, 8, DataType.F32, i % 2);
             }
             assertThat(counting.prepared).hasValue(4);
@@ -462,7 +470,7 @@ class CommunicatorTest {
     }
 
     /** A backend whose schedules do something else. */
-    private static final class FakeBackend implements Backend {
+    private static class FakeBackend implements Backend {
         final AtomicInteger prepared = new AtomicInteger();
         private final Runnable onRun;
 
@@ -486,12 +494,17 @@ class CommunicatorTest {
         }
 
         @Override
-        public void write(MemorySegment target, MemorySegment source) {
+        public MemorySegment allocate(int rank, long bytes, Arena arena) {
+            return arena.allocate(bytes);
+        }
+
+        @Override
+        public void copyToDevice(MemorySegment target, MemorySegment source) {
             target.copyFrom(source);
         }
 
         @Override
-        public void read(MemorySegment source, MemorySegment target) {
+        public void copyToHost(MemorySegment source, MemorySegment target) {
             target.copyFrom(source);
         }
 

@@ -165,6 +165,11 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
+    public MemorySegment allocate(int rank, long bytes, Arena arena) {
+        throw new UnsupportedOperationException("not yet");
+    }
+
+    @Override
     public MemorySegment allocateHost(long bytes, Arena arena) {
         if (bytes <= 0) {
             return arena.allocate(bytes, 64);
@@ -202,7 +207,7 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
-    public void write(MemorySegment target, MemorySegment source) {
+    public void copyToDevice(MemorySegment target, MemorySegment source) {
         lock.lock();
         try {
             checkUsable();
@@ -213,7 +218,7 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
-    public void read(MemorySegment source, MemorySegment target) {
+    public void copyToHost(MemorySegment source, MemorySegment target) {
         lock.lock();
         try {
             checkUsable();

@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import jcuda.driver.CUgraphExec;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
@@ -42,9 +43,15 @@ final class CudaExecutable implements Executable {
     }
 
     @Override
-    public void run(MemorySegment[] inputs, MemorySegment[] outputs, CallerStreams streams, Runnable begun) {
-        checkNumber(inputs, outputs);
-        backend.run(this, inputs, outputs, streams, begun);
+    public @Nullable CompletableFuture<Void> start(
+            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
+        if (streams == null) {
+            run(inputs, outputs);
+        } else {
+            checkNumber(inputs, outputs);
+            backend.run(this, inputs, outputs, streams, () -> {});
+        }
+        return null;
     }
 
     private void checkNumber(MemorySegment[] inputs, MemorySegment[] outputs) {

@@ -152,14 +152,14 @@ class CudaBackendTest {
                 assertThat(backend.allocateHost(0, arena).byteSize()).isZero();
                 MemorySegment plain = arena.allocate(bytes);
                 MemorySegment heap = MemorySegment.ofArray(new byte[bytes]);
-                backend.write(device, MemorySegment.ofArray(values));
-                backend.read(device, pinned);
-                backend.write(device.asSlice(4), pinned);
-                backend.read(device.asSlice(4), plain);
-                backend.write(device, plain);
-                backend.read(device, heap);
+                backend.copyToDevice(device, MemorySegment.ofArray(values));
+                backend.copyToHost(device, pinned);
+                backend.copyToDevice(device.asSlice(4), pinned);
+                backend.copyToHost(device.asSlice(4), plain);
+                backend.copyToDevice(device, plain);
+                backend.copyToHost(device, heap);
                 assertThat(heap.mismatch(MemorySegment.ofArray(values))).isEqualTo(-1);
-                assertThatThrownBy(() -> backend.read(device, plain.asReadOnly()))
+                assertThatThrownBy(() -> backend.copyToHost(device, plain.asReadOnly()))
                         .isInstanceOf(IllegalArgumentException.class);
             }
             assertThat(emulator.count("host allocations")).isEqualTo(before);

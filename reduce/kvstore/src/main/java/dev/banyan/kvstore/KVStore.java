@@ -189,7 +189,7 @@ public final class KVStore implements AutoCloseable {
             int server = servers.next(bytes);
             KeyInfo info = new KeyInfo(key, entries.size(), server, count, elements);
             MemorySegment value = communicator.allocate(server, bytes);
-            communicator.write(value, link == null ? initial : first(info, initial));
+            communicator.copyToDevice(value, link == null ? initial : first(info, initial));
             entries.put(key, new Entry(info, type.way(count, server, communicator.config()), engine.variable(), value));
             if (listener != null) {
                 listener.initialized(info, System.nanoTime());

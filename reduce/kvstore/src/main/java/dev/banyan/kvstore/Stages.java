@@ -195,10 +195,10 @@ final class Stages {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment sum = arena.allocate(entry.info.bytes(), Long.BYTES);
             MemorySegment value = arena.allocate(entry.info.bytes(), Long.BYTES);
-            communicator.read(target, sum);
-            communicator.read(entry.value, value);
+            communicator.copyToHost(target, sum);
+            communicator.copyToHost(entry.value, value);
             working.update(entry.info, sum, value);
-            communicator.write(entry.value, value);
+            communicator.copyToDevice(entry.value, value);
         }
     }
 

@@ -43,7 +43,7 @@ class GpuStoreTest {
         for (int rank = 0; rank < arrays.size(); rank++) {
             float[] values = new float[COUNT];
             Arrays.fill(values, rank + 1);
-            communicator.write(arrays.get(rank), MemorySegment.ofArray(values));
+            communicator.copyToDevice(arrays.get(rank), MemorySegment.ofArray(values));
         }
         return arrays;
     }
@@ -51,7 +51,7 @@ class GpuStoreTest {
     private void assertAll(List<MemorySegment> arrays, float expected) {
         for (MemorySegment array : arrays) {
             float[] values = new float[COUNT];
-            communicator.read(array, MemorySegment.ofArray(values));
+            communicator.copyToHost(array, MemorySegment.ofArray(values));
             assertThat(values).containsOnly(expected);
         }
     }

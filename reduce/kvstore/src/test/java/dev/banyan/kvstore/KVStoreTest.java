@@ -69,12 +69,12 @@ class KVStoreTest {
 
         @Override
         public void write(MemorySegment target, MemorySegment source) {
-            host.write(target, source);
+            host.copyToDevice(target, source);
         }
 
         @Override
         public void read(MemorySegment source, MemorySegment target) {
-            host.read(source, target);
+            host.copyToHost(source, target);
         }
 
         @Override

@@ -21,7 +21,7 @@ public interface Backend extends AutoCloseable {
     boolean inHostMemory();
 
     /**
-     * Memory of a rank's device, aligned to 64 bytes, zeroed, and freed by {@link #close}.
+     * Allocates memory of a rank's device, aligned to 64 bytes and zeroed. {@link #close} frees it.
      *
      * @param rank 0..n-1
      * @param bytes size in bytes, at least 0
@@ -29,9 +29,19 @@ public interface Backend extends AutoCloseable {
     MemorySegment allocate(int rank, long bytes);
 
     /**
-     * Memory of the host that is copied to and from devices as fast as can be, aligned to 64 bytes; what it holds at
-     * first is not defined. Where devices have memory of their own it is pinned: take it once, and use it again and
-     * again.
+     * Allocates memory of a rank's device, aligned to 64 bytes and zeroed, that an arena frees.
+     *
+     * @param rank 0..n-1
+     * @param bytes size in bytes, at least 0
+     * @param arena a shared, automatic or global arena; close it before the backend, and not while a call uses the
+     *     memory
+     * @throws IllegalArgumentException if the arena belongs to one thread
+     */
+    MemorySegment allocate(int rank, long bytes, Arena arena);
+
+    /**
+     * Allocates host memory for fast copies to and from devices, aligned to 64 bytes; its first contents are undefined.
+     * Where devices have memory of their own it is pinned, which takes long: allocate it once and reuse it.
      *
      * @param bytes size in bytes, at least 0
      * @param arena frees it; must be closed before the backend, and not while something is copied
@@ -41,20 +51,22 @@ public interface Backend extends AutoCloseable {
     }
 
     /**
-     * Copies from the host's memory to a buffer; returns when that is done.
+     * Copies from host memory to a buffer and returns when the device has all bytes. Calls of the backend that run
+     * meanwhile do not delay it.
      *
      * @param target device memory, at least as long as the source
      * @param source memory that the calling thread may read; its arena is not closed meanwhile
      */
-    void write(MemorySegment target, MemorySegment source);
+    void copyToDevice(MemorySegment target, MemorySegment source);
 
     /**
-     * Copies from a buffer to the host's memory; returns when that is done.
+     * Copies from a buffer to host memory and returns when the host has all bytes. Calls of the backend that run
+     * meanwhile do not delay it.
      *
      * @param source device memory, at least as long as the target
      * @param target memory that the calling thread may write; its arena is not closed meanwhile
      */
-    void read(MemorySegment source, MemorySegment target);
+    void copyToHost(MemorySegment source, MemorySegment target);
 
     /**
      * Why a native segment whose scope is alive can't be a buffer.

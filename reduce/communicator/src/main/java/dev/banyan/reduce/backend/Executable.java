@@ -1,14 +1,17 @@
 package dev.banyan.reduce.backend;
 
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A schedule that is ready to run on a backend. It has scratch memory of its own, so one run of it at a
- * time; different executables of a backend may run at the same time.
+ * A schedule that is ready to run on a backend. Starts of one executable must not overlap; a start may follow one that
+ * returned but whose run has not ended, and its run then begins after that one. Different executables of a backend may
+ * be started at the same time.
  */
 public interface Executable extends AutoCloseable {
     /**
-     * Runs it and returns when every output is complete.
+     * Runs the schedule and returns when every output is complete.
      *
      * @param inputs each rank's input; ignored (may be any segment) where the rank has none or the
      *     schedule is in place
@@ -18,17 +21,34 @@ public interface Executable extends AutoCloseable {
     void run(MemorySegment[] inputs, MemorySegment[] outputs);
 
     /**
-     * The same within streams of the caller: the run begins when the work that is in them now has ended, and work that
-     * is put into them after {@code begun} waits for its end.
+     * Starts the schedule and returns when the run has its place on the devices, in the order of starts. On backends
+     * whose devices are threads of the host the run has then ended.
      *
-     * @param begun called once, when the run has its place in the streams
+     * @param inputs as for {@link #run}; the array may change after the call
+     * @param outputs as for {@link #run}; the array may change after the call
+     * @param streams streams of the caller: the run begins when the work that is in them has ended, and work that is
+     *     put into them after the call waits for the end of the run; null for none
+     * @return completes when every output is complete, with a {@link CollectiveTimeoutException} if that takes longer
+     *     than the backend's timeout; null if the run has ended. It completes on a thread of the backend: what depends
+     *     on it must be short and must not block
      * @throws IllegalArgumentException if the backend has no such streams
      */
-    default void run(MemorySegment[] inputs, MemorySegment[] outputs, CallerStreams streams, Runnable begun) {
-        throw new IllegalArgumentException("this backend knows no streams; run the call without them");
+    default @Nullable CompletableFuture<Void> start(
+            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
+        if (streams != null) {
+            throw new IllegalArgumentException("this backend has no streams; run the call without them");
+        }
+        run(inputs, outputs);
+        return null;
     }
 
-    /** Frees its scratch memory. */
+    /** Asks a run to end early, with an exception, where the backend can end it. Its outputs are then undefined. */
+    default void abort() {}
+
+    /**
+     * Frees the scratch memory. Where a run has not ended, or a thread is stuck in one, the memory is kept until nothing
+     * can touch it.
+     */
     @Override
     void close();
 }

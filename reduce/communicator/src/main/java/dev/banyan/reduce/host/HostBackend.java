@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Virtual devices in the host's memory, worked on by some threads. Buffers may be any native segments
@@ -37,6 +39,7 @@ public final class HostBackend implements Backend {
     /** Stands for any thread but the owner of a confined arena. Never started. */
     private static final Thread ANOTHER = Thread.ofVirtual().unstarted(() -> {});
 
+    private static final Logger LOG = LoggerFactory.getLogger(HostBackend.class);
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     private final int ranks;
@@ -98,10 +101,7 @@ public final class HostBackend implements Backend {
 
     @Override
     public MemorySegment allocate(int rank, long bytes) {
-        if (rank < 0 || rank >= ranks || bytes < 0) {
-            throw new IllegalArgumentException(
-                    bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks - 1) + ", bytes at least 0");
-        }
+        checkAllocation(rank, bytes);
         if (!memory.scope().isAlive()) {
             throw new IllegalStateException("the backend's memory is freed already; allocate before it is closed");
         }
@@ -109,12 +109,30 @@ public final class HostBackend implements Backend {
     }
 
     @Override
-    public void write(MemorySegment target, MemorySegment source) {
+    public MemorySegment allocate(int rank, long bytes, Arena arena) {
+        checkAllocation(rank, bytes);
+        MemorySegment buffer = arena.allocate(bytes, 64);
+        if (!buffer.isAccessibleBy(ANOTHER)) {
+            throw new IllegalArgumentException(
+                    "the arena belongs to one thread; give Arena.ofShared(), Arena.ofAuto() or Arena.global()");
+        }
+        return buffer;
+    }
+
+    private void checkAllocation(int rank, long bytes) {
+        if (rank < 0 || rank >= ranks || bytes < 0) {
+            throw new IllegalArgumentException(
+                    bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks - 1) + ", bytes at least 0");
+        }
+    }
+
+    @Override
+    public void copyToDevice(MemorySegment target, MemorySegment source) {
         MemorySegment.copy(source, 0, target, 0, source.byteSize());
     }
 
     @Override
-    public void read(MemorySegment source, MemorySegment target) {
+    public void copyToHost(MemorySegment source, MemorySegment target) {
         MemorySegment.copy(source, 0, target, 0, target.byteSize());
     }
 
@@ -182,11 +200,16 @@ public final class HostBackend implements Backend {
         return new HostExecutable(parts, blocks, blockElements, frames, buffers, scratch, this, pool, timeout);
     }
 
-    /** Ends the worker threads and frees the memory. Closing twice is no error. */
+    /**
+     * Ends the worker threads and frees the memory. Where a worker is stuck in a run that timed out, the memory is kept,
+     * since the worker may still write to it. Closing twice is no error.
+     */
     @Override
     public void close() {
         pool.close();
-        if (memory.scope().isAlive()) {
+        if (pool.isWorking()) {
+            LOG.warn("a thread is stuck in a collective that timed out; the memory of the backend is kept");
+        } else if (memory.scope().isAlive()) {
             memory.close();
         }
     }

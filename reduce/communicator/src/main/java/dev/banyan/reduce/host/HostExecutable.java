@@ -41,7 +41,9 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     private final AtomicBoolean running = new AtomicBoolean();
     private long deadline;
     private volatile boolean late;
-    private boolean stuck;
+    private volatile boolean aborted;
+    /** A worker that did not end in time may still use the frames and all buffers. */
+    private volatile boolean stuck;
 
     /**
      * @param parts the chunks
@@ -104,8 +106,13 @@ final class HostExecutable implements Executable, WorkerPool.Task {
                 throw new CollectiveTimeoutException("the collective did not end within "
                         + Math.ceilDiv(timeoutNanos, 1_000_000) + " ms; give it more time by BANYAN_TIMEOUT_MS");
             }
+            if (aborted) {
+                throw new IllegalStateException("the collective was aborted");
+            }
         } finally {
-            forgetBuffers();
+            if (!stuck) {
+                forgetBuffers();
+            }
             running.set(false);
         }
     }
@@ -140,7 +147,9 @@ final class HostExecutable implements Executable, WorkerPool.Task {
                 frame.chunk = part;
                 long first = (block - current.firstBlock()) * blockElements;
                 current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));
-                if (nextBlock.get() < blocks && System.nanoTime() - deadline > 0) {
+                if (aborted) {
+                    nextBlock.set(blocks);
+                } else if (nextBlock.get() < blocks && System.nanoTime() - deadline > 0) {
                     late = true;
                     nextBlock.set(blocks);
                 }
@@ -160,8 +169,16 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         }
     }
 
+    /** A run ends after the blocks that its threads work on; no later run succeeds. */
+    @Override
+    public void abort() {
+        aborted = true;
+    }
+
     @Override
     public void close() {
-        scratch.close();
+        if (!stuck || !pool.isWorking()) {
+            scratch.close();
+        }
     }
 }

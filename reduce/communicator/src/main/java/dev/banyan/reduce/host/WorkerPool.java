@@ -172,6 +172,11 @@ final class WorkerPool implements AutoCloseable {
         }
     }
 
+    /** Returns whether a worker is in a task that {@link #run} gave up. */
+    boolean isWorking() {
+        return !busy.isLocked() && entered.get() != 0;
+    }
+
     /** Ends the workers; one that is in a task ends after it. */
     @Override
     public void close() {

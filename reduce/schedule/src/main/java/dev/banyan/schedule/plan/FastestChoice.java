@@ -59,14 +59,19 @@ final class FastestChoice {
     /** Above, it takes long to find few trees. */
     private static final int MOST_RANKS_OF_FEW = 16;
 
+    /** A question of one size asks some forty times; a model's training step has some hundred sizes. */
+    private static final int KEPT_TIMES = 4096;
+
     private final CostModel model;
     private final Algorithms algorithms;
     private final Prices prices;
     private final int ranks;
-    private final Map<Question, Double> times = new HashMap<>();
-    private final Map<Question, Timed> answers = new HashMap<>();
-    private final Map<Question, Steady> steady = new HashMap<>();
+    private final Map<Question, Double> times = new RecentlyUsed<>(KEPT_TIMES);
+    private final Map<Question, Timed> answers = new RecentlyUsed<>(KEPT_TIMES);
+    private final Map<Question, Steady> steady = new RecentlyUsed<>(KEPT_TIMES);
+    /** Bounded by the number of algorithms, collectives and roots. */
     private final Map<Variant, Trees> trees = new HashMap<>();
+
     private final Map<Task, List<AlgorithmConfig>> fewer = new HashMap<>();
 
     private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest request) {}

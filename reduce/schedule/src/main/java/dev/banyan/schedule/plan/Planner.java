@@ -179,18 +179,18 @@ public final class Planner {
                 choice, algorithms.ordered(algorithms.get(choice)).schedule(cut), algorithms.links(choice, request));
     }
 
-    /** Makes the schedule of a request in a given way. */
-    public PlannedSchedule plan(CollectiveRequest request, AlgorithmHint way) {
-        if (way.algorithm() == AlgorithmChoice.STAR && way.centre() != 0) {
+    /** Makes the schedule of a request in a given hint. */
+    public PlannedSchedule plan(CollectiveRequest request, AlgorithmHint hint) {
+        if (hint.algorithm() == AlgorithmChoice.STAR && hint.hub() != 0) {
             return new PlannedSchedule(
                     AlgorithmConfig.of(AlgorithmChoice.STAR),
                     algorithms
-                            .ordered(new StarAlgorithm(machine.size(), way.centre()))
+                            .ordered(new StarAlgorithm(machine.size(), hint.hub()))
                             .schedule(request),
                     List.of());
         }
         return plan(
-                way.algorithm() == AlgorithmChoice.AUTO ? choose(request) : AlgorithmConfig.of(way.algorithm()),
+                hint.algorithm() == AlgorithmChoice.AUTO ? choose(request) : AlgorithmConfig.of(hint.algorithm()),
                 request);
     }
 }

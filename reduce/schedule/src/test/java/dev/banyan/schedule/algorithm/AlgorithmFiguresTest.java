@@ -85,7 +85,7 @@ class AlgorithmFiguresTest {
     }
 
     private static String document() throws IOException {
-        return Files.readString(Path.of("..", "docs", "algorithms.md"));
+        return Files.readString(Path.of("..", "..", "docs", "algorithms.md"));
     }
 
     private static double most(ScheduleProof proof, ToLongFunction<Integer> bytes) {

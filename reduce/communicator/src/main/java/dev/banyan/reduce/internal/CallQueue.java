@@ -1,0 +1,348 @@
+package dev.banyan.reduce.internal;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Starts calls one at a time, in the order of submission. A blocking call that finds nothing before it starts on its
+ * caller's thread; all others start on one daemon thread, which begins with the first of them and is parked while there
+ * is none. A call that returns before it has ended (work on a device) keeps no later call from starting.
+ *
+ * <p>A call that has not ended a grace period after its timeout breaks the queue: that call and all others that have
+ * not ended fail, and the queue takes no more. A call that fails with a {@link CollectiveTimeoutException} breaks it,
+ * too. The timer of {@link Deadlines} is armed while there is something to watch.
+ *
+ * <p>Safe for use from any thread, also from dependents of a call's future, which run on threads of their own
+ * ({@link Completions}).
+ */
+public final class CallQueue implements AutoCloseable {
+    /** What a queue starts. */
+    @FunctionalInterface
+    public interface Call {
+        /** Prepares the call. The call's timeout does not count while this runs. */
+        default void prepare() {}
+
+        /**
+         * Starts the call.
+         *
+         * @return completes when the call has ended; null if it has ended
+         */
+        @Nullable
+        CompletableFuture<Void> start();
+    }
+
+    private static final class Pending {
+        final Call call;
+        /** Completes when the call has ended. No code of users depends on it. */
+        final CompletableFuture<Void> ended = new CompletableFuture<>();
+        /** Completes when the call has started, or failed before. */
+        final CompletableFuture<Void> begun = new CompletableFuture<>();
+
+        Pending(Call call) {
+            this.call = call;
+        }
+    }
+
+    private final String name;
+    private final Duration timeout;
+    private final long patienceNanos;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    private final ArrayDeque<Pending> waiting = new ArrayDeque<>();
+    /** Calls whose timeout counts, in the order of their starts. */
+    private final ArrayDeque<Started> inFlight = new ArrayDeque<>();
+
+    private boolean starting;
+    private boolean watched;
+    private boolean dispatching;
+    private boolean closed;
+    private @Nullable RuntimeException failure;
+
+    /** A call and the value of {@link System#nanoTime()} at which it breaks the queue. */
+    private record Started(Pending pending, long lastMoment) {}
+
+    /**
+     * @param name the daemon thread's name
+     * @param timeout how long a call may take
+     * @param grace what a call gets beyond it, to report that itself
+     */
+    public CallQueue(String name, Duration timeout, Duration grace) {
+        this.name = name;
+        this.timeout = timeout;
+        patienceNanos = Math.min(TimeUnit.NANOSECONDS.convert(timeout), Long.MAX_VALUE / 2)
+                + TimeUnit.NANOSECONDS.convert(grace);
+    }
+
+    /** Runs a call and returns when it has ended; throws what it failed with. */
+    public void run(Call call) {
+        Completions.join(startOrSubmit(call).ended);
+    }
+
+    /**
+     * Starts a call after those that were submitted before, and returns when it has started.
+     *
+     * @return a copy for the caller, which completes when the call has ended
+     */
+    public CompletableFuture<Void> enqueue(Call call) {
+        Pending pending = startOrSubmit(call);
+        pending.begun.join();
+        return Completions.copyOf(pending.ended);
+    }
+
+    /** Starts a call on the calling thread if nothing is before it, else submits it. */
+    private Pending startOrSubmit(Call call) {
+        Pending pending = new Pending(call);
+        boolean mine;
+        lock.lock();
+        try {
+            checkUsable();
+            mine = !starting && waiting.isEmpty();
+            if (mine) {
+                starting = true;
+            } else {
+                enqueue(pending);
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (mine) {
+            start(pending);
+        }
+        return pending;
+    }
+
+    /**
+     * Runs work later, on the queue's thread.
+     *
+     * @return a copy for the caller, which completes when the work has ended
+     */
+    public CompletableFuture<Void> submit(Runnable work) {
+        return launch(() -> {
+            work.run();
+            return null;
+        });
+    }
+
+    /**
+     * Starts a call later, on the queue's thread.
+     *
+     * @return a copy for the caller, which completes when the call has ended
+     */
+    public CompletableFuture<Void> launch(Call call) {
+        Pending pending = new Pending(call);
+        lock.lock();
+        try {
+            checkUsable();
+            enqueue(pending);
+        } finally {
+            lock.unlock();
+        }
+        return Completions.copyOf(pending.ended);
+    }
+
+    /** Fails all calls that have not ended, and takes no more. */
+    public void fail(RuntimeException reason) {
+        breakWith(reason);
+    }
+
+    /** Returns why the queue takes no more calls, or null if it does or was closed. */
+    public @Nullable RuntimeException failure() {
+        lock.lock();
+        try {
+            return failure;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Waits for all calls that were submitted, and takes no more.
+     *
+     * @throws CollectiveTimeoutException if the queue is broken and a call has not returned
+     */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            changed.signalAll();
+            while (failure == null && (starting || !waiting.isEmpty() || !inFlight.isEmpty())) {
+                changed.awaitUninterruptibly();
+            }
+            if (failure != null && (starting || !inFlight.isEmpty())) {
+                throw new CollectiveTimeoutException(
+                        failure.getMessage() + "; its memory cannot be freed, since a call" + " has not returned");
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void checkUsable() {
+        if (failure != null) {
+            throw new IllegalStateException(
+                    "the communicator is broken: " + failure.getMessage() + "; create a new one", failure);
+        }
+        if (closed) {
+            throw new IllegalStateException("the communicator is closed; create a new one");
+        }
+    }
+
+    private void enqueue(Pending pending) {
+        if (!dispatching) {
+            dispatching = true;
+            Thread.ofPlatform().daemon().name(name).start(this::dispatch);
+        }
+        waiting.add(pending);
+        changed.signalAll();
+    }
+
+    /** Runs on the daemon thread until the queue is closed or broken. */
+    private void dispatch() {
+        for (Pending next = take(); next != null; next = take()) {
+            start(next);
+        }
+    }
+
+    /** Returns the next call, which the calling thread must start, or null if there will be none. */
+    private @Nullable Pending take() {
+        lock.lock();
+        try {
+            while (starting || waiting.isEmpty()) {
+                if (failure != null || (closed && waiting.isEmpty())) {
+                    return null;
+                }
+                changed.awaitUninterruptibly();
+            }
+            starting = true;
+            return waiting.remove();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void start(Pending pending) {
+        Started started = null;
+        CompletableFuture<Void> call = null;
+        Throwable thrown = null;
+        try {
+            pending.call.prepare();
+            started = arm(pending);
+            if (started != null) {
+                call = pending.call.start();
+            }
+        } catch (Throwable e) {
+            thrown = e;
+        }
+        lock.lock();
+        try {
+            starting = false;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        pending.begun.complete(null);
+        if (call == null) {
+            end(pending, started, thrown);
+        } else {
+            Started armed = started;
+            var _ = call.whenComplete((_, e) -> end(pending, armed, e));
+        }
+    }
+
+    /** Starts a call's clock; null if the queue broke before. */
+    private @Nullable Started arm(Pending pending) {
+        lock.lock();
+        try {
+            if (failure != null) {
+                return null;
+            }
+            Started started = new Started(pending, System.nanoTime() + patienceNanos);
+            inFlight.add(started);
+            watch();
+            return started;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void end(Pending pending, @Nullable Started started, @Nullable Throwable thrown) {
+        RuntimeException reason;
+        lock.lock();
+        try {
+            inFlight.remove(started);
+            changed.signalAll();
+            reason = failure;
+        } finally {
+            lock.unlock();
+        }
+        if (thrown instanceof CollectiveTimeoutException late) {
+            breakWith(late);
+        }
+        if (thrown != null) {
+            pending.ended.completeExceptionally(thrown);
+        } else if (started == null && reason != null) {
+            pending.ended.completeExceptionally(reason);
+        } else {
+            pending.ended.complete(null);
+        }
+    }
+
+    /** Arms the timer for the call that was started first. */
+    private void watch() {
+        Started first = inFlight.peek();
+        if (!watched && first != null && failure == null) {
+            watched = true;
+            var _ = Deadlines.after(first.lastMoment() - System.nanoTime(), this::look);
+        }
+    }
+
+    private void look() {
+        boolean late;
+        lock.lock();
+        try {
+            watched = false;
+            Started first = inFlight.peek();
+            late = first != null && first.lastMoment() - System.nanoTime() <= 0;
+            if (!late) {
+                watch();
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (late) {
+            breakWith(new CollectiveTimeoutException("a call did not end within " + timeout.toMillis()
+                    + " ms, so this communicator is broken; create a new one, or allow more time by"
+                    + " BANYAN_TIMEOUT_MS"));
+        }
+    }
+
+    private void breakWith(RuntimeException reason) {
+        List<Pending> failed = new ArrayList<>();
+        lock.lock();
+        try {
+            if (failure != null) {
+                return;
+            }
+            failure = reason;
+            inFlight.forEach(started -> failed.add(started.pending()));
+            failed.addAll(waiting);
+            waiting.clear();
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        for (Pending pending : failed) {
+            pending.ended.completeExceptionally(reason);
+            pending.begun.complete(null);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package dev.banyan.reduce.internal;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Futures that are handed to users. A user's future is a copy: cancelling or completing it changes nothing but the
+ * copy. It completes on a thread that runs nothing else of the library, so that a dependent that blocks keeps no other
+ * call, deadline or close from ending. The threads are daemons and end after 10 idle seconds; while {@value
+ * #MOST_PLATFORM_THREADS} are blocked, further futures complete on virtual threads.
+ *
+ * <p>Safe for use from any thread.
+ */
+public final class Completions {
+    private static final long IDLE_SECONDS = 10;
+    /** Platform threads share processors fairly with dependents that compute; thousands of them would cost memory. */
+    private static final int MOST_PLATFORM_THREADS = 64;
+
+    private static final ExecutorService THREADS = new ThreadPoolExecutor(
+            0,
+            MOST_PLATFORM_THREADS,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            task -> Thread.ofPlatform().daemon().name("banyan-completions").unstarted(task),
+            (task, _) -> Thread.startVirtualThread(task));
+
+    private Completions() {}
+
+    /** Returns a copy of a promise for a user. */
+    public static <T extends @Nullable Object> CompletableFuture<T> copyOf(CompletableFuture<T> promise) {
+        CompletableFuture<T> copy = new CompletableFuture<>();
+        var _ = promise.whenComplete((value, failure) -> THREADS.execute(() -> {
+            if (failure == null) {
+                copy.complete(value);
+            } else {
+                copy.completeExceptionally(cause(failure));
+            }
+        }));
+        return copy;
+    }
+
+    /** Waits for a call and throws what it failed with, as it was thrown there. */
+    public static void join(CompletableFuture<Void> call) {
+        try {
+            call.join();
+        } catch (CompletionException e) {
+            switch (e.getCause()) {
+                case RuntimeException cause -> throw cause;
+                case Error cause -> throw cause;
+                case null, default -> throw e;
+            }
+        }
+    }
+
+    private static Throwable cause(Throwable failure) {
+        Throwable cause = failure.getCause();
+        return failure instanceof CompletionException && cause != null ? cause : failure;
+    }
+}
