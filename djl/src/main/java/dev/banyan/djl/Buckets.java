@@ -1,6 +1,6 @@
 package dev.banyan.djl;
 
-import dev.banyan.reduce.CallQueue;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -63,7 +63,7 @@ final class Buckets {
 
         /** Returns when the first replicas' gradients are the means. */
         void receive() {
-            CallQueue.join(averaged);
+            Completions.join(averaged);
             if (event.shouldCommit()) {
                 event.bytes = bytes;
                 event.parameters = slots.size();

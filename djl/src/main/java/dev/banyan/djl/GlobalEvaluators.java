@@ -1,7 +1,7 @@
 package dev.banyan.djl;
 
 import ai.djl.training.evaluator.Evaluator;
-import dev.banyan.reduce.CallQueue;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -39,7 +39,7 @@ final class GlobalEvaluators {
         for (int i = 0; i < asking.size(); i++) {
             numbers.setAtIndex(ValueLayout.JAVA_DOUBLE, i, asking.get(i).ownAccumulator(key));
         }
-        CallQueue.join(processes.average(numbers, asking.size(), DataType.F64));
+        Completions.join(processes.average(numbers, asking.size(), DataType.F64));
         for (int i = 0; i < asking.size(); i++) {
             asking.get(i).learn(key, (float) numbers.getAtIndex(ValueLayout.JAVA_DOUBLE, i));
         }

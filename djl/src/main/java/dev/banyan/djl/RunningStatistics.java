@@ -3,7 +3,7 @@ package dev.banyan.djl;
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import dev.banyan.reduce.CallQueue;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -54,7 +54,7 @@ final class RunningStatistics {
         }
         Packed packed = new Packed(arrays, memory);
         packed.gather();
-        CallQueue.join(processes.average(memory, bytes / type.bytes(), type));
+        Completions.join(processes.average(memory, bytes / type.bytes(), type));
         packed.scatter();
     }
 }

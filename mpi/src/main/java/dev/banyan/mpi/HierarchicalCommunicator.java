@@ -1,8 +1,10 @@
 package dev.banyan.mpi;
 
-import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.internal.CallQueue;
+import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -12,6 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -52,6 +55,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final CallQueue queue;
     private final CallQueue copies;
     private final Arena arena = Arena.ofShared();
+    private final AtomicBoolean closed = new AtomicBoolean();
     private final Between direct;
     /** What MPI can't take from where it is. */
     private final Between staged;
@@ -141,7 +145,8 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
             mean(name, call);
         } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
-            CallQueue.join(between.start(0, 0, name, call.outputs().getFirst(), call.count(), call.type(), call.op()));
+            Completions.join(
+                    between.start(0, 0, name, call.outputs().getFirst(), call.count(), call.type(), call.op()));
         } else {
             long sliced = leaders.sliced(call, local);
             Phases each = new Phases.SeveralLeaders(local, between);
@@ -155,7 +160,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private void mean(String name, CollectiveCall call) {
         List<MemorySegment> arrays = call.outputs();
         if (local.inHostMemory()) {
-            CallQueue.join(groups.getFirst().meanAsync(name, arrays, call.count(), call.type(), devices));
+            Completions.join(groups.getFirst().meanAsync(name, arrays, call.count(), call.type(), devices));
             return;
         }
         try (Arena copies = Arena.ofShared()) {
@@ -163,11 +168,11 @@ public final class HierarchicalCommunicator implements AutoCloseable {
             List<MemorySegment> read =
                     arrays.stream().map(_ -> copies.allocate(bytes, Long.BYTES)).toList();
             for (int device = 0; device < arrays.size(); device++) {
-                local.read(arrays.get(device), read.get(device));
+                local.copyToHost(arrays.get(device), read.get(device));
             }
-            CallQueue.join(groups.getFirst().meanAsync(name, read, call.count(), call.type(), devices));
+            Completions.join(groups.getFirst().meanAsync(name, read, call.count(), call.type(), devices));
             for (int device = 0; device < arrays.size(); device++) {
-                local.write(arrays.get(device).asSlice(0, bytes), read.get(device));
+                local.copyToDevice(arrays.get(device).asSlice(0, bytes), read.get(device));
             }
         }
     }
@@ -187,21 +192,30 @@ public final class HierarchicalCommunicator implements AutoCloseable {
             } else {
                 try (Arena copies = Arena.ofShared()) {
                     MemorySegment copy = copies.allocate(first.byteSize(), Long.BYTES);
-                    local.read(first, copy);
+                    local.copyToHost(first, copy);
                     groups.getFirst().broadcast(copy, count, type, 0);
-                    local.write(first, copy);
+                    local.copyToDevice(first, copy);
                 }
             }
             local.run(call);
         });
     }
 
-    /** Waits for the calls that were submitted and frees what it holds. All processes call it. */
+    /**
+     * Waits for the calls that were submitted and frees what it holds. All processes call it. It closes every part even
+     * if one fails; memory that a call may still use is kept. Closing twice is no error.
+     */
     @Override
     public void close() {
-        queue.close();
-        groups.forEach(ProcessGroup::close);
-        copies.close();
-        arena.close();
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        CloseAll all = new CloseAll();
+        all.close(queue::close);
+        groups.forEach(group -> all.close(group::close));
+        if (all.close(copies::close)) {
+            all.close(arena::close);
+        }
+        all.throwFailure();
     }
 }

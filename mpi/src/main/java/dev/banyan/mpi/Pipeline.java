@@ -1,8 +1,8 @@
 package dev.banyan.mpi;
 
 import dev.banyan.mpi.Phases.Piece;
-import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.internal.Completions;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,7 +40,7 @@ final class Pipeline {
             begun.forEach(
                     phase -> phase.handle((done, failure) -> failure == null).join());
         }
-        begun.forEach(CallQueue::join);
+        begun.forEach(Completions::join);
     }
 
     private void run(List<Piece> pieces, List<CompletableFuture<Void>> begun) {
@@ -52,15 +52,15 @@ final class Pipeline {
             if (i + 1 < pieces.size()) {
                 gathered = begun(phases.gather(pieces.get(i + 1)), begun);
             }
-            CallQueue.join(ready);
+            Completions.join(ready);
             CompletableFuture<Void> before = exchanged;
             exchanged = begun(phases.exchange(pieces.get(i)), begun);
-            CallQueue.join(before);
+            Completions.join(before);
             if (i > 0) {
                 begun.add(phases.spread(pieces.get(i - 1)));
             }
         }
-        CallQueue.join(exchanged);
+        Completions.join(exchanged);
         if (!pieces.isEmpty()) {
             begun.add(phases.spread(pieces.getLast()));
         }

@@ -2,8 +2,10 @@ package dev.banyan.mpi;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 
-import dev.banyan.reduce.CallQueue;
 import dev.banyan.reduce.host.Combiner;
+import dev.banyan.reduce.internal.CallQueue;
+import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -38,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Failures.</b> A call that does not end within BANYAN_TIMEOUT_MS fails with a
  * {@link dev.banyan.reduce.backend.CollectiveTimeoutException}, one that MPI refuses with an {@link MpiException}; then
- * the world is broken. What depends on a future runs on the group's thread: keep it short, and do not wait there.
+ * the world is broken.
  *
  * <p>Safe for use from any thread.
  */
@@ -55,6 +58,7 @@ public final class ProcessGroup implements AutoCloseable {
     private final int size;
     private final CallQueue queue;
     private final @Nullable OrderCheck order;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     private ProcessGroup(World world, MemorySegment communicator) {
         this.world = world;
@@ -122,13 +126,13 @@ public final class ProcessGroup implements AutoCloseable {
 
     private ProcessGroup make(String what, Supplier<MemorySegment> call) {
         AtomicReference<@Nullable ProcessGroup> made = new AtomicReference<>();
-        CallQueue.join(submit(what, () -> made.set(of(world, call.get()))));
+        Completions.join(submit(what, () -> made.set(of(world, call.get()))));
         return Objects.requireNonNull(made.get());
     }
 
     /** Returns when all processes have called it. */
     public void barrier() {
-        CallQueue.join(barrierAsync());
+        Completions.join(barrierAsync());
     }
 
     /** As {@link #barrier}; the future completes when all processes have called it. */
@@ -143,7 +147,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @throws OrderException on all processes if one of them does something else
      */
     public void agree(String what) {
-        CallQueue.join(agreeAsync(what));
+        Completions.join(agreeAsync(what));
     }
 
     /** As {@link #agree}; the future completes when it has ended. */
@@ -153,7 +157,7 @@ public final class ProcessGroup implements AutoCloseable {
 
     /** Copies the root's buffer to those of all others. */
     public void broadcast(MemorySegment buffer, long count, DataType type, int root) {
-        CallQueue.join(broadcastAsync("an array", buffer, count, type, root));
+        Completions.join(broadcastAsync("an array", buffer, count, type, root));
     }
 
     /**
@@ -181,7 +185,7 @@ public final class ProcessGroup implements AutoCloseable {
 
     /** Gives every process the reduction of all buffers, in place. */
     public void allReduce(MemorySegment buffer, long count, DataType type, ReduceOp op) {
-        CallQueue.join(allReduceAsync("an array", buffer, count, type, op));
+        Completions.join(allReduceAsync("an array", buffer, count, type, op));
     }
 
     /** The reduction of one number of each process, and the same in all. */
@@ -219,7 +223,7 @@ public final class ProcessGroup implements AutoCloseable {
         String what = words("starts to reduce", "an array", count, type) + " by "
                 + op.name().toLowerCase(Locale.ROOT);
         StartedReduction started = new StartedReduction(world, "what " + what, buffer);
-        CallQueue.join(submit(what, () -> {
+        Completions.join(submit(what, () -> {
             world.underWay().add(started);
             mpi.call(
                     MpiCall.START_ALL_REDUCE,
@@ -310,7 +314,7 @@ public final class ProcessGroup implements AutoCloseable {
         int elements = checkBlocks("reduce_scatter", input, output, count, type);
         MemorySegment source = address(input);
         MemorySegment target = address(output);
-        CallQueue.join(submit(
+        Completions.join(submit(
                 words("reduces and scatters", "an array", count, type) + " by "
                         + op.name().toLowerCase(Locale.ROOT),
                 () -> mpi.call(
@@ -336,7 +340,7 @@ public final class ProcessGroup implements AutoCloseable {
         int elements = checkBlocks("all_gather", output, input, count, type);
         MemorySegment source = address(input);
         MemorySegment target = address(output);
-        CallQueue.join(submit(
+        Completions.join(submit(
                 words("gathers", "an array", count, type),
                 () -> mpi.call(
                         MpiCall.ALL_GATHER, source, elements, type(type), target, elements, type(type), communicator),
@@ -344,18 +348,26 @@ public final class ProcessGroup implements AutoCloseable {
                 output));
     }
 
-    /** Waits for the calls that were submitted, and frees the group together with the other processes. */
+    /**
+     * Waits for the calls that were submitted, and frees the group together with the other processes. It ends the
+     * group's thread even if MPI fails. Closing twice is no error.
+     */
     @Override
     public void close() {
-        CallQueue.join(submit("closes the group", () -> {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        CloseAll all = new CloseAll();
+        all.close(() -> Completions.join(submit("closes the group", () -> {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment handle = arena.allocate(ADDRESS);
                 handle.set(ADDRESS, 0, communicator);
                 mpi.call(MpiCall.FREE, handle);
             }
-        }));
-        drain();
+        })));
+        all.close(this::drain);
         world.left(this);
+        all.throwFailure();
     }
 
     /** Waits for the calls that were submitted, and takes no more. */

@@ -67,7 +67,7 @@ public final class RankMemory {
     void send(long from, long bytes) {
         if (backend != null) {
             for (int rank = 0; rank < host.size(); rank++) {
-                backend.write(
+                backend.copyToDevice(
                         buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
             }
         }
@@ -82,7 +82,7 @@ public final class RankMemory {
     void fetch(long from, long bytes) {
         if (backend != null) {
             for (int rank = 0; rank < host.size(); rank++) {
-                backend.read(
+                backend.copyToHost(
                         buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
             }
         }

@@ -5,6 +5,7 @@ import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.internal.CallQueue;
+import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Config;
@@ -366,13 +367,12 @@ public final class Communicator implements AutoCloseable {
     public void close() {
         queue.close();
         if (freed.compareAndSet(false, true)) {
-            try {
-                plans.close();
-            } finally {
-                if (ownsBackend) {
-                    backend.close();
-                }
+            CloseAll all = new CloseAll();
+            all.close(plans::close);
+            if (ownsBackend) {
+                all.close(backend::close);
             }
+            all.throwFailure();
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.banyan.reduce;
 
+import dev.banyan.reduce.internal.CloseAll;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -39,7 +40,9 @@ final class PlanCache implements AutoCloseable {
 
     @Override
     public void close() {
-        plans.values().forEach(plan -> plan.executable().close());
+        CloseAll all = new CloseAll();
+        plans.values().forEach(plan -> all.close(plan.executable()::close));
         plans.clear();
+        all.throwFailure();
     }
 }

@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Buffers</b> are device memory of any owner, aligned to the element: of {@link #allocate}, or any address
  * by {@link #memory}. Their segments are handles: the host must not read or write them, and segments of this
- * class refuse that. {@link #write} and {@link #read} copy to and from the host.
+ * class refuse that. {@link #copyToDevice} and {@link #copyToHost} copy to and from the host.
  *
  * <p>The first run of an executable with given buffers makes a CUDA graph of all its copies and kernels, which
  * is kept; a further run with the same buffers is one launch, and allocates nothing on a device. Runs of one

@@ -17,13 +17,6 @@ final class Entry {
     /** Where the server sums up what an updater or a device is to get; made when it is first needed. */
     @Nullable
     MemorySegment pushed;
-    /** For compression to half of the bits; made when it is first needed. */
-    @Nullable
-    HalfCodec half;
-    /** For compression to two bits; made when it is first needed. */
-    @Nullable
-    TwoBitCodec twoBit;
-
     /** Whether an array was pushed whose sum over all processes waits for the next pull. */
     boolean unlinked;
 

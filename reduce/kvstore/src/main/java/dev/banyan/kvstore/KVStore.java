@@ -4,6 +4,7 @@ import dev.banyan.kvstore.StoreOperation.Kind;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.EngineException;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -28,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Order.</b> All calls return at once, with a future, but for those of the type {@code funnel}. Operations of one
  * key take effect in the order of the calls, those of different keys in any order: among those that can begin, the
  * greatest priority goes first. Give the layers that the next forward pass needs first the greatest. Arrays must not be
- * touched, nor their arenas closed, until the operation has ended. What depends on a future runs on a thread of the
- * store: keep it short, and do not wait there.
+ * touched, nor their arenas closed, until the operation has ended. Returned futures are copies; their dependents run
+ * on threads that run nothing else.
  *
  * <p><b>Values</b> live on one device each, the key's server; all devices hold about as many bytes. A push-pull
  * without an updater leaves the value alone. Updaters run in the host's memory; where devices have their own, sums and
@@ -119,27 +120,6 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    /**
-     * Makes gradients shorter on their way. Keys must be of F32. Codes of two bits are not fused.
-     *
-     * @throws UnsupportedOperationException if the devices' memory is not the host's, where codes are made
-     * @throws IllegalStateException if something was pushed already
-     */
-    public void setCompression(Compression newCompression) {
-        if (!communicator.inHostMemory()) {
-            throw new UnsupportedOperationException(
-                    "compression works in the host's memory, but this communicator's devices have their own; push"
-                            + " gradients as they are, or use the host backend");
-        }
-        synchronized (entries) {
-            if (operations > 0) {
-                throw new IllegalStateException(
-                        "the store has begun its work; set the compression before the first push");
-            }
-            stages.setCompression(newCompression);
-        }
-    }
-
     /** Makes a listener hear what happens from now on; null detaches it. */
     public void setListener(@Nullable StoreListener newListener) {
         synchronized (entries) {
@@ -192,7 +172,7 @@ public final class KVStore implements AutoCloseable {
             communicator.copyToDevice(value, link == null ? initial : first(info, initial));
             entries.put(key, new Entry(info, type.way(count, server, communicator.config()), engine.variable(), value));
             if (listener != null) {
-                listener.initialized(info, System.nanoTime());
+                Progress.report(listener, heard -> heard.initialized(info, System.nanoTime()), info);
             }
         }
     }
@@ -234,7 +214,7 @@ public final class KVStore implements AutoCloseable {
         synchronized (entries) {
             progress = checkedPush(key, arrays, priority).get();
         }
-        return progress.carryOn();
+        return Completions.copyOf(progress.carryOn());
     }
 
     /** As the method of that name with a {@link Key}. */
@@ -261,7 +241,7 @@ public final class KVStore implements AutoCloseable {
         synchronized (entries) {
             progress = checkedPull(key, arrays, priority).get();
         }
-        return progress.carryOn();
+        return Completions.copyOf(progress.carryOn());
     }
 
     /** As the method of that name with a {@link Key}. */
@@ -293,7 +273,7 @@ public final class KVStore implements AutoCloseable {
         synchronized (entries) {
             progress = checkedPushPull(key, arrays, results, priority).get();
         }
-        return progress.carryOn();
+        return Completions.copyOf(progress.carryOn());
     }
 
     /**
@@ -494,6 +474,7 @@ public final class KVStore implements AutoCloseable {
                     IntStream.range(0, keys.size()).mapToObj(check).toList();
             begun = checked.stream().map(Supplier::get).toList();
         }
-        return CompletableFuture.allOf(begun.stream().map(Progress::carryOn).toArray(CompletableFuture<?>[]::new));
+        return Completions.copyOf(
+                CompletableFuture.allOf(begun.stream().map(Progress::carryOn).toArray(CompletableFuture<?>[]::new)));
     }
 }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** An operation under way: who wants to know of it. Its stages tell of themselves one after another. */
+/** An operation under way. Its stages report to it one after another; it reports to the store's listener. */
 final class Progress {
     private static final Logger LOG = LoggerFactory.getLogger(Progress.class);
 
@@ -23,7 +23,7 @@ final class Progress {
         this.operation = operation;
         this.listener = listener;
         if (listener != null) {
-            listener.submitted(operation, System.nanoTime());
+            tell(listener, heard -> heard.submitted(operation, System.nanoTime()));
         }
     }
 
@@ -31,17 +31,17 @@ final class Progress {
         return operation;
     }
 
-    /** Completes when the operation has ended. */
+    /** Completes when the operation has ended. It is the store's own; callers get copies. */
     CompletableFuture<Void> future() {
         return future;
     }
 
-    /** Until the call returns, on its thread. */
+    /** Sets what the calling thread runs before its call of the store returns. */
     void leaveToCaller(Runnable part) {
         callersPart = part;
     }
 
-    /** The caller's part of it; what it returns completes when the operation has ended. */
+    /** Runs the caller's part. The returned future completes when the operation has ended. */
     CompletableFuture<Void> carryOn() {
         callersPart.run();
         return future;
@@ -63,7 +63,7 @@ final class Progress {
         future.complete(null);
     }
 
-    /** What a failure is told as. */
+    /** Returns the exception that callers get for a failure. */
     KVStoreException failure(Throwable cause) {
         return cause instanceof KVStoreException told
                 ? told
@@ -81,7 +81,7 @@ final class Progress {
         return failed;
     }
 
-    /** The first time tells whoever wants to know. */
+    /** Fails the operation; a second failure changes nothing. */
     void fail(Throwable cause) {
         if (failed) {
             return;
@@ -93,16 +93,16 @@ final class Progress {
         future.completeExceptionally(cause);
     }
 
-    /** A listener that fails must not keep the operation from its end. */
     private void tell(StoreListener to, Consumer<StoreListener> news) {
+        report(to, news, operation.key());
+    }
+
+    /** Calls a listener. A listener that throws must not keep an operation from its end. */
+    static void report(StoreListener listener, Consumer<StoreListener> news, KeyInfo key) {
         try {
-            news.accept(to);
+            news.accept(listener);
         } catch (RuntimeException | Error e) {
-            LOG.error(
-                    "the store's listener failed at operation {} of key {}",
-                    operation.id(),
-                    operation.key().key(),
-                    e);
+            LOG.error("the store's listener failed at key {}", key.key(), e);
         }
     }
 }

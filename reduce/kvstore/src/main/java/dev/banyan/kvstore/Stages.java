@@ -5,8 +5,6 @@ import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.Lane;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.type.Collective;
-import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -15,7 +13,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store's operations are made of: collectives, the updater and codecs, which it puts into the engine one after
+ * What a store's operations are made of: collectives and the updater, which it puts into the engine one after
  * another. A check also makes the memory that the operation needs, so that what was begun does not fail half-way for
  * want of it. Not safe for use from several threads at once.
  */
@@ -25,7 +23,6 @@ final class Stages {
     private final Sender sender;
     private final @Nullable StoreLink link;
     private @Nullable Updater updater;
-    private @Nullable Compression compression;
 
     /**
      * @param link to the stores of other processes, or null; with it nothing is fused, so that no bits depend on
@@ -43,15 +40,10 @@ final class Stages {
         updater = Objects.requireNonNull(newUpdater, "newUpdater");
     }
 
-    void setCompression(Compression newCompression) {
-        compression = Objects.requireNonNull(newCompression, "newCompression");
-    }
-
     /** @throws IllegalArgumentException if the key or an array does not fit */
     void checkPush(Entry entry, List<MemorySegment> arrays) {
         checkElements(entry);
         communicator.check(reduce(entry, arrays, target(entry)));
-        makeCodec(entry);
     }
 
     void push(Progress progress, Entry entry, List<MemorySegment> arrays) {
@@ -99,7 +91,6 @@ final class Stages {
     void checkPushPull(Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
         checkElements(entry);
         communicator.check(allReduce(entry, arrays, results));
-        makeCodec(entry);
         if (!isOneCollective()) {
             pushed(entry);
         }
@@ -107,7 +98,7 @@ final class Stages {
 
     void pushPull(Progress progress, Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
         if (isOneCollective()) {
-            pushAllReduce(progress, entry, arrays, results);
+            pushTransfer(progress, Stage.ALL_REDUCE, true, entry, allReduce(entry, arrays, results));
         } else {
             linkAndUpdate(progress, entry);
             MemorySegment target = updater == null && link != null ? results.get(entry.info.server()) : pushed(entry);
@@ -120,14 +111,10 @@ final class Stages {
 
     /** Whether a push-pull is an allreduce. */
     private boolean isOneCollective() {
-        return updater == null && link == null && !(compression instanceof Compression.TwoBit);
+        return updater == null && link == null;
     }
 
     private void checkElements(Entry entry) {
-        if (compression != null && entry.info.type() != DataType.F32) {
-            throw new IllegalArgumentException("its elements are of " + entry.info.type()
-                    + ", but compression is for F32 only; use another store" + " for it");
-        }
         if (updater != null && entry.pushed == null) {
             updater.check(entry.info);
         }
@@ -135,43 +122,7 @@ final class Stages {
 
     private void pushReduce(
             Progress progress, Entry entry, List<MemorySegment> arrays, MemorySegment target, boolean last) {
-        switch (compression) {
-            case null -> pushTransfer(progress, Stage.REDUCE, last, entry, reduce(entry, arrays, target));
-            case Compression.Half _ -> {
-                HalfCodec codec = half(entry);
-                int server = entry.info.server();
-                pushWork(progress, null, false, entry, () -> codec.encode(arrays));
-                pushTransfer(
-                        progress,
-                        Stage.REDUCE,
-                        false,
-                        entry,
-                        inPlace(Collective.REDUCE, server, entry, codec.halves()));
-                pushWork(progress, null, last, entry, () -> codec.decode(server, target));
-            }
-            case Compression.TwoBit twoBit -> {
-                TwoBitCodec codec = twoBit(entry, twoBit);
-                pushWork(progress, null, false, entry, () -> codec.encode(arrays));
-                pushWork(progress, Stage.REDUCE, last, entry, () -> codec.decode(target));
-            }
-        }
-    }
-
-    private void pushAllReduce(
-            Progress progress, Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
-        if (!(compression instanceof Compression.Half)) {
-            pushTransfer(progress, Stage.ALL_REDUCE, true, entry, allReduce(entry, arrays, results));
-            return;
-        }
-        HalfCodec codec = half(entry);
-        pushWork(progress, null, false, entry, () -> codec.encode(arrays));
-        pushTransfer(
-                progress, Stage.ALL_REDUCE, false, entry, inPlace(Collective.ALL_REDUCE, -1, entry, codec.halves()));
-        pushWork(progress, null, true, entry, () -> {
-            for (int rank = 0; rank < results.size(); rank++) {
-                codec.decode(rank, results.get(rank));
-            }
-        });
+        pushTransfer(progress, Stage.REDUCE, last, entry, reduce(entry, arrays, target));
     }
 
     private void pushLink(Progress progress, Entry entry, MemorySegment array, boolean last) {
@@ -243,61 +194,26 @@ final class Stages {
         return pushed;
     }
 
-    private void makeCodec(Entry entry) {
-        switch (compression) {
-            case null -> {}
-            case Compression.Half _ -> half(entry);
-            case Compression.TwoBit twoBit -> twoBit(entry, twoBit);
-        }
-    }
-
-    private HalfCodec half(Entry entry) {
-        HalfCodec codec = entry.half;
-        if (codec == null) {
-            codec = new HalfCodec(communicator, entry.info.count());
-            entry.half = codec;
-        }
-        return codec;
-    }
-
-    private TwoBitCodec twoBit(Entry entry, Compression.TwoBit how) {
-        TwoBitCodec codec = entry.twoBit;
-        if (codec == null) {
-            codec = new TwoBitCodec(communicator, entry.info.count(), how.threshold());
-            entry.twoBit = codec;
-        }
-        return codec;
-    }
-
-    private static CollectiveCall inPlace(Collective collective, int root, Entry entry, List<MemorySegment> halves) {
-        return CollectiveCall.inPlace(collective, root, entry.info.count(), DataType.F16, ReduceOp.SUM, halves);
-    }
-
     private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
         KeyInfo info = entry.info;
         if (target.equals(arrays.get(info.server()))) {
-            return CollectiveCall.inPlace(
-                    Collective.REDUCE, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays);
+            return CollectiveCall.reduce(arrays, info.count(), info.type(), ReduceOp.SUM, info.server());
         }
-        return CollectiveCall.outOfPlace(
-                Collective.REDUCE, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays, List.of(target));
+        return CollectiveCall.reduce(arrays, target, info.count(), info.type(), ReduceOp.SUM, info.server());
     }
 
     private static CollectiveCall broadcast(Entry entry, MemorySegment source, List<MemorySegment> arrays) {
         KeyInfo info = entry.info;
         if (source.equals(arrays.get(info.server()))) {
-            return CollectiveCall.inPlace(
-                    Collective.BROADCAST, info.server(), info.count(), info.type(), ReduceOp.SUM, arrays);
+            return CollectiveCall.broadcast(arrays, info.count(), info.type(), info.server());
         }
-        return CollectiveCall.outOfPlace(
-                Collective.BROADCAST, info.server(), info.count(), info.type(), ReduceOp.SUM, List.of(source), arrays);
+        return CollectiveCall.broadcast(source, arrays, info.count(), info.type(), info.server());
     }
 
     private static CollectiveCall allReduce(Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
         KeyInfo info = entry.info;
         return arrays.equals(results)
-                ? CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays)
-                : CollectiveCall.outOfPlace(
-                        Collective.ALL_REDUCE, -1, info.count(), info.type(), ReduceOp.SUM, arrays, results);
+                ? CollectiveCall.allReduce(arrays, info.count(), info.type(), ReduceOp.SUM)
+                : CollectiveCall.allReduce(arrays, results, info.count(), info.type(), ReduceOp.SUM);
     }
 }

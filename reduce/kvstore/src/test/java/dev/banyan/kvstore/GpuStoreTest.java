@@ -1,7 +1,6 @@
 package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
@@ -92,16 +91,6 @@ class GpuStoreTest {
             assertAll(results, 95);
             store.pushPull("w", gradients(), results, 0).join();
             assertAll(results, 87.5f);
-        }
-    }
-
-    @Test
-    void compressionIsRefused() {
-        assertThat(communicator.inHostMemory()).isFalse();
-        try (KVStore store = KVStore.create("auto", communicator)) {
-            assertThatThrownBy(() -> store.setCompression(new Compression.TwoBit(0.5f)))
-                    .isInstanceOf(UnsupportedOperationException.class)
-                    .hasMessageContaining("works in the host's memory");
         }
     }
 }

@@ -446,7 +446,6 @@ class KVStoreTest {
 
     @Test
     void callersMayChangeTheirLists() {
-        store.setCompression(new Compression.Half());
         init(store, "w", 8);
         List<MemorySegment> results = Floats.zeros(communicator, 8);
         List<MemorySegment> arrays = new ArrayList<>(Floats.byRank(communicator, 8));
@@ -460,6 +459,56 @@ class KVStoreTest {
         assertThat(results)
                 .allSatisfy(result ->
                         assertThat(Floats.values(result)).startsWith(10).endsWith(100));
+    }
+
+    @Test
+    void aListenerThatThrowsKeepsNoOperationFromItsEnd() {
+        store.setListener(new StoreListener() {
+            @Override
+            public void initialized(KeyInfo key, long nanos) {
+                throw new ArithmeticException();
+            }
+
+            @Override
+            public void submitted(StoreOperation operation, long nanos) {
+                throw new ArithmeticException();
+            }
+
+            @Override
+            public void began(StoreOperation operation, Stage stage, long nanos) {
+                throw new ArithmeticException();
+            }
+
+            @Override
+            public void ended(StoreOperation operation, Stage stage, long nanos) {
+                throw new ArithmeticException();
+            }
+
+            @Override
+            public void failed(StoreOperation operation, Throwable cause, long nanos) {
+                throw new ArithmeticException();
+            }
+        });
+        init(store, "v", 8);
+        init(store, "w", 8);
+        List<MemorySegment> arrays = Floats.byRank(communicator, 8);
+        store.pushAll(List.of(Key.of("v"), Key.of("w")), List.of(arrays, arrays), 0)
+                .join();
+        store.barrier();
+        assertThat(backend.runs).hasPositiveValue();
+    }
+
+    @Test
+    void cancellingAFutureDoesNotEndTheOperation() {
+        init(store, "w", 8);
+        backend.gate = new CountDownLatch(1);
+        List<MemorySegment> arrays = Floats.byRank(communicator, 8);
+        CompletableFuture<Void> cancelled = store.push("w", arrays, 0);
+        cancelled.cancel(true);
+        CompletableFuture<Void> later = store.push("w", arrays, 0);
+        assertThat(later).isNotDone();
+        backend.gate.countDown();
+        later.join();
     }
 
     @Test

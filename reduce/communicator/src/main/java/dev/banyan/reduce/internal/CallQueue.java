@@ -86,6 +86,18 @@ public final class CallQueue implements AutoCloseable {
         Completions.join(startOrSubmit(call).ended);
     }
 
+    /** Runs work after the calls that were submitted before and returns when it has ended; throws what it threw. */
+    public void run(Runnable work) {
+        run(started(work));
+    }
+
+    private static Call started(Runnable work) {
+        return () -> {
+            work.run();
+            return null;
+        };
+    }
+
     /**
      * Starts a call after those that were submitted before, and returns when it has started.
      *
@@ -125,10 +137,7 @@ public final class CallQueue implements AutoCloseable {
      * @return a copy for the caller, which completes when the work has ended
      */
     public CompletableFuture<Void> submit(Runnable work) {
-        return launch(() -> {
-            work.run();
-            return null;
-        });
+        return launch(started(work));
     }
 
     /**

@@ -17,12 +17,12 @@ final class DeferredOperation extends Operation implements Completion {
 
     @Override
     @Nullable
-    Workers workers() {
+    WorkerThreads threads() {
         return null;
     }
 
     @Override
-    void run() {
+    public void run() {
         Throwable failure = poison();
         try {
             if (failure == null) {
@@ -48,7 +48,7 @@ final class DeferredOperation extends Operation implements Completion {
 
     private void end(@Nullable Throwable failure) {
         if (told.compareAndSet(false, true)) {
-            engine.end(this, failure, null);
+            engine.end(this, failure);
         }
     }
 }

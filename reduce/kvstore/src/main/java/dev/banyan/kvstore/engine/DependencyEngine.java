@@ -24,8 +24,7 @@ import org.jspecify.annotations.Nullable;
  * throw an {@link EngineException} for what they find poisoned, and heal it: what is pushed then runs again.
  *
  * <p><b>Cost.</b> Pushing and ending an operation of v variables is O(v), plus O(log p) for p different priorities
- * among those that are ready. Threads that have nothing to do look for it some times more, giving way to other
- * threads in between, and then sleep.
+ * among those that are ready.
  *
  * <p>Source: the dependency engine of MXNet: T. Chen et al., "MXNet: a flexible and efficient machine learning library
  * for heterogeneous distributed systems", 2015, <a href="https://arxiv.org/abs/1512.01274">arXiv:1512.01274</a>.
@@ -35,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 public final class DependencyEngine implements AutoCloseable {
     private static final AtomicInteger COUNT = new AtomicInteger();
 
-    private final Map<Lane, Workers> lanes = new EnumMap<>(Lane.class);
+    private final Map<Lane, WorkerThreads> lanes = new EnumMap<>(Lane.class);
     private final Dispatcher dispatcher = new Dispatcher();
     /**
      * Failures by poisoned variable, and by this engine the first of an operation that mutates nothing; the oldest
@@ -56,7 +55,7 @@ public final class DependencyEngine implements AutoCloseable {
         }
         String name = "banyan-engine-" + COUNT.incrementAndGet() + "-";
         for (Lane lane : Lane.values()) {
-            lanes.put(lane, new Workers(name + lane.toString().toLowerCase(Locale.ROOT), threads));
+            lanes.put(lane, new WorkerThreads(name + lane.toString().toLowerCase(Locale.ROOT), threads));
         }
     }
 
@@ -83,8 +82,8 @@ public final class DependencyEngine implements AutoCloseable {
      */
     public void push(Lane lane, Task task, Collection<Variable> reads, Collection<Variable> mutates, int priority) {
         Objects.requireNonNull(task, "task");
-        Workers workers = Objects.requireNonNull(lanes.get(lane));
-        submit(new TaskOperation(this, workers, task, Named.of(reads, mutates), priority));
+        WorkerThreads threads = Objects.requireNonNull(lanes.get(lane));
+        submit(new TaskOperation(this, threads, task, Named.of(reads, mutates), priority));
     }
 
     /**
@@ -155,11 +154,11 @@ public final class DependencyEngine implements AutoCloseable {
         closed = true;
         // For operations that came in between.
         dispatcher.awaitIdle();
-        lanes.values().forEach(Workers::close);
+        lanes.values().forEach(WorkerThreads::shutdown);
     }
 
     private void checkMayWait() {
-        if (Thread.currentThread() instanceof WorkerThread || dispatcher.isRunning()) {
+        if (WorkerThreads.isCurrent() || dispatcher.isRunning()) {
             throw new IllegalStateException(
                     "a task waits for its engine, so both would wait for ever; push an operation that does the rest");
         }
@@ -185,13 +184,12 @@ public final class DependencyEngine implements AutoCloseable {
      * An operation has ended.
      *
      * @param failure why it failed or was skipped, or null
-     * @param returning whose thread this is that looks for another operation next, or null
      */
-    void end(Operation operation, @Nullable Throwable failure, @Nullable Workers returning) {
+    void end(Operation operation, @Nullable Throwable failure) {
         if (failure != null) {
             record(operation, failure);
         }
-        dispatcher.end(operation, returning);
+        dispatcher.end(operation);
     }
 
     private void record(Operation operation, Throwable failure) {

@@ -22,6 +22,8 @@ final class Dispatcher {
     private final AtomicBoolean working = new AtomicBoolean();
     private final AtomicLong pending = new AtomicLong();
     private final Object idle = new Object();
+    /** Number of operations that were given to threads; only the working thread uses it. */
+    private long readied;
 
     /** What a thread runs itself. */
     private static final class Inline {
@@ -54,18 +56,14 @@ final class Dispatcher {
     /** An operation that was announced gets its places in all queues, after those that this thread pushed before. */
     void push(Operation operation) {
         post(operation);
-        work(null);
+        work();
     }
 
-    /**
-     * An operation has ended.
-     *
-     * @param returning whose thread this is that looks for another operation next, or null
-     */
-    void end(Operation operation, @Nullable Workers returning) {
+    /** An operation has ended. */
+    void end(Operation operation) {
         operation.ended = true;
         post(operation);
-        work(returning);
+        work();
     }
 
     private void post(Operation operation) {
@@ -82,12 +80,12 @@ final class Dispatcher {
      * run here one after another, also what becomes ready by that, so that no number of them needs more than one
      * stack frame.
      */
-    private void work(@Nullable Workers returning) {
+    private void work() {
         Inline inline = inlines.get();
         do {
             while (left.get() != null && working.compareAndSet(false, true)) {
                 try {
-                    takeAll(inline.operations, returning);
+                    takeAll(inline.operations);
                 } finally {
                     working.set(false);
                 }
@@ -101,7 +99,7 @@ final class Dispatcher {
     }
 
     /** @param inline gets the operations that this thread is to run */
-    private void takeAll(OperationList inline, @Nullable Workers returning) {
+    private void takeAll(OperationList inline) {
         OperationList ready = new OperationList();
         int ended = 0;
         for (Operation next = oldestFirst(left.getAndSet(null)); next != null; ) {
@@ -116,11 +114,12 @@ final class Dispatcher {
             }
         }
         for (Operation operation = ready.poll(); operation != null; operation = ready.poll()) {
-            Workers workers = operation.workers();
-            if (workers == null) {
+            WorkerThreads threads = operation.threads();
+            if (threads == null) {
                 inline.add(operation);
             } else {
-                workers.add(operation, workers.equals(returning));
+                operation.readyOrder = readied++;
+                threads.execute(operation);
             }
         }
         if (ended > 0) {

@@ -2,8 +2,6 @@ package dev.banyan.kvstore.engine;
 
 /** What kind of work an operation is; each kind has threads of its own, so that none keeps another from going on. */
 public enum Lane {
-    /** Moves memory within a device. */
-    COPY,
     /** Computes. */
     COMPUTE,
     /** Moves memory between devices. */

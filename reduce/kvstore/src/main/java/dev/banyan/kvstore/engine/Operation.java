@@ -3,7 +3,7 @@ package dev.banyan.kvstore.engine;
 import org.jspecify.annotations.Nullable;
 
 /** Something that was pushed, with a count of what still holds it back. */
-abstract class Operation {
+abstract class Operation implements Runnable {
     final Named named;
     final int priority;
     /** Next in the list that it is in: it is in one at a time. */
@@ -11,21 +11,24 @@ abstract class Operation {
     Operation next;
     /** Whether it has been carried out, or skipped. */
     boolean ended;
-    /** Queues that have not let it through; in the hands of the {@link Dispatcher}. */
+    /** Number of queues that have not let it through. Only the {@link Dispatcher} uses it. */
     int heldBy;
+    /** How many operations were ready before it. Written by the {@link Dispatcher} before the operation is run. */
+    long readyOrder;
 
     Operation(Named named, int priority) {
         this.named = named;
         this.priority = priority;
     }
 
-    /** Whose threads run it; null for the thread that lets it go ahead. */
-    abstract @Nullable Workers workers();
+    /** Returns the threads that run this operation, or null if the thread that releases it runs it inline. */
+    abstract @Nullable WorkerThreads threads();
 
-    /** Does it, or says that it is skipped, and tells the engine when it has ended. Throws nothing. */
-    abstract void run();
+    /** Runs the task, or skips it, and reports the end to the engine. Throws nothing. */
+    @Override
+    public abstract void run();
 
-    /** What poisons it: the poison of a variable that it names. */
+    /** Returns the poison of a variable that the operation names, or null. */
     final @Nullable Throwable poison() {
         for (Variable variable : named.variables()) {
             Throwable poison = variable.poison();

@@ -5,23 +5,23 @@ import org.jspecify.annotations.Nullable;
 /** Runs a task on a lane's threads. */
 final class TaskOperation extends Operation {
     private final DependencyEngine engine;
-    private final Workers workers;
+    private final WorkerThreads threads;
     private final Task task;
 
-    TaskOperation(DependencyEngine engine, Workers workers, Task task, Named named, int priority) {
+    TaskOperation(DependencyEngine engine, WorkerThreads threads, Task task, Named named, int priority) {
         super(named, priority);
         this.engine = engine;
-        this.workers = workers;
+        this.threads = threads;
         this.task = task;
     }
 
     @Override
-    Workers workers() {
-        return workers;
+    WorkerThreads threads() {
+        return threads;
     }
 
     @Override
-    void run() {
+    public void run() {
         @Nullable Throwable failure = poison();
         try {
             if (failure == null) {
@@ -32,6 +32,6 @@ final class TaskOperation extends Operation {
         } catch (Throwable e) {
             failure = e;
         }
-        engine.end(this, failure, workers);
+        engine.end(this, failure);
     }
 }

@@ -21,14 +21,14 @@ final class WaitOperation extends Operation {
 
     @Override
     @Nullable
-    Workers workers() {
+    WorkerThreads threads() {
         return null;
     }
 
     @Override
-    void run() {
+    public void run() {
         poison = engine.heal(variable);
-        engine.end(this, null, null);
+        engine.end(this, null);
         reached.countDown();
     }
 

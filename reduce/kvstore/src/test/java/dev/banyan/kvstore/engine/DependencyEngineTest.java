@@ -65,7 +65,7 @@ class DependencyEngineTest {
                     NONE,
                     0);
         }
-        engine.push(Lane.COPY, copied::countDown, NONE, NONE, 0);
+        engine.push(Lane.COMMUNICATION, copied::countDown, NONE, NONE, 0);
         engine.waitAll();
     }
 
