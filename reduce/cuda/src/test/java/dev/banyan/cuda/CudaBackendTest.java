@@ -251,7 +251,7 @@ class CudaBackendTest {
                 EmulatedGpus.enter(rank);
                 EmulatedGpus.ok(JCudaDriver.cuStreamSynchronize(streams.get(rank)));
                 int[] got = new int[1000];
-                cuda.read(copies.get(rank), MemorySegment.ofArray(got));
+                cuda.copyToHost(copies.get(rank), MemorySegment.ofArray(got));
                 assertThat(got).containsOnly(11);
             }
             ended.join();
@@ -350,7 +350,7 @@ class CudaBackendTest {
                 MemorySegment input = arena.allocate(wholeInput, 64);
                 random(input, type);
                 MemorySegment onDevice = cuda.allocate(rank, wholeInput);
-                cuda.write(onDevice, input);
+                cuda.copyToDevice(onDevice, input);
                 hostInputs.add(input.asSlice(shift));
                 inputs.add(onDevice.asSlice(shift));
                 hostOutputs.add(arena.allocate(outputBytes + shift, 64).asSlice(shift));
@@ -405,7 +405,7 @@ class CudaBackendTest {
 
     private static void assertSame(String what, MemorySegment expected, MemorySegment buffer, Communicator cuda) {
         MemorySegment got = MemorySegment.ofArray(new byte[(int) expected.byteSize()]);
-        cuda.read(buffer, got);
+        cuda.copyToHost(buffer, got);
         assertThat(got.mismatch(expected)).as(what).isEqualTo(-1);
     }
 }
