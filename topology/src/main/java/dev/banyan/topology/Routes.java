@@ -6,8 +6,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import org.jgrapht.alg.util.UnionFind;
 
 /**
  * The nearest connection between any two ends of a machine. Ends are its devices (0..n-1) and then its
@@ -132,10 +130,7 @@ public final class Routes {
 
         SwitchFabrics(Machine machine) {
             int devices = machine.size();
-            UnionFind<Integer> sets = new UnionFind<>(Set.of());
-            for (int node = devices; node < machine.nodeCount(); node++) {
-                sets.addElement(node);
-            }
+            DisjointSets sets = new DisjointSets(machine.nodeCount());
             for (Link link : machine.links()) {
                 if (isSwitch(machine, link.a()) && isSwitch(machine, link.b())) {
                     sets.union(link.a(), link.b());

@@ -1,5 +1,6 @@
 package dev.banyan.trees.bound;
 
+import dev.banyan.topology.DisjointSets;
 import dev.banyan.trees.network.DuplexLinks;
 import java.util.Arrays;
 
@@ -40,7 +41,7 @@ public final class WeakestPartition {
     private final long[] attached;
     private final boolean[] added;
     private final int[] order;
-    private final int[] part;
+    private final DisjointSets parts;
     private final int[] level;
     private final int[] queue;
     private final int[] current;
@@ -72,7 +73,7 @@ public final class WeakestPartition {
         attached = new long[nodes];
         added = new boolean[nodes];
         order = new int[nodes];
-        part = new int[nodes];
+        parts = new DisjointSets(nodes);
         level = new int[nodes];
         queue = new int[nodes];
         current = new int[nodes];
@@ -90,9 +91,7 @@ public final class WeakestPartition {
         Arrays.fill(movable, 0);
         Arrays.fill(attached, 0);
         Arrays.fill(added, false);
-        for (int node = 0; node < nodes; node++) {
-            part[node] = node;
-        }
+        parts.separate();
         long filled = 0;
         int joined = 0;
         for (int step = 0; step < nodes; step++) {
@@ -112,12 +111,12 @@ public final class WeakestPartition {
             if (flow == room) {
                 // All that may be filled: these nodes are one part.
                 for (; joined <= step; joined++) {
-                    join(order[joined], order[0]);
+                    parts.union(order[joined], order[0]);
                 }
             } else {
                 for (int i = 0; i <= step; i++) {
                     if (level[order[i]] >= 0) {
-                        join(order[i], node);
+                        parts.union(order[i], node);
                     }
                 }
             }
@@ -129,18 +128,7 @@ public final class WeakestPartition {
 
     /** The part that a node is in after a run: one of its nodes, the same for all of them. */
     public int part(int node) {
-        int root = node;
-        while (part[root] != root) {
-            part[root] = part[part[root]];
-            root = part[root];
-        }
-        return root;
-    }
-
-    private void join(int a, int b) {
-        int first = part(a);
-        int second = part(b);
-        part[Math.max(first, second)] = Math.min(first, second);
+        return parts.find(node);
     }
 
     /** Well attached nodes first keep flows short. */
