@@ -124,7 +124,9 @@ public final class Routes {
     /** NVSwitches joined into fabrics, and what each device has into each of them. */
     private static final class SwitchFabrics {
         private final int fabrics;
-        private final int[][] lanes;
+        /** By device and fabric. */
+        private final double[][] lanes;
+
         private final double[][] out;
         private final double[][] in;
 
@@ -144,7 +146,7 @@ public final class Routes {
                 }
             }
             fabrics = count;
-            lanes = new int[devices][fabrics];
+            lanes = new double[devices][fabrics];
             out = new double[devices][fabrics];
             in = new double[devices][fabrics];
             for (Link link : machine.links()) {
@@ -163,32 +165,25 @@ public final class Routes {
             return machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.NVSWITCH;
         }
 
-        private boolean shared(int a, int b, int fabric) {
-            return lanes[a][fabric] > 0 && lanes[b][fabric] > 0;
-        }
-
         int lanes(int a, int b) {
-            int ofA = 0;
-            int ofB = 0;
-            for (int f = 0; f < fabrics; f++) {
-                if (shared(a, b, f)) {
-                    ofA += lanes[a][f];
-                    ofB += lanes[b][f];
-                }
-            }
-            return Math.min(ofA, ofB);
+            return (int) lesser(a, lanes, b, lanes);
         }
 
         double gbs(int a, int b) {
-            double ofA = 0;
-            double ofB = 0;
-            for (int f = 0; f < fabrics; f++) {
-                if (shared(a, b, f)) {
-                    ofA += out[a][f];
-                    ofB += in[b][f];
+            return lesser(a, out, b, in);
+        }
+
+        /** The lesser of what two devices have into the fabrics that both reach. */
+        private double lesser(int a, double[][] ofDeviceA, int b, double[][] ofDeviceB) {
+            double sumOfA = 0;
+            double sumOfB = 0;
+            for (int fabric = 0; fabric < fabrics; fabric++) {
+                if (lanes[a][fabric] > 0 && lanes[b][fabric] > 0) {
+                    sumOfA += ofDeviceA[a][fabric];
+                    sumOfB += ofDeviceB[b][fabric];
                 }
             }
-            return Math.min(ofA, ofB);
+            return Math.min(sumOfA, sumOfB);
         }
     }
 

@@ -213,10 +213,10 @@ final class NcclXmlWriter {
 
     /** What the reader makes of such attributes. */
     private static PciSpeed.Width width(Map<String, String> attributes) {
-        XmlElement element = new XmlElement("pci", 1, 1);
+        XmlElement element = new XmlElement("", "pci", new XmlText.Place(1, 1));
         element.attributes.putAll(attributes);
         try {
-            return new PciSpeed(new XmlValues(""), new Warnings()).of(element);
+            return new PciSpeed(new Warnings()).of(element);
         } catch (MachineFormatException e) {
             // Attributes of another source that NCCL would not understand: they are replaced.
             return new PciSpeed.Width(0, -1);

@@ -45,7 +45,22 @@ public final class RingFinder {
         double[] gbs = bandwidths(matrix);
         int[] order =
                 n <= MAX_EXACT_DEVICES ? new SubsetRing(n).best(matrix, gbs) : new ExchangedRing(n).best(matrix, gbs);
-        return Rings.forwards(order);
+        return canonical(order);
+    }
+
+    /** The ring from device 0 on, in that of its directions whose second device is less than its last. */
+    static int[] canonical(int[] ring) {
+        int n = ring.length;
+        int zero = 0;
+        while (ring[zero] != 0) {
+            zero++;
+        }
+        int step = ring[(zero + 1) % n] < ring[(zero + n - 1) % n] ? 1 : n - 1;
+        int[] turned = new int[n];
+        for (int i = 0; i < n; i++) {
+            turned[i] = ring[(zero + i * step) % n];
+        }
+        return turned;
     }
 
     /** Bandwidth of each pair, the lesser of its directions; 0 where there is no link. */
