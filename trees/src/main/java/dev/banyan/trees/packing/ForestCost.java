@@ -82,9 +82,7 @@ public record ForestCost(
     public static ForestCost of(Machine machine, int[] group, List<PackedTree> trees, Direction direction) {
         Network network = Network.of(machine, group);
         LinkLoads loads = new LinkLoads(network);
-        if (trees.stream()
-                .allMatch(tree -> (!direction.goesUp() || loads.hasPathsUp(tree.up()))
-                        && (!direction.goesDown() || loads.hasPathsDown(tree.down())))) {
+        if (trees.stream().allMatch(tree -> loads.hasPaths(tree, direction))) {
             return price(trees, direction, loads, network, null);
         }
         return of(Network.ofAllLinks(machine, group), trees, direction);
@@ -100,18 +98,15 @@ public record ForestCost(
             int treeStages = 0;
             double treeLatency = 0;
             if (direction.goesUp()) {
+                depth = Math.max(depth, tree.up().depth());
                 treeStages += tree.up().depth();
                 treeLatency += latencyUs(tree.up(), true, loads);
             }
             if (direction.goesDown()) {
+                depth = Math.max(depth, tree.down().depth());
                 treeStages += tree.down().depth();
                 treeLatency += latencyUs(tree.down(), false, loads);
             }
-            depth = Math.max(
-                    depth,
-                    direction == Direction.UP
-                            ? tree.up().depth()
-                            : direction == Direction.DOWN ? tree.down().depth() : tree.depth());
             stages = Math.max(stages, treeStages);
             latency = Math.max(latency, treeLatency);
         }

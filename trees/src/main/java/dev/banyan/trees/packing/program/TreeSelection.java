@@ -16,7 +16,7 @@ record TreeSelection(List<TreeShape> trees, FloatPacking packing) {
     /** The trees of a packing. */
     static TreeSelection of(FloatPacking packing) {
         return new TreeSelection(
-                packing.basis().trees().stream()
+                packing.trees().stream()
                         .map(RoutedTree::shape)
                         .distinct()
                         .filter(tree -> packing.amount(tree) > 0)

@@ -35,16 +35,14 @@ final class WeightedTrees {
     }
 
     /** The exact amounts of a basis where it has any and none is negative; else its rounded ones. */
-    static WeightedTrees of(Basis basis, Wires wires) {
+    static WeightedTrees of(FloatPacking packing, Wires wires) {
         WeightedTrees trees = new WeightedTrees(wires);
-        CommonFractions exact = ExactBasis.amounts(basis, wires);
-        double total = basis.total();
-        for (int i = 0; i < basis.trees().size(); i++) {
+        CommonFractions exact = ExactBasis.amounts(packing, wires);
+        for (int i = 0; i < packing.trees().size(); i++) {
+            long rounded = Math.round(Math.scalb(packing.amount(i) / packing.total(), 40));
             trees.add(
-                    basis.trees().get(i),
-                    exact != null
-                            ? exact.numerator(i)
-                            : BigInteger.valueOf(Math.max(0, Math.round(Math.scalb(basis.amount(i) / total, 40)))));
+                    packing.trees().get(i),
+                    exact != null ? exact.numerator(i) : BigInteger.valueOf(Math.max(0, rounded)));
         }
         return trees;
     }
