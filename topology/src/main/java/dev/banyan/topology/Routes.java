@@ -195,9 +195,8 @@ public final class Routes {
         private final List<Map<Integer, Double>> neighbours = new ArrayList<>();
         private final int[] distance;
         private final double[] width;
-        private final int[] sockets;
-        private final int[] bridges;
-        private final int[] switches;
+        /** By node: the node before it on its path; -1 where the path begins. */
+        private final int[] before;
 
         PcieGraph(Machine machine) {
             this.machine = machine;
@@ -223,9 +222,7 @@ public final class Routes {
             }
             distance = new int[all];
             width = new double[all];
-            sockets = new int[all];
-            bridges = new int[all];
-            switches = new int[all];
+            before = new int[all];
         }
 
         /** Some hosts (Power) reach their devices over NVLink: any link to a forwarding hub counts. */
@@ -249,9 +246,7 @@ public final class Routes {
             Arrays.fill(distance, -1);
             distance[start] = 0;
             width[start] = Double.POSITIVE_INFINITY;
-            sockets[start] = 0;
-            bridges[start] = 0;
-            switches[start] = 0;
+            before[start] = -1;
             ArrayDeque<Integer> queue = new ArrayDeque<>();
             queue.add(start);
             while (!queue.isEmpty()) {
@@ -269,10 +264,7 @@ public final class Routes {
                         continue;
                     }
                     width[v] = through;
-                    Hub.Kind kind = u != start && machine.node(u) instanceof Hub hub ? hub.kind() : null;
-                    sockets[v] = sockets[u] + (kind == Hub.Kind.CPU_SOCKET ? 1 : 0);
-                    bridges[v] = bridges[u] + (kind == Hub.Kind.HOST_BRIDGE ? 1 : 0);
-                    switches[v] = switches[u] + (kind == Hub.Kind.PCIE_SWITCH ? 1 : 0);
+                    before[v] = u;
                 }
             }
         }
@@ -288,17 +280,26 @@ public final class Routes {
         }
 
         Connection.Kind kindTo(int end) {
-            int v = nodeOf(end);
-            if (sockets[v] > 1) {
+            int sockets = 0;
+            int bridges = 0;
+            int switches = 0;
+            for (int node = before[nodeOf(end)]; node >= 0; node = before[node]) {
+                if (node < nodes && machine.node(node) instanceof Hub hub) {
+                    sockets += hub.kind() == Hub.Kind.CPU_SOCKET ? 1 : 0;
+                    bridges += hub.kind() == Hub.Kind.HOST_BRIDGE ? 1 : 0;
+                    switches += hub.kind() == Hub.Kind.PCIE_SWITCH ? 1 : 0;
+                }
+            }
+            if (sockets > 1) {
                 return Connection.Kind.SYS;
             }
-            if (bridges[v] > 1 || (sockets[v] == 1 && bridges[v] > 0)) {
+            if (bridges > 1 || (sockets == 1 && bridges > 0)) {
                 return Connection.Kind.NODE;
             }
-            if (sockets[v] + bridges[v] == 1) {
+            if (sockets + bridges == 1) {
                 return Connection.Kind.PHB;
             }
-            return switches[v] > 1 ? Connection.Kind.PXB : Connection.Kind.PIX;
+            return switches > 1 ? Connection.Kind.PXB : Connection.Kind.PIX;
         }
     }
 }

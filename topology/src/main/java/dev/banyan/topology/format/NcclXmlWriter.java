@@ -95,17 +95,10 @@ final class NcclXmlWriter {
                 }
             };
             if (!expressible) {
-                throw new IllegalArgumentException("NCCL's files cannot express the "
-                        + BanyanJsonWriter.word(link.kind()) + " link between "
-                        + machine.node(link.a()).name() + " and "
-                        + machine.node(link.b()).name()
-                        + "; write JSON instead");
+                throw PcieTree.cannot(machine, BanyanJsonWriter.word(link.kind()) + " link", link, "");
             }
             if (link.a() < machine.size() && link.b() < machine.size() && busIds[link.a()].equals(busIds[link.b()])) {
-                throw new IllegalArgumentException("NCCL's files cannot express the link between "
-                        + machine.node(link.a()).name() + " and "
-                        + machine.node(link.b()).name()
-                        + ", which share bus id " + busIds[link.a()] + "; write JSON instead");
+                throw PcieTree.cannot(machine, "link", link, ", which share bus id " + busIds[link.a()]);
             }
         }
     }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Preset;
 import dev.banyan.topology.Presets;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,15 +21,15 @@ class BanyanJsonFormatTest {
         return new MachineReader().parse("m.json", text);
     }
 
-    static List<Preset> presets() {
+    static List<Machine> presets() {
         return Presets.all();
     }
 
     @ParameterizedTest
     @MethodSource("presets")
-    void keepsPresets(Preset preset) {
-        String text = MachineWriter.write(preset.machine(), "json");
-        assertThat(read(text)).isEqualTo(preset.machine());
+    void keepsPresets(Machine preset) {
+        String text = MachineWriter.write(preset, "json");
+        assertThat(read(text)).isEqualTo(preset);
         assertThat(MachineWriter.write(read(text), "json")).isEqualTo(text);
     }
 

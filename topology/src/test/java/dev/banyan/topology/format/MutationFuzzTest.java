@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.fail;
 
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Preset;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -103,9 +102,9 @@ class MutationFuzzTest {
 
     private static List<String> samples() throws IOException {
         List<String> samples = new ArrayList<>(Fixtures.all());
-        for (Preset preset : Presets.all()) {
-            samples.add(MachineWriter.write(preset.machine(), "json"));
-            samples.add(MachineWriter.write(preset.machine(), "nccl-xml"));
+        for (Machine preset : Presets.all()) {
+            samples.add(MachineWriter.write(preset, "json"));
+            samples.add(MachineWriter.write(preset, "nccl-xml"));
         }
         Path corpus = Path.of(System.getProperty("banyan.shared", "."), "corpus");
         for (String folder : FOLDERS) {

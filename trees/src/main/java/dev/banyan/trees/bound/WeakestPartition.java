@@ -24,16 +24,9 @@ import java.util.Arrays;
  * <p>A run allocates nothing. Not safe for use from several threads at once.
  */
 public final class WeakestPartition {
+    private final DuplexLinks links;
     private final int nodes;
-    /** By node: its first slot; a slot is an end of a link, and those of a node are together. */
-    private final int[] first;
-    /** By slot: the node at the other end. */
-    private final int[] to;
-    /** By slot: the slot of the other end. */
-    private final int[] twin;
-    /** By slot: the link. */
-    private final int[] link;
-    /** By slot: what enters its node by the link and may be turned around to enter the other. */
+    /** By end of a link: what enters the rank there by the link and may be turned around to enter the other. */
     private final long[] movable;
     /** By node: what may still enter it. */
     private final long[] spare;
@@ -45,30 +38,14 @@ public final class WeakestPartition {
     private final int[] level;
     private final int[] queue;
     private final int[] current;
+    /** The ends at which the links of the path leave its nodes. */
     private final int[] path;
 
     /** For the links of a graph; capacities are given for each run. */
     public WeakestPartition(DuplexLinks links) {
+        this.links = links;
         nodes = links.nodes();
-        int slots = 2 * links.links();
-        first = new int[nodes + 1];
-        to = new int[slots];
-        twin = new int[slots];
-        link = new int[slots];
-        movable = new long[slots];
-        int[] slotOf = new int[slots];
-        for (int slot = 0; slot < slots; slot++) {
-            slotOf[links.end(slot)] = slot;
-        }
-        for (int node = 0; node <= nodes; node++) {
-            first[node] = links.firstEnd(node);
-        }
-        for (int slot = 0; slot < slots; slot++) {
-            int end = links.end(slot);
-            to[slot] = links.rankAt(end ^ 1);
-            twin[slot] = slotOf[end ^ 1];
-            link[slot] = end >> 1;
-        }
+        movable = new long[2 * links.links()];
         spare = new long[nodes];
         attached = new long[nodes];
         added = new boolean[nodes];
@@ -98,11 +75,13 @@ public final class WeakestPartition {
             int node = mostAttached();
             order[step] = node;
             added[node] = true;
-            for (int slot = first[node]; slot < first[node + 1]; slot++) {
-                if (added[to[slot]]) {
-                    movable[slot] = capacity[link[slot]];
+            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
+                int end = links.end(i);
+                int other = links.rankAt(end ^ 1);
+                if (added[other]) {
+                    movable[end] = capacity[end >> 1];
                 } else {
-                    attached[to[slot]] += capacity[link[slot]];
+                    attached[other] += capacity[end >> 1];
                 }
             }
             long room = t * step - filled;
@@ -120,7 +99,9 @@ public final class WeakestPartition {
                     }
                 }
             }
-            Arrays.fill(movable, first[node], first[node + 1], 0);
+            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
+                movable[links.end(i)] = 0;
+            }
             spare[node] = t;
         }
         return filled - t * (nodes - 1);
@@ -146,7 +127,9 @@ public final class WeakestPartition {
     private long flow(int source, long limit) {
         long total = 0;
         while (total < limit && findLevels(source)) {
-            System.arraycopy(first, 0, current, 0, nodes);
+            for (int node = 0; node < nodes; node++) {
+                current[node] = links.firstEnd(node);
+            }
             long pushed = push(source, limit - total);
             while (pushed > 0) {
                 total += pushed;
@@ -165,9 +148,10 @@ public final class WeakestPartition {
         int last = Integer.MAX_VALUE;
         for (int head = 0; head < tail && level[queue[head]] < last; head++) {
             int node = queue[head];
-            for (int slot = first[node]; slot < first[node + 1]; slot++) {
-                int next = to[slot];
-                if (movable[slot] > 0 && level[next] < 0) {
+            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
+                int end = links.end(i);
+                int next = links.rankAt(end ^ 1);
+                if (movable[end] > 0 && level[next] < 0) {
                     level[next] = level[node] + 1;
                     queue[tail++] = next;
                     if (spare[next] > 0) {
@@ -183,19 +167,20 @@ public final class WeakestPartition {
         int depth = 0;
         int node = source;
         while (node == source || spare[node] == 0) {
-            int slot = current[node];
-            int stop = first[node + 1];
-            while (slot < stop && (movable[slot] == 0 || level[to[slot]] != level[node] + 1)) {
-                slot++;
+            int i = current[node];
+            int stop = links.firstEnd(node + 1);
+            while (i < stop
+                    && (movable[links.end(i)] == 0 || level[links.rankAt(links.end(i) ^ 1)] != level[node] + 1)) {
+                i++;
             }
-            current[node] = slot;
-            if (slot < stop) {
-                path[depth++] = slot;
-                node = to[slot];
+            current[node] = i;
+            if (i < stop) {
+                path[depth] = links.end(i);
+                node = links.rankAt(path[depth++] ^ 1);
             } else if (depth == 0) {
                 return 0;
             } else {
-                node = to[twin[path[--depth]]];
+                node = links.rankAt(path[--depth]);
                 current[node]++;
             }
         }
@@ -205,7 +190,7 @@ public final class WeakestPartition {
         }
         for (int i = 0; i < depth; i++) {
             movable[path[i]] -= amount;
-            movable[twin[path[i]]] += amount;
+            movable[path[i] ^ 1] += amount;
         }
         spare[node] -= amount;
         return amount;

@@ -38,16 +38,6 @@ public final class LinkLoads {
         }
     }
 
-    /** Loads of an allreduce over a packing. */
-    public static LinkLoads ofAllReduce(TreePacking packing) {
-        LinkLoads loads = new LinkLoads(packing.network(), packing.links());
-        for (PackedTree tree : packing.trees()) {
-            loads.addUp(tree.share(), tree.up());
-            loads.addDown(tree.share(), tree.down());
-        }
-        return loads;
-    }
-
     /**
      * Adds a reduction up a tree.
      *

@@ -42,7 +42,7 @@ public final class RingFinder {
             Arrays.setAll(order, v -> v);
             return order;
         }
-        double[] gbs = bandwidths(matrix);
+        double[] gbs = matrix.pairBandwidths();
         int[] order =
                 n <= MAX_EXACT_DEVICES ? new SubsetRing(n).best(matrix, gbs) : new ExchangedRing(n).best(matrix, gbs);
         return canonical(order);
@@ -61,23 +61,6 @@ public final class RingFinder {
             turned[i] = ring[(zero + i * step) % n];
         }
         return turned;
-    }
-
-    /** Bandwidth of each pair, the lesser of its directions; 0 where there is no link. */
-    private static double[] bandwidths(LinkMatrix matrix) {
-        int n = matrix.size();
-        double[] gbs = new double[n * n];
-        boolean known = true;
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < n; b++) {
-                gbs[a * n + b] = Math.min(matrix.gbs(a, b), matrix.gbs(b, a));
-                known &= matrix.weight(a, b) <= 0 || gbs[a * n + b] > 0;
-            }
-        }
-        if (!known) {
-            Arrays.setAll(gbs, pair -> matrix.weight(pair / n, pair % n));
-        }
-        return gbs;
     }
 
     /** The bandwidths that occur, in ascending order. */

@@ -16,6 +16,7 @@ final class FloatPacking {
     private final double[] prices;
     private final boolean optimal;
     private final double total;
+    private final List<TreeShape> shapes;
 
     /**
      * @param amounts by tree, in widest capacities
@@ -34,6 +35,11 @@ final class FloatPacking {
             sum += amount;
         }
         total = sum;
+        shapes = trees.stream()
+                .map(RoutedTree::shape)
+                .distinct()
+                .filter(shape -> amount(shape) > 0)
+                .toList();
     }
 
     List<RoutedTree> trees() {
@@ -57,6 +63,16 @@ final class FloatPacking {
             sum += trees.get(i).shape().equals(tree) ? amounts[i] : 0;
         }
         return sum > NEXT_TO_NOTHING * total ? sum : 0;
+    }
+
+    /** The trees without paths, but for those of next to no amount. */
+    List<TreeShape> shapes() {
+        return shapes;
+    }
+
+    /** Greatest depth of a tree. */
+    int depth() {
+        return shapes.stream().mapToInt(TreeShape::depth).max().orElse(0);
     }
 
     /** The wire of a row of the basis: it is full. */

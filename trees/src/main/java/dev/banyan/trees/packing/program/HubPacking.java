@@ -90,17 +90,17 @@ public final class HubPacking {
         PriceBound bound = bound(found);
         WeightedTrees trees = WeightedTrees.of(found, wires);
         List<TreeShape> alternatives = alternatives(bound);
-        TreeSelection selection = TreeSelection.of(found);
+        FloatPacking selection = found;
         if (found.optimal()) {
             selection = new FewColumns(generation, wires.areLinks(), new Effort(effort / CHOICE))
                     .withoutLoss(found, alternatives, bound);
-            WeightedTrees chosen = WeightedTrees.of(selection.packing(), wires);
+            WeightedTrees chosen = WeightedTrees.of(selection, wires);
             trees = chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees;
         }
         if (trees.count() > maxTrees) {
             trees = new FewColumns(generation, wires.areLinks(), new Effort(effort / EXCHANGES))
                     .everFewer(selection, alternatives).stream()
-                            .map(fewer -> WeightedTrees.of(fewer.packing(), wires))
+                            .map(fewer -> WeightedTrees.of(fewer, wires))
                             .filter(fewer -> fewer.count() <= maxTrees)
                             .max(Comparator.comparing(WeightedTrees::rateUnits))
                             .orElseThrow();

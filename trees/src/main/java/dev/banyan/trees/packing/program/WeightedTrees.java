@@ -59,7 +59,7 @@ final class WeightedTrees {
             load[tree.wire(i)] = load[tree.wire(i)].add(more);
         }
         for (int i = 0; i < tree.transfers(); i++) {
-            List<Integer> nodes = nodes(tree.from(i), tree.path(i));
+            List<Integer> nodes = nodes(tree.path(i));
             addPath(nodes, weight);
             if (wires.areLinks()) {
                 addPath(nodes.reversed(), weight);
@@ -67,8 +67,9 @@ final class WeightedTrees {
         }
     }
 
-    private List<Integer> nodes(int from, int[] arcs) {
-        return IntStream.concat(IntStream.of(from), IntStream.of(arcs).map(network::to))
+    private List<Integer> nodes(int[] arcs) {
+        return IntStream.concat(
+                        IntStream.of(network.from(arcs[0])), IntStream.of(arcs).map(network::to))
                 .boxed()
                 .toList();
     }
