@@ -38,7 +38,7 @@ public record Connection(Kind kind, int lanes, double gbs) {
     }
 
     /** The class of the pair in a {@link LinkMatrix}. */
-    public int linkClass() {
+    int linkClass() {
         return switch (kind) {
             case SELF, NONE -> LinkMatrix.NONE;
             case NVLINK -> lanes == 1 ? LinkMatrix.NVLINK : LinkMatrix.NVLINKS;

@@ -174,6 +174,20 @@ public final class LinkMatrix {
         return gbs[index(a, b)];
     }
 
+    /**
+     * Bandwidth of each pair in GB/s, the lesser of its directions, 0 where the weight is 0; row after row in a new array.
+     * Where some pair with weight has no bandwidth, the weights stand for all bandwidths.
+     */
+    public double[] pairBandwidths() {
+        double[] lesser = new double[size * size];
+        boolean known = true;
+        for (int pair = 0; pair < lesser.length; pair++) {
+            lesser[pair] = Math.min(gbs[pair], gbs[pair % size * size + pair / size]);
+            known &= weights[pair] <= 0 || lesser[pair] > 0;
+        }
+        return known ? lesser : weights.clone();
+    }
+
     /** Whether NVLinks alone connect all devices. False for a machine of no device. */
     public boolean nvlinkConnected() {
         return nvlinkConnected;

@@ -1,7 +1,5 @@
 package dev.banyan.topology;
 
-import java.util.Objects;
-
 /**
  * Finds out what is in the machine that the program runs on. Providers are found by {@link
  * java.util.ServiceLoader}.
@@ -34,20 +32,12 @@ public interface MachineProbe {
      *
      * @param reason one sentence: what is missing, and what to do if it should be there
      */
-    record Absent(String reason) implements Answer {
-        public Absent {
-            Objects.requireNonNull(reason, "reason");
-        }
-    }
+    record Absent(String reason) implements Answer {}
 
     /**
      * A driver is there and fails, or none of its devices can be used.
      *
      * @param reason one sentence: what fails, and what to do
      */
-    record Unusable(String reason) implements Answer {
-        public Unusable {
-            Objects.requireNonNull(reason, "reason");
-        }
-    }
+    record Unusable(String reason) implements Answer {}
 }

@@ -5,13 +5,11 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.IntStream;
-import org.jgrapht.alg.util.UnionFind;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -86,11 +84,11 @@ public final class PcieHierarchy {
         this.firstHub = firstHub;
         attachment = new int[ends.size()];
         for (Connection.Kind kind : GROUPS) {
-            UnionFind<Integer> sets = grouped(classes, kind);
+            DisjointSets sets = grouped(classes, kind);
             if (kind == Connection.Kind.NODE) {
                 joinByAffinity(classes, sets);
             }
-            groups.put(kind, firstOfSet(sets));
+            groups.put(kind, IntStream.range(0, ends.size()).map(sets::find).toArray());
         }
         build();
     }
@@ -136,7 +134,8 @@ public final class PcieHierarchy {
 
     private void build() {
         List<Integer> sockets = new ArrayList<>();
-        for (List<Integer> inSocket : parts(all(ends.size()), Connection.Kind.NODE)) {
+        for (List<Integer> inSocket :
+                parts(IntStream.range(0, ends.size()).boxed().toList(), Connection.Kind.NODE)) {
             int socket = addHub("socket", Hub.Kind.CPU_SOCKET);
             sockets.add(socket);
             List<List<Integer>> bridges = parts(inSocket, Connection.Kind.PHB);
@@ -212,18 +211,10 @@ public final class PcieHierarchy {
         return firstHub + hubs.size() - 1;
     }
 
-    private static List<Integer> all(int n) {
-        List<Integer> all = new ArrayList<>(n);
-        for (int i = 0; i < n; i++) {
-            all.add(i);
-        }
-        return all;
-    }
-
     /** Ends joined where a class is at most as far as {@code bound}. */
-    private UnionFind<Integer> grouped(Classes classes, Connection.Kind bound) {
+    private DisjointSets grouped(Classes classes, Connection.Kind bound) {
         int n = ends.size();
-        UnionFind<Integer> sets = new UnionFind<>(new LinkedHashSet<>(all(n)));
+        DisjointSets sets = new DisjointSets(n);
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < a; b++) {
                 Connection.Kind kind = classes.between(a, b);
@@ -239,16 +230,6 @@ public final class PcieHierarchy {
         return kind.compareTo(Connection.Kind.PIX) >= 0 && kind.compareTo(Connection.Kind.SYS) <= 0;
     }
 
-    private int[] firstOfSet(UnionFind<Integer> sets) {
-        Map<Integer, Integer> first = new HashMap<>();
-        return IntStream.range(0, ends.size())
-                .map(end -> {
-                    Integer earlier = first.putIfAbsent(sets.find(end), end);
-                    return earlier == null ? end : earlier;
-                })
-                .toArray();
-    }
-
     /** The groups of a class among some ends. */
     private List<List<Integer>> parts(List<Integer> some, Connection.Kind kind) {
         int[] group = Objects.requireNonNull(groups.get(kind));
@@ -260,7 +241,7 @@ public final class PcieHierarchy {
     }
 
     /** Joins the sockets of devices; cards have no affinity of their own. */
-    private void joinByAffinity(Classes classes, UnionFind<Integer> node) {
+    private void joinByAffinity(Classes classes, DisjointSets node) {
         int n = ends.size();
         Map<Integer, Set<Integer>> apart = new HashMap<>();
         for (int a = 0; a < n; a++) {

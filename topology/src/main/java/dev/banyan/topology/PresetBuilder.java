@@ -110,7 +110,7 @@ final class PresetBuilder {
         return this;
     }
 
-    Preset describedAs(String description, String... aliases) {
+    Machine build() {
         List<Device> devices = new ArrayList<>();
         for (int i = 0; i < size; i++) {
             Map<String, String> attributes = new LinkedHashMap<>();
@@ -120,7 +120,6 @@ final class PresetBuilder {
             }
             devices.add(new Device("GPU" + i, null, numa[i], attributes));
         }
-        return new Preset(
-                name, List.of(aliases), description, new Machine(name, devices, hubs, links, List.of(), List.of()));
+        return new Machine(name, devices, hubs, links, List.of(), List.of());
     }
 }

@@ -1,11 +1,11 @@
 package dev.banyan.topology;
 
-import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 
 /**
  * Well-known machines by name.
@@ -38,84 +38,63 @@ public final class Presets {
      * others. These are the wires of the 16P1H node that RCCL's topology explorer knows.
      */
     private static final int[][] MI250X_WIRES = {
-        {0, 1, 4},
-        {2, 3, 4},
-        {4, 5, 4},
-        {6, 7, 4},
-        {8, 9, 4},
-        {10, 11, 4},
-        {12, 13, 4},
-        {14, 15, 4},
-        {0, 2, 1},
-        {0, 4, 2},
-        {1, 2, 1},
-        {1, 3, 1},
-        {1, 5, 1},
-        {2, 6, 1},
-        {3, 7, 2},
-        {4, 12, 1},
-        {5, 13, 1},
-        {5, 14, 1},
-        {6, 13, 1},
-        {6, 14, 1},
-        {7, 15, 1},
-        {8, 10, 1},
-        {8, 12, 2},
-        {9, 10, 1},
-        {9, 11, 1},
-        {9, 13, 1},
-        {10, 14, 1},
-        {11, 15, 2},
+        {0, 1, 4}, {2, 3, 4}, {4, 5, 4}, {6, 7, 4}, {8, 9, 4}, {10, 11, 4}, {12, 13, 4},
+        {14, 15, 4}, {0, 2, 1}, {0, 4, 2}, {1, 2, 1}, {1, 3, 1}, {1, 5, 1}, {2, 6, 1},
+        {3, 7, 2}, {4, 12, 1}, {5, 13, 1}, {5, 14, 1}, {6, 13, 1}, {6, 14, 1}, {7, 15, 1},
+        {8, 10, 1}, {8, 12, 2}, {9, 10, 1}, {9, 11, 1}, {9, 13, 1}, {10, 14, 1}, {11, 15, 2},
     };
 
-    private static final List<Preset> ALL = List.of(
-            new PresetBuilder("p3.16xlarge", 8, Gpu.V100, 3)
-                    .sockets(2, Cpu.INTEL_XEON)
-                    .switchesOf(2)
-                    .direct(DGX_1V_WIRES)
-                    .describedAs("8 V100, hybrid cube mesh of single and double NVLinks (24 lanes)", "dgx-1v"),
-            new PresetBuilder("p3.8xlarge", 4, Gpu.V100, 3)
-                    .sockets(1, Cpu.INTEL_XEON)
-                    .switchesOf(2)
-                    .direct(V100_QUAD_WIRES)
-                    .describedAs("4 V100, all linked by single and double NVLinks (9 lanes)"),
-            p2(),
-            new PresetBuilder("dgx-1p", 8, Gpu.P100, 3)
-                    .sockets(2, Cpu.INTEL_XEON)
-                    .switchesOf(2)
-                    .direct(DGX_1P_WIRES)
-                    .describedAs("8 P100, hybrid cube mesh of single NVLinks (16 lanes)", "dgx-1"),
-            dgx2(),
-            new PresetBuilder("dgx-a100", 8, Gpu.A100, 4)
-                    .sockets(2, Cpu.AMD_ROME)
-                    .switchesOf(2)
-                    .nvSwitch(12)
-                    .describedAs("8 A100, NVSwitch, 12 NVLinks per GPU", "p4d.24xlarge"),
-            new PresetBuilder("dgx-h100", 8, Gpu.H100, 5)
-                    .sockets(2, Cpu.SAPPHIRE_RAPIDS)
-                    .switchesOf(1)
-                    .nvSwitch(18)
-                    .describedAs("8 H100, NVSwitch, 18 NVLinks per GPU", "p5.48xlarge"),
-            new PresetBuilder("mi250x8", 16, Gpu.MI250X, 4)
-                    .sockets(2, Cpu.AMD_ROME)
-                    .switchesOf(4)
-                    .direct(MI250X_WIRES)
-                    .describedAs("8 MI250X (16 dies), 4 xGMI links within a package, 6 out of it"),
-            new PresetBuilder("pcie-4", 4, Gpu.GENERIC, 3)
-                    .sockets(1, Cpu.INTEL_XEON)
-                    .switchesOf(2)
-                    .describedAs("4 GPUs, PCIe gen3 x16, two switches under one socket"),
-            new PresetBuilder("pcie-8", 8, Gpu.GENERIC, 3)
-                    .sockets(2, Cpu.INTEL_XEON)
-                    .switchesOf(2)
-                    .describedAs("8 GPUs, PCIe gen3 x16, four switches under two sockets"));
-
-    private static final Map<String, Preset> BY_NAME = byName();
+    /** By name and alias; aliases follow the machine's own name. */
+    private static final Map<String, Machine> BY_NAME = byName();
 
     private Presets() {}
 
-    /** Eight boards of two GPUs with a switch each, all on one PCIe fabric, so that any pair is peer to peer. */
-    private static Preset p2() {
+    private static Map<String, Machine> byName() {
+        Map<String, Machine> map = new LinkedHashMap<>();
+        // 8 V100, hybrid cube mesh of single and double NVLinks (24 lanes).
+        PresetBuilder p3 = new PresetBuilder("p3.16xlarge", 8, Gpu.V100, 3).sockets(2, Cpu.INTEL_XEON);
+        add(map, p3.switchesOf(2).direct(DGX_1V_WIRES), "dgx-1v");
+        // 4 V100, all linked by single and double NVLinks (9 lanes).
+        PresetBuilder p3Quad = new PresetBuilder("p3.8xlarge", 4, Gpu.V100, 3).sockets(1, Cpu.INTEL_XEON);
+        add(map, p3Quad.switchesOf(2).direct(V100_QUAD_WIRES));
+        add(map, p2());
+        // 8 P100, hybrid cube mesh of single NVLinks (16 lanes).
+        PresetBuilder dgx1 = new PresetBuilder("dgx-1p", 8, Gpu.P100, 3).sockets(2, Cpu.INTEL_XEON);
+        add(map, dgx1.switchesOf(2).direct(DGX_1P_WIRES), "dgx-1");
+        add(map, dgx2());
+        // 8 A100, NVSwitch, 12 NVLinks per GPU.
+        PresetBuilder a100 = new PresetBuilder("dgx-a100", 8, Gpu.A100, 4).sockets(2, Cpu.AMD_ROME);
+        add(map, a100.switchesOf(2).nvSwitch(12), "p4d.24xlarge");
+        // 8 H100, NVSwitch, 18 NVLinks per GPU.
+        PresetBuilder h100 = new PresetBuilder("dgx-h100", 8, Gpu.H100, 5).sockets(2, Cpu.SAPPHIRE_RAPIDS);
+        add(map, h100.switchesOf(1).nvSwitch(18), "p5.48xlarge");
+        // 8 MI250X (16 dies), 4 xGMI links within a package, 6 out of it.
+        PresetBuilder mi250x = new PresetBuilder("mi250x8", 16, Gpu.MI250X, 4).sockets(2, Cpu.AMD_ROME);
+        add(map, mi250x.switchesOf(4).direct(MI250X_WIRES));
+        // PCIe gen3 x16, switches of two GPUs under one socket or two.
+        add(
+                map,
+                new PresetBuilder("pcie-4", 4, Gpu.GENERIC, 3)
+                        .sockets(1, Cpu.INTEL_XEON)
+                        .switchesOf(2));
+        add(
+                map,
+                new PresetBuilder("pcie-8", 8, Gpu.GENERIC, 3)
+                        .sockets(2, Cpu.INTEL_XEON)
+                        .switchesOf(2));
+        return Collections.unmodifiableMap(map);
+    }
+
+    private static void add(Map<String, Machine> map, PresetBuilder builder, String... aliases) {
+        Machine machine = builder.build();
+        map.put(machine.name(), machine);
+        for (String alias : aliases) {
+            map.put(alias, machine);
+        }
+    }
+
+    /** 16 K80: eight boards of two with a switch each, all on one PCIe fabric, so that any pair is peer to peer. */
+    private static PresetBuilder p2() {
         PresetBuilder builder = new PresetBuilder("p2.16xlarge", 16, Gpu.K80, 3).sockets(1, Cpu.INTEL_XEON);
         int root = builder.pcieSwitch(builder.socket(0));
         for (int half = 0; half < 2; half++) {
@@ -124,44 +103,28 @@ public final class Presets {
                 builder.devices(builder.pcieSwitch(upper), 0, half * 8 + board * 2, 2);
             }
         }
-        return builder.describedAs("16 K80 (8 boards), PCIe gen3 switches, no NVLink");
+        return builder;
     }
 
-    /** Under each socket two switches, under each of them two more with two GPUs each. */
-    private static Preset dgx2() {
+    /** 16 V100, 6 NVLinks per GPU; under each socket two switches, under each of them two more with two GPUs each. */
+    private static PresetBuilder dgx2() {
         PresetBuilder builder = new PresetBuilder("dgx-2", 16, Gpu.V100_SXM3, 3).sockets(2, Cpu.INTEL_XEON);
         for (int quad = 0; quad < 4; quad++) {
             int upper = builder.pcieSwitch(builder.socket(quad / 2));
             builder.devices(builder.pcieSwitch(upper), quad / 2, quad * 4, 2);
             builder.devices(builder.pcieSwitch(upper), quad / 2, quad * 4 + 2, 2);
         }
-        return builder.nvSwitch(6).describedAs("16 V100, NVSwitch, 6 NVLinks per GPU");
+        return builder.nvSwitch(6);
     }
 
-    private static Map<String, Preset> byName() {
-        Map<String, Preset> map = new TreeMap<>();
-        for (Preset preset : ALL) {
-            map.put(preset.name(), preset);
-            for (String alias : preset.aliases()) {
-                map.put(alias, preset);
-            }
-        }
-        return map;
+    /** All machines, in the order in which they should be listed. */
+    public static List<Machine> all() {
+        return BY_NAME.values().stream().distinct().toList();
     }
 
-    /** All presets, in the order in which they should be listed. */
-    public static List<Preset> all() {
-        return ALL;
-    }
-
-    /** Every name that {@link #find} knows, aliases after their preset's own name. */
+    /** Every name that {@link #find} knows, aliases after their machine's own name. */
     public static List<String> names() {
-        List<String> names = new ArrayList<>();
-        for (Preset preset : ALL) {
-            names.add(preset.name());
-            names.addAll(preset.aliases());
-        }
-        return List.copyOf(names);
+        return List.copyOf(BY_NAME.keySet());
     }
 
     /**
@@ -170,6 +133,6 @@ public final class Presets {
      * @param name in any case, e.g. {@code P3.16xlarge} or {@code dgx-1v}
      */
     public static Optional<Machine> find(String name) {
-        return Optional.ofNullable(BY_NAME.get(name.toLowerCase(Locale.ROOT))).map(Preset::machine);
+        return Optional.ofNullable(BY_NAME.get(name.toLowerCase(Locale.ROOT)));
     }
 }

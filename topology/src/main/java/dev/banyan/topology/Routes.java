@@ -6,8 +6,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import org.jgrapht.alg.util.UnionFind;
 
 /**
  * The nearest connection between any two ends of a machine. Ends are its devices (0..n-1) and then its
@@ -126,16 +124,15 @@ public final class Routes {
     /** NVSwitches joined into fabrics, and what each device has into each of them. */
     private static final class SwitchFabrics {
         private final int fabrics;
-        private final int[][] lanes;
+        /** By device and fabric. */
+        private final double[][] lanes;
+
         private final double[][] out;
         private final double[][] in;
 
         SwitchFabrics(Machine machine) {
             int devices = machine.size();
-            UnionFind<Integer> sets = new UnionFind<>(Set.of());
-            for (int node = devices; node < machine.nodeCount(); node++) {
-                sets.addElement(node);
-            }
+            DisjointSets sets = new DisjointSets(machine.nodeCount());
             for (Link link : machine.links()) {
                 if (isSwitch(machine, link.a()) && isSwitch(machine, link.b())) {
                     sets.union(link.a(), link.b());
@@ -149,7 +146,7 @@ public final class Routes {
                 }
             }
             fabrics = count;
-            lanes = new int[devices][fabrics];
+            lanes = new double[devices][fabrics];
             out = new double[devices][fabrics];
             in = new double[devices][fabrics];
             for (Link link : machine.links()) {
@@ -168,32 +165,25 @@ public final class Routes {
             return machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.NVSWITCH;
         }
 
-        private boolean shared(int a, int b, int fabric) {
-            return lanes[a][fabric] > 0 && lanes[b][fabric] > 0;
-        }
-
         int lanes(int a, int b) {
-            int ofA = 0;
-            int ofB = 0;
-            for (int f = 0; f < fabrics; f++) {
-                if (shared(a, b, f)) {
-                    ofA += lanes[a][f];
-                    ofB += lanes[b][f];
-                }
-            }
-            return Math.min(ofA, ofB);
+            return (int) lesser(a, lanes, b, lanes);
         }
 
         double gbs(int a, int b) {
-            double ofA = 0;
-            double ofB = 0;
-            for (int f = 0; f < fabrics; f++) {
-                if (shared(a, b, f)) {
-                    ofA += out[a][f];
-                    ofB += in[b][f];
+            return lesser(a, out, b, in);
+        }
+
+        /** The lesser of what two devices have into the fabrics that both reach. */
+        private double lesser(int a, double[][] ofDeviceA, int b, double[][] ofDeviceB) {
+            double sumOfA = 0;
+            double sumOfB = 0;
+            for (int fabric = 0; fabric < fabrics; fabric++) {
+                if (lanes[a][fabric] > 0 && lanes[b][fabric] > 0) {
+                    sumOfA += ofDeviceA[a][fabric];
+                    sumOfB += ofDeviceB[b][fabric];
                 }
             }
-            return Math.min(ofA, ofB);
+            return Math.min(sumOfA, sumOfB);
         }
     }
 
@@ -205,9 +195,8 @@ public final class Routes {
         private final List<Map<Integer, Double>> neighbours = new ArrayList<>();
         private final int[] distance;
         private final double[] width;
-        private final int[] sockets;
-        private final int[] bridges;
-        private final int[] switches;
+        /** By node: the node before it on its path; -1 where the path begins. */
+        private final int[] before;
 
         PcieGraph(Machine machine) {
             this.machine = machine;
@@ -233,9 +222,7 @@ public final class Routes {
             }
             distance = new int[all];
             width = new double[all];
-            sockets = new int[all];
-            bridges = new int[all];
-            switches = new int[all];
+            before = new int[all];
         }
 
         /** Some hosts (Power) reach their devices over NVLink: any link to a forwarding hub counts. */
@@ -259,9 +246,7 @@ public final class Routes {
             Arrays.fill(distance, -1);
             distance[start] = 0;
             width[start] = Double.POSITIVE_INFINITY;
-            sockets[start] = 0;
-            bridges[start] = 0;
-            switches[start] = 0;
+            before[start] = -1;
             ArrayDeque<Integer> queue = new ArrayDeque<>();
             queue.add(start);
             while (!queue.isEmpty()) {
@@ -279,10 +264,7 @@ public final class Routes {
                         continue;
                     }
                     width[v] = through;
-                    Hub.Kind kind = u != start && machine.node(u) instanceof Hub hub ? hub.kind() : null;
-                    sockets[v] = sockets[u] + (kind == Hub.Kind.CPU_SOCKET ? 1 : 0);
-                    bridges[v] = bridges[u] + (kind == Hub.Kind.HOST_BRIDGE ? 1 : 0);
-                    switches[v] = switches[u] + (kind == Hub.Kind.PCIE_SWITCH ? 1 : 0);
+                    before[v] = u;
                 }
             }
         }
@@ -298,17 +280,26 @@ public final class Routes {
         }
 
         Connection.Kind kindTo(int end) {
-            int v = nodeOf(end);
-            if (sockets[v] > 1) {
+            int sockets = 0;
+            int bridges = 0;
+            int switches = 0;
+            for (int node = before[nodeOf(end)]; node >= 0; node = before[node]) {
+                if (node < nodes && machine.node(node) instanceof Hub hub) {
+                    sockets += hub.kind() == Hub.Kind.CPU_SOCKET ? 1 : 0;
+                    bridges += hub.kind() == Hub.Kind.HOST_BRIDGE ? 1 : 0;
+                    switches += hub.kind() == Hub.Kind.PCIE_SWITCH ? 1 : 0;
+                }
+            }
+            if (sockets > 1) {
                 return Connection.Kind.SYS;
             }
-            if (bridges[v] > 1 || (sockets[v] == 1 && bridges[v] > 0)) {
+            if (bridges > 1 || (sockets == 1 && bridges > 0)) {
                 return Connection.Kind.NODE;
             }
-            if (sockets[v] + bridges[v] == 1) {
+            if (sockets + bridges == 1) {
                 return Connection.Kind.PHB;
             }
-            return switches[v] > 1 ? Connection.Kind.PXB : Connection.Kind.PIX;
+            return switches > 1 ? Connection.Kind.PXB : Connection.Kind.PIX;
         }
     }
 }

@@ -56,8 +56,6 @@ class ForestCostTest {
         assertThat(both.rateGbs()).isEqualTo(BigFraction.of(10));
         assertThat(both.loads()).containsOnly(ONE);
         assertThat(both.latencyUs()).isEqualTo(10);
-        assertThat(both.bound()).isNull();
-        assertThat(both.ratio()).isEmpty();
         // 1 MB at 10 GB/s take 100 us; three chunks of a quarter each fill the pipeline.
         assertThat(both.predictedUs(1_000_000, 4)).isCloseTo(185, within(1e-9));
         assertThat(both.predictedUs(1_000_000, 1)).isCloseTo(410, within(1e-9));
@@ -181,7 +179,6 @@ class ForestCostTest {
         TreePacking packing = new TreePacking(network, equal(line(2)), BigFraction.of(40), bound, links);
         ForestCost cost = ForestCost.of(packing, Direction.UP_AND_DOWN);
         assertThat(cost.rateGbs()).isEqualTo(BigFraction.of(40));
-        assertThat(cost.ratio()).contains(BigFraction.of(1, 2));
         assertThat(cost.latencyUs()).isEqualTo(18);
         assertThat(ForestCost.of(network, equal(line(2)), Direction.UP_AND_DOWN).rateGbs())
                 .isEqualTo(BigFraction.of(30));

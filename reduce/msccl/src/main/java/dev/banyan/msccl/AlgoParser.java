@@ -3,52 +3,37 @@ package dev.banyan.msccl;
 import dev.banyan.msccl.Operation.Position;
 import dev.banyan.schedule.Space;
 import dev.banyan.schedule.type.Collective;
-import java.io.StringReader;
+import dev.banyan.topology.format.XmlText;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import javax.xml.stream.XMLInputFactory;
 import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads an algorithm's XML, which may come from strangers: no DTD, hence no entity but the five of XML itself,
- * nothing fetched or opened, bounded size. Attributes that it does not know are left aside, as the runtimes
- * do. Used once.
+ * Reads an algorithm's {@linkplain XmlText XML}, of bounded size. Attributes that it does not know are ignored, as by
+ * the runtimes. Used once.
  */
 final class AlgoParser {
     private static final int MOST_RANKS = 1024;
     private static final int MOST_STEPS = 1 << 17;
 
     private final String source;
-    private final String text;
-    private final int[] lineStarts;
+    private final XmlText text;
     private final XMLStreamReader xml;
     /** Place of the tag that is being read. */
     private Position tag = Position.NONE;
 
     private int steps;
 
-    private AlgoParser(String source, String text) throws XMLStreamException {
+    private AlgoParser(String source, XmlText text) throws XMLStreamException {
         this.source = source;
-        // As XML says.
-        this.text = text.replace("\r\n", "\n").replace('\r', '\n');
-        lineStarts = IntStream.concat(
-                        IntStream.of(0),
-                        IntStream.range(0, this.text.length())
-                                .filter(i -> this.text.charAt(i) == '\n')
-                                .map(i -> i + 1))
-                .toArray();
-        XMLInputFactory factory = XMLInputFactory.newDefaultFactory();
-        factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
-        factory.setProperty(XMLInputFactory.IS_SUPPORTING_EXTERNAL_ENTITIES, false);
-        factory.setProperty(XMLInputFactory.IS_NAMESPACE_AWARE, false);
-        xml = factory.createXMLStreamReader(new StringReader(this.text));
+        this.text = text;
+        xml = text.open();
     }
 
     /**
@@ -57,21 +42,16 @@ final class AlgoParser {
      * @throws MscclException if it is not an algorithm in XML
      */
     static Algo parse(String source, String text) {
+        XmlText xml = new XmlText(text);
         try {
-            return new AlgoParser(source, text).algo();
+            return new AlgoParser(source, xml).algo();
         } catch (XMLStreamException e) {
-            String message = String.valueOf(e.getMessage());
-            int reason = message.indexOf("Message: ");
+            XmlText.Place place = xml.place(e);
             throw new MscclException(
                     source,
-                    e.getLocation() == null ? 0 : Math.max(e.getLocation().getLineNumber(), 0),
-                    e.getLocation() == null ? 0 : Math.max(e.getLocation().getColumnNumber(), 0),
-                    "is not well-formed XML: "
-                            + (reason < 0 ? message : message.substring(reason + "Message: ".length()))
-                                    .replaceAll("\\s+", " ")
-                                    .strip()
-                                    .replaceAll("\\.$", "")
-                            + "; correct it, or write it again");
+                    place.line(),
+                    place.column(),
+                    "is not well-formed XML: " + XmlText.reason(e) + "; correct it, or write it again");
         }
     }
 
@@ -278,18 +258,9 @@ final class AlgoParser {
         return null;
     }
 
-    /**
-     * The parser says where a tag ends (its line and column; its offset goes wrong as buffers are filled); no
-     * attribute can hold the character that begins one.
-     */
     private Position position() {
-        int end = lineStarts[xml.getLocation().getLineNumber() - 1]
-                + xml.getLocation().getColumnNumber()
-                - 2;
-        int start = Math.max(text.lastIndexOf('<', end), 0);
-        int found = Arrays.binarySearch(lineStarts, start);
-        int line = found >= 0 ? found : -found - 2;
-        return new Position(line + 1, start - lineStarts[line] + 1);
+        XmlText.Place place = text.tag(xml);
+        return new Position(place.line(), place.column());
     }
 
     private MscclException wrong(String problem) {

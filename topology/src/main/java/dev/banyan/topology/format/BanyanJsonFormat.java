@@ -36,7 +36,6 @@ import java.util.regex.Pattern;
  * card may be missing. Other keys are refused, as are two of one name.
  */
 final class BanyanJsonFormat implements MachineFormat {
-    static final String NAME = "json";
     /** Value of the key {@code banyan}. */
     static final int VERSION = 1;
 
@@ -52,11 +51,6 @@ final class BanyanJsonFormat implements MachineFormat {
                     .maxStringLength(100_000)
                     .build())
             .build();
-
-    @Override
-    public String name() {
-        return NAME;
-    }
 
     @Override
     public boolean recognizes(String text) {

@@ -11,6 +11,7 @@ import dev.banyan.topology.Nic;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -26,7 +27,9 @@ final class BanyanJsonReader {
     private final String source;
     private final JsonParser parser;
 
-    private Place keyPlace = new Place(0, 0);
+    /** Where the key of the value that is being read stands. */
+    private JsonLocation keyPlace = JsonLocation.NA;
+
     private @Nullable String name;
     private boolean versioned;
     private @Nullable List<Device> devices;
@@ -41,7 +44,7 @@ final class BanyanJsonReader {
     }
 
     /** A thing whose indices can be checked only when all nodes are known, with its place. */
-    private record Placed<T>(T value, int line, int column) {}
+    private record Placed<T>(T value, JsonLocation at) {}
 
     @FunctionalInterface
     private interface Item<T> {
@@ -53,20 +56,30 @@ final class BanyanJsonReader {
         void read(String key) throws IOException;
     }
 
+    @FunctionalInterface
+    private interface FieldValue {
+        @Nullable
+        Object read(String key) throws IOException;
+    }
+
     Machine read() throws IOException {
         parser.nextToken();
-        Place whole = place();
+        JsonLocation whole = parser.currentTokenLocation();
         readObject("the machine", this::readMachineField);
         if (parser.nextToken() != null) {
             throw refuse("something follows the machine; remove it");
         }
         if (!versioned) {
-            throw whole.refuse("key \"banyan\" is missing: a machine in Banyan's JSON says \"banyan\": "
-                    + BanyanJsonFormat.VERSION);
+            throw refuse(
+                    whole,
+                    "key \"banyan\" is missing: a machine in Banyan's JSON says \"banyan\": "
+                            + BanyanJsonFormat.VERSION);
         }
         if (name == null || devices == null || links == null) {
-            throw whole.refuse("key \"" + (name == null ? "name" : devices == null ? "devices" : "links")
-                    + "\" of the machine is missing");
+            throw refuse(
+                    whole,
+                    "key \"" + (name == null ? "name" : devices == null ? "devices" : "links")
+                            + "\" of the machine is missing");
         }
         int nodes = devices.size() + hubs.size();
         for (Placed<Link> link : links) {
@@ -85,15 +98,10 @@ final class BanyanJsonReader {
 
     private void checkEnd(Placed<?> item, int node, String key, int least, int nodes) {
         if (node < least || node >= nodes) {
-            throw new MachineFormatException(
-                    source,
-                    item.line,
-                    item.column,
-                    "\"" + key + "\" is " + node
-                            + (nodes == 0
-                                    ? ", but there is neither a device nor a hub"
-                                    : "; node indices are " + least + ".." + (nodes - 1)
-                                            + ": devices first, then hubs"));
+            String allowed = nodes == 0
+                    ? ", but there is neither a device nor a hub"
+                    : "; node indices are " + least + ".." + (nodes - 1) + ": devices first, then hubs";
+            throw refuse(item.at, "\"" + key + "\" is " + node + allowed);
         }
     }
 
@@ -123,44 +131,32 @@ final class BanyanJsonReader {
     }
 
     private Device readDevice() throws IOException {
-        Fields fields = new Fields("device");
-        readObject("a device", key -> {
-            switch (key) {
-                case "name", "busId" -> fields.put(key, optionalString(key, key.equals("busId")));
-                case "numa" -> fields.put(key, integer(key));
-                case "attributes" -> fields.put(key, attributes());
-                default -> throw unknown(key, "name, busId, numa, attributes");
-            }
+        Fields fields = fields("device", "name, busId, numa, attributes", key -> switch (key) {
+            case "numa" -> integer(key);
+            case "busId" -> parser.currentToken() == JsonToken.VALUE_NULL ? null : string(key);
+            default -> string(key);
         });
         int numa = fields.get("numa", -1);
         if (numa < -1) {
-            throw fields.refuse("\"numa\" is " + numa + "; -1 stands for a node that is not known");
+            throw refuse(fields.at, "\"numa\" is " + numa + "; -1 stands for a node that is not known");
         }
-        return new Device(fields.need("name", String.class), fields.optional("busId"), numa, fields.attributes());
+        return new Device(
+                fields.need("name", String.class), (String) fields.values.get("busId"), numa, fields.attributes);
     }
 
     private Hub readHub() throws IOException {
-        Fields fields = new Fields("hub");
-        readObject("a hub", key -> {
-            switch (key) {
-                case "name" -> fields.put(key, string(key));
-                case "kind" -> fields.put(key, constant(key, Hub.Kind.values()));
-                case "attributes" -> fields.put(key, attributes());
-                default -> throw unknown(key, "name, kind, attributes");
-            }
+        Fields fields = fields("hub", "name, kind, attributes", key -> switch (key) {
+            case "kind" -> constant(key, Hub.Kind.values());
+            default -> string(key);
         });
-        return new Hub(fields.need("name", String.class), fields.need("kind", Hub.Kind.class), fields.attributes());
+        return new Hub(fields.need("name", String.class), fields.need("kind", Hub.Kind.class), fields.attributes);
     }
 
     private Placed<Link> readLink() throws IOException {
-        Fields fields = new Fields("link");
-        readObject("a link", key -> {
-            switch (key) {
-                case "a", "b", "lanes" -> fields.put(key, integer(key));
-                case "kind" -> fields.put(key, constant(key, Link.Kind.values()));
-                case "gbsAToB", "gbsBToA", "latencyUs" -> fields.put(key, number(key));
-                default -> throw unknown(key, "a, b, kind, lanes, gbsAToB, gbsBToA, latencyUs");
-            }
+        Fields fields = fields("link", "a, b, kind, lanes, gbsAToB, gbsBToA, latencyUs", key -> switch (key) {
+            case "a", "b", "lanes" -> integer(key);
+            case "kind" -> constant(key, Link.Kind.values());
+            default -> number(key);
         });
         int a = fields.need("a", Integer.class);
         int b = fields.need("b", Integer.class);
@@ -170,23 +166,41 @@ final class BanyanJsonReader {
         double bToA = fields.need("gbsBToA", Double.class);
         double us = fields.need("latencyUs", Double.class);
         try {
-            return fields.place.at(new Link(a, b, kind, lanes, aToB, bToA, us));
+            return new Placed<>(new Link(a, b, kind, lanes, aToB, bToA, us), fields.at);
         } catch (IllegalArgumentException e) {
-            throw fields.refuse(String.valueOf(e.getMessage()));
+            throw refuse(fields.at, String.valueOf(e.getMessage()));
         }
     }
 
     private Placed<Nic> readNic() throws IOException {
-        Fields fields = new Fields("network card");
-        readObject("a network card", key -> {
-            switch (key) {
-                case "name" -> fields.put(key, string(key));
-                case "hub" -> fields.put(key, integer(key));
-                case "attributes" -> fields.put(key, attributes());
-                default -> throw unknown(key, "name, hub, attributes");
+        Fields fields = fields("network card", "name, hub, attributes", key -> switch (key) {
+            case "hub" -> integer(key);
+            default -> string(key);
+        });
+        Nic nic = new Nic(fields.need("name", String.class), fields.get("hub", -1), fields.attributes);
+        return new Placed<>(nic, fields.at);
+    }
+
+    /**
+     * Reads the object at the current token, all of whose keys are known.
+     *
+     * @param known its keys, separated by commas
+     * @param value reads the value of any key but {@code attributes}
+     */
+    private Fields fields(String what, String known, FieldValue value) throws IOException {
+        List<String> keys = List.of(known.split(", ", -1));
+        Fields fields = new Fields(what);
+        readObject("a " + what, key -> {
+            if (!keys.contains(key)) {
+                throw unknown(key, known);
+            }
+            if (key.equals("attributes")) {
+                fields.attributes = attributes();
+            } else {
+                fields.values.put(key, value.read(key));
             }
         });
-        return fields.place.at(new Nic(fields.need("name", String.class), fields.get("hub", -1), fields.attributes()));
+        return fields;
     }
 
     private Map<String, String> attributes() throws IOException {
@@ -202,7 +216,7 @@ final class BanyanJsonReader {
         }
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
             String key = parser.currentName();
-            keyPlace = place();
+            keyPlace = parser.currentTokenLocation();
             parser.nextToken();
             field.read(key);
         }
@@ -227,10 +241,6 @@ final class BanyanJsonReader {
             throw refuse("\"" + Quote.of(key) + "\" must be a string, not " + found());
         }
         return parser.getText();
-    }
-
-    private @Nullable String optionalString(String key, boolean nullable) throws IOException {
-        return nullable && parser.currentToken() == JsonToken.VALUE_NULL ? null : string(key);
     }
 
     private int integer(String key) throws IOException {
@@ -274,83 +284,44 @@ final class BanyanJsonReader {
     }
 
     private MachineFormatException unknown(String key, String known) {
-        return keyPlace.refuse("key \"" + Quote.of(key) + "\" is not known here; known are " + known
-                + (key.equals("machine")
-                        ? " (\"banyan topo --format json\" is a report; \"banyan topo --write json\" prints this form)"
-                        : ""));
+        return refuse(
+                keyPlace,
+                "key \"" + Quote.of(key) + "\" is not known here; known are " + known
+                        + (key.equals("machine")
+                                ? " (\"banyan topo --format json\" is a report; \"banyan topo --write json\" prints"
+                                        + " this form)"
+                                : ""));
     }
 
     private MachineFormatException refuse(String problem) {
-        return place().refuse(problem);
+        return refuse(parser.currentTokenLocation(), problem);
     }
 
-    private Place place() {
-        JsonLocation at = parser.currentTokenLocation();
-        return new Place(Math.max(0, at.getLineNr()), Math.max(0, at.getColumnNr()));
-    }
-
-    /** Where a token begins. */
-    private final class Place {
-        private final int line;
-        private final int column;
-
-        Place(int line, int column) {
-            this.line = line;
-            this.column = column;
-        }
-
-        <T> Placed<T> at(T value) {
-            return new Placed<>(value, line, column);
-        }
-
-        MachineFormatException refuse(String problem) {
-            return new MachineFormatException(source, line, column, problem);
-        }
+    private MachineFormatException refuse(JsonLocation at, String problem) {
+        return new MachineFormatException(source, Math.max(0, at.getLineNr()), Math.max(0, at.getColumnNr()), problem);
     }
 
     /** The fields of one object until all are there. */
     private final class Fields {
+        final JsonLocation at = parser.currentTokenLocation();
+        final Map<String, @Nullable Object> values = new HashMap<>();
+        Map<String, String> attributes = Map.of();
         private final String what;
-        private final Place place = place();
-        private final Map<String, Object> values = new LinkedHashMap<>();
 
         Fields(String what) {
             this.what = what;
         }
 
-        void put(String key, @Nullable Object value) {
-            if (value != null) {
-                values.put(key, value);
-            }
-        }
-
         <T> T need(String key, Class<T> type) {
             Object value = values.get(key);
             if (value == null) {
-                throw refuse("key \"" + key + "\" of the " + what + " is missing");
+                throw refuse(at, "key \"" + key + "\" of the " + what + " is missing");
             }
             return type.cast(value);
         }
 
         int get(String key, int fallback) {
             return values.get(key) instanceof Integer value ? value : fallback;
-        }
-
-        @Nullable
-        String optional(String key) {
-            return (String) values.get(key);
-        }
-
-        Map<String, String> attributes() {
-            Map<String, String> found = new LinkedHashMap<>();
-            if (values.get("attributes") instanceof Map<?, ?> map) {
-                map.forEach((key, value) -> found.put((String) key, (String) value));
-            }
-            return found;
-        }
-
-        MachineFormatException refuse(String problem) {
-            return place.refuse(problem);
         }
     }
 }

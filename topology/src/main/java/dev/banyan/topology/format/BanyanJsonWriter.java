@@ -4,14 +4,11 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.core.util.Separators;
-import dev.banyan.topology.Device;
-import dev.banyan.topology.Hub;
-import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Nic;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -62,32 +59,27 @@ final class BanyanJsonWriter {
         }
     }
 
+    @FunctionalInterface
+    private interface Fields<T> {
+        void write(T item) throws IOException;
+    }
+
     private static void write(Machine machine, JsonGenerator json) throws IOException {
         json.writeStartObject();
         json.writeNumberField("banyan", BanyanJsonFormat.VERSION);
         json.writeStringField("name", machine.name());
-        json.writeArrayFieldStart("devices");
-        for (Device device : machine.devices()) {
-            json.writeStartObject();
+        objects("devices", machine.devices(), json, device -> {
             json.writeStringField("name", device.name());
             json.writeStringField("busId", device.busId());
             json.writeNumberField("numa", device.numa());
             attributes(device.attributes(), json);
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("hubs");
-        for (Hub hub : machine.hubs()) {
-            json.writeStartObject();
+        });
+        objects("hubs", machine.hubs(), json, hub -> {
             json.writeStringField("name", hub.name());
             json.writeStringField("kind", word(hub.kind()));
             attributes(hub.attributes(), json);
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("links");
-        for (Link link : machine.links()) {
-            json.writeStartObject();
+        });
+        objects("links", machine.links(), json, link -> {
             json.writeNumberField("a", link.a());
             json.writeNumberField("b", link.b());
             json.writeStringField("kind", word(link.kind()));
@@ -95,24 +87,29 @@ final class BanyanJsonWriter {
             json.writeNumberField("gbsAToB", link.gbsAToB());
             json.writeNumberField("gbsBToA", link.gbsBToA());
             json.writeNumberField("latencyUs", link.latencyUs());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("nics");
-        for (Nic nic : machine.nics()) {
-            json.writeStartObject();
+        });
+        objects("nics", machine.nics(), json, nic -> {
             json.writeStringField("name", nic.name());
             json.writeNumberField("hub", nic.hub());
             attributes(nic.attributes(), json);
-            json.writeEndObject();
-        }
-        json.writeEndArray();
+        });
         json.writeArrayFieldStart("warnings");
         for (String warning : machine.warnings()) {
             json.writeString(warning);
         }
         json.writeEndArray();
         json.writeEndObject();
+    }
+
+    private static <T> void objects(String key, List<T> items, JsonGenerator json, Fields<T> fields)
+            throws IOException {
+        json.writeArrayFieldStart(key);
+        for (T item : items) {
+            json.writeStartObject();
+            fields.write(item);
+            json.writeEndObject();
+        }
+        json.writeEndArray();
     }
 
     private static void attributes(Map<String, String> attributes, JsonGenerator json) throws IOException {

@@ -50,11 +50,6 @@ final class ForeignOutput implements MachineFormat {
         return new Tool(Pattern.compile(sign, Pattern.MULTILINE), problem);
     }
 
-    @Override
-    public String name() {
-        return "foreign";
-    }
-
     private static String head(String text) {
         return text.length() > HEAD ? text.substring(0, HEAD) : text;
     }

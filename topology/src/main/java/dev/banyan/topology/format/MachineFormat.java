@@ -4,9 +4,6 @@ import dev.banyan.topology.Machine;
 
 /** One format of machine descriptions. Implementations are stateless. */
 interface MachineFormat {
-    /** Its name, e.g. {@code nccl-xml}. */
-    String name();
-
     /** Whether the text looks like this format, judged by its first lines; a bad file of the format counts. */
     boolean recognizes(String text);
 

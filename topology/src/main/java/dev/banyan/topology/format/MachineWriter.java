@@ -22,8 +22,8 @@ public final class MachineWriter {
 
     private static Map<String, Function<Machine, String>> formatsByName() {
         Map<String, Function<Machine, String>> formats = new LinkedHashMap<>();
-        formats.put(BanyanJsonFormat.NAME, BanyanJsonWriter::write);
-        formats.put(NcclXmlFormat.NAME, NcclXmlWriter::write);
+        formats.put("json", BanyanJsonWriter::write);
+        formats.put("nccl-xml", NcclXmlWriter::write);
         formats.put("topo", TopoTextWriter::write);
         formats.put("matrix", machine -> MatrixWriter.write(LinkMatrix.of(machine), MatrixUnit.CLASSES));
         formats.put("matrix-gbs", machine -> MatrixWriter.write(LinkMatrix.of(machine), MatrixUnit.GBS));

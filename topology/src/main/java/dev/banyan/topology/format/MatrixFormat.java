@@ -1,12 +1,8 @@
 package dev.banyan.topology.format;
 
-import dev.banyan.topology.Device;
-import dev.banyan.topology.Hub;
-import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
-import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.PeerAccess;
+import dev.banyan.topology.format.MatrixMachine.Entry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -30,14 +26,9 @@ final class MatrixFormat implements MachineFormat {
     /** Largest n. */
     static final int MAX_DEVICES = 1024;
 
-    private static final double MAX_PCIE_GBS = 16;
-    private static final double MIN_NVLINKS_GBS = 1.5 * AssumedLinks.NVLINK_LANE_GBS;
-
     private static final Pattern LOG_PREFIX = Pattern.compile("^\\s*\\[\\d\\d:\\d\\d:\\d\\d\\] \\S+:\\d+: ?");
     private static final Pattern LOG_REMARK = Pattern.compile("^\\s*only \\d+ out of \\d+ GPU pairs .*");
     private static final Pattern PIECE = Pattern.compile("[\\[\\];/]|[^\\s,;/\\[\\]]+");
-    private static final Pattern NUMBER = Pattern.compile("[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d{1,5})?");
-    private static final Pattern NOT_FINITE = Pattern.compile("(?i)[+-]?(nan|inf|infinity)");
 
     private final MatrixUnit unit;
 
@@ -45,31 +36,14 @@ final class MatrixFormat implements MachineFormat {
         this.unit = unit;
     }
 
-    /** One entry: a number, or a mark of peer access. */
-    private record Entry(String text, int column) {
-        boolean isMark() {
-            return isMarks(text);
-        }
-    }
-
-    private record Row(int line, List<Entry> entries) {}
-
-    @Override
-    public String name() {
-        return "matrix";
-    }
-
     @Override
     public boolean recognizes(String text) {
         for (String line : (Iterable<String>) text.lines()::iterator) {
-            String content = content(line);
-            Matcher piece = PIECE.matcher(content);
+            Matcher piece = PIECE.matcher(content(line));
             while (piece.find()) {
                 String first = piece.group();
                 if (!first.equals("[")) {
-                    return NUMBER.matcher(first).matches()
-                            || NOT_FINITE.matcher(first).matches()
-                            || isMarks(first);
+                    return MatrixMachine.isNumber(first) || isMarks(first);
                 }
             }
         }
@@ -78,15 +52,10 @@ final class MatrixFormat implements MachineFormat {
 
     /** Whether a piece consists of {@code v} and {@code .}, as one or several marks of peer access. */
     private static boolean isMarks(String text) {
-        for (int i = 0; i < text.length(); i++) {
-            if (text.charAt(i) != 'v' && text.charAt(i) != '.') {
-                return false;
-            }
-        }
-        return true;
+        return text.chars().allMatch(c -> c == 'v' || c == '.');
     }
 
-    /** A line without comment, log prefix and log remarks; what is taken away leaves spaces. */
+    /** A line without comment, log prefix and log remarks; what is removed leaves spaces. */
     private static String content(String raw) {
         String line = Token.plainSpaces(raw);
         int comment = line.indexOf('#');
@@ -100,118 +69,58 @@ final class MatrixFormat implements MachineFormat {
 
     @Override
     public Machine read(String source, String text) {
-        List<Row> rows = rows(source, text);
-        if (rows.isEmpty()) {
-            throw new MachineFormatException(source, 0, 0, "holds no matrix; write n rows of n numbers");
-        }
-        int n = rows.getFirst().entries().size();
-        for (int r = 0; r < rows.size(); r++) {
-            int columns = rows.get(r).entries().size();
-            if (columns != n) {
-                throw new MachineFormatException(
-                        source,
-                        rows.get(r).line(),
-                        0,
-                        "row " + (r % n + 1) + " has " + columns
-                                + " columns but the first row has " + n
-                                + "; all rows need the same number, and a file holds"
-                                + " one machine");
-            }
-        }
-        if (rows.size() != n && rows.size() != 2 * n) {
-            throw new MachineFormatException(
-                    source,
-                    rows.getLast().line(),
-                    0,
-                    "the matrix has " + rows.size() + " rows of " + n
-                            + " columns; it must be square (a second square block is peer access)");
-        }
-        List<String> warnings = new ArrayList<>();
-        if (rows.getFirst().entries().getFirst().isMark()) {
-            if (rows.size() != n) {
-                throw new MachineFormatException(
-                        source,
-                        rows.get(n).line(),
-                        0,
-                        "a second block follows one of peer access; put the matrix of numbers first");
-            }
-            return fromClasses(source, accessClasses(access(source, rows)), warnings);
-        }
-        double[][] values = values(source, rows.subList(0, n), warnings);
-        if (unit == MatrixUnit.GBS) {
-            if (rows.size() != n) {
-                throw new MachineFormatException(
-                        source,
-                        rows.get(n).line(),
-                        0,
-                        "peer access belongs to link classes; leave it out where the matrix is in GB/s");
-            }
-            return fromBandwidths(source, rows, values, warnings);
-        }
-        int[][] classes = classes(source, rows, values);
-        if (rows.size() == 2 * n) {
-            PeerAccess reconciled = PeerAccess.reconcile(classes, access(source, rows.subList(n, 2 * n)));
-            classes = reconciled.classes();
-            reconciled.warning().ifPresent(warnings::add);
-        }
-        return fromClasses(source, classes, warnings);
+        return new MatrixMachine(source, rows(source, text)).build(unit);
     }
 
-    private static List<Row> rows(String source, String text) {
+    private static List<List<Entry>> rows(String source, String text) {
         List<String> lines = text.lines().map(MatrixFormat::content).toList();
         boolean nested = nested(lines);
-        List<Row> rows = new ArrayList<>();
-        List<Entry> entries = new ArrayList<>();
-        int begun = 1;
+        List<List<Entry>> rows = new ArrayList<>();
+        rows.add(new ArrayList<>());
         for (int line = 1; line <= lines.size(); line++) {
             Matcher piece = PIECE.matcher(lines.get(line - 1));
             while (piece.find()) {
-                String symbol = piece.group();
-                boolean ends = symbol.equals("/") || symbol.equals(";") || symbol.equals("]");
-                if (ends) {
-                    entries = flush(rows, entries, begun);
-                } else if (!symbol.equals("[")) {
-                    if (entries.isEmpty()) {
-                        begun = line;
+                switch (piece.group()) {
+                    case "/", ";", "]" -> endRow(rows);
+                    case "[" -> {
+                        // Only its end matters.
                     }
-                    addEntries(entries, symbol, piece.start() + 1);
-                    if (entries.size() > MAX_DEVICES || rows.size() > 2 * MAX_DEVICES) {
-                        throw new MachineFormatException(
-                                source,
-                                line,
-                                0,
-                                "is a matrix of more than " + MAX_DEVICES + " columns or rows; at most " + MAX_DEVICES
-                                        + " devices are read");
-                    }
+                    default -> addEntries(rows.getLast(), piece.group(), line, piece.start() + 1);
+                }
+                if (rows.getLast().size() > MAX_DEVICES || rows.size() > 2 * MAX_DEVICES + 1) {
+                    throw new MachineFormatException(
+                            source,
+                            line,
+                            0,
+                            "is a matrix of more than " + MAX_DEVICES + " columns or rows; at most " + MAX_DEVICES
+                                    + " devices are read");
                 }
             }
             if (!nested) {
-                entries = flush(rows, entries, begun);
+                endRow(rows);
             }
         }
-        flush(rows, entries, begun);
+        rows.removeIf(List::isEmpty);
         return rows;
     }
 
-    private static List<Entry> flush(List<Row> rows, List<Entry> entries, int line) {
-        if (entries.isEmpty()) {
-            return entries;
+    private static void endRow(List<List<Entry>> rows) {
+        if (!rows.getLast().isEmpty()) {
+            rows.add(new ArrayList<>());
         }
-        rows.add(new Row(line, entries));
-        return new ArrayList<>();
     }
 
-    private static void addEntries(List<Entry> entries, String text, int column) {
+    private static void addEntries(List<Entry> row, String text, int line, int column) {
         if (!isMarks(text)) {
-            entries.add(new Entry(text, column));
+            row.add(new Entry(text, line, column));
             return;
         }
         for (int i = 0; i < text.length(); i++) {
-            entries.add(new Entry(text.substring(i, i + 1), column + i));
+            row.add(new Entry(text.substring(i, i + 1), line, column + i));
         }
     }
 
-    /** Whether brackets lie within brackets: then they, not line ends, part the rows. */
+    /** Whether brackets lie within brackets: then brackets, not line ends, separate the rows. */
     private static boolean nested(List<String> lines) {
         int depth = 0;
         for (String line : lines) {
@@ -223,200 +132,5 @@ final class MatrixFormat implements MachineFormat {
             }
         }
         return false;
-    }
-
-    private static double[][] values(String source, List<Row> rows, List<String> warnings) {
-        int n = rows.size();
-        double[][] values = new double[n][n];
-        boolean diagonal = false;
-        for (int a = 0; a < n; a++) {
-            Row row = rows.get(a);
-            for (int b = 0; b < n; b++) {
-                Entry entry = row.entries().get(b);
-                double value = number(source, row.line(), entry);
-                diagonal |= a == b && value != 0;
-                values[a][b] = a == b ? 0 : value;
-            }
-        }
-        if (diagonal) {
-            warnings.add("entries on the diagonal of the matrix are ignored: a device has no link to itself");
-        }
-        return values;
-    }
-
-    private static double number(String source, int line, Entry entry) {
-        String text = entry.text();
-        if (text.length() == 1 && text.charAt(0) >= '0' && text.charAt(0) <= '9') {
-            return text.charAt(0) - '0';
-        }
-        double value = NUMBER.matcher(text).matches() ? Double.parseDouble(text) : Double.NaN;
-        if (Double.isNaN(value) && !NOT_FINITE.matcher(text).matches()) {
-            throw new MachineFormatException(source, line, entry.column(), quote(entry) + " is not a number");
-        }
-        if (!(value >= 0) || Double.isInfinite(value)) {
-            throw new MachineFormatException(
-                    source,
-                    line,
-                    entry.column(),
-                    quote(entry) + " is not allowed; entries are finite and not negative");
-        }
-        return value;
-    }
-
-    private static String quote(Entry entry) {
-        String text = entry.text();
-        return "entry \"" + (text.length() > 20 ? text.substring(0, 20) + "..." : text) + "\"";
-    }
-
-    private static int[][] classes(String source, List<Row> rows, double[][] values) {
-        int n = values.length;
-        int[][] classes = new int[n][n];
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < n; b++) {
-                double value = values[a][b];
-                if (value > 0 && value <= 1) {
-                    classes[a][b] = LinkMatrix.PCIE;
-                } else if (value == 0 || value == LinkMatrix.NVLINK || value == LinkMatrix.NVLINKS) {
-                    classes[a][b] = (int) value;
-                } else {
-                    Entry entry = rows.get(a).entries().get(b);
-                    throw new MachineFormatException(
-                            source,
-                            rows.get(a).line(),
-                            entry.column(),
-                            quote(entry)
-                                    + " is no link class (0 none, 1 PCIe, 2 one NVLink, 3 two or more); if the entries"
-                                    + " are GB/s, say so (--unit gbs)");
-                }
-            }
-        }
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < a; b++) {
-                if (classes[a][b] != classes[b][a]) {
-                    Entry entry = rows.get(a).entries().get(b);
-                    throw new MachineFormatException(
-                            source,
-                            rows.get(a).line(),
-                            entry.column(),
-                            quote(entry)
-                                    + " from device " + a + " to " + b + " differs from the way back, "
-                                    + quote(rows.get(b).entries().get(a)) + "; link classes are symmetric");
-                }
-            }
-        }
-        return classes;
-    }
-
-    private static boolean[][] access(String source, List<Row> rows) {
-        int n = rows.size();
-        boolean[][] access = new boolean[n][n];
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < n; b++) {
-                Entry entry = rows.get(a).entries().get(b);
-                access[a][b] = switch (entry.text()) {
-                    case "v", "1" -> true;
-                    case ".", "0" -> false;
-                    default ->
-                        throw new MachineFormatException(
-                                source,
-                                rows.get(a).line(),
-                                entry.column(),
-                                quote(entry)
-                                        + " is no peer access; write v or 1 where the row's device may access the"
-                                        + " column's, else . or 0");
-                };
-            }
-        }
-        return access;
-    }
-
-    private static int[][] accessClasses(boolean[][] access) {
-        int n = access.length;
-        int[][] classes = new int[n][n];
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < n; b++) {
-                if (a != b) {
-                    classes[a][b] = access[a][b] && access[b][a] ? LinkMatrix.NVLINK : LinkMatrix.PCIE;
-                }
-            }
-        }
-        return classes;
-    }
-
-    /** PCIe that reaches every pair goes through one hub, as it is shared; else it links just the pairs named. */
-    private static Machine fromClasses(String source, int[][] classes, List<String> warnings) {
-        int n = classes.length;
-        boolean pcie = false;
-        boolean complete = true;
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < a; b++) {
-                pcie |= classes[a][b] == LinkMatrix.PCIE;
-                complete &= classes[a][b] > LinkMatrix.NONE;
-            }
-        }
-        List<Link> links = new ArrayList<>();
-        for (int a = 0; a < n; a++) {
-            for (int b = a + 1; b < n; b++) {
-                if (classes[a][b] >= LinkMatrix.NVLINK) {
-                    int lanes = classes[a][b] - LinkMatrix.PCIE;
-                    links.add(AssumedLinks.nvLink(a, b, lanes, AssumedLinks.NVLINK_LANE_GBS));
-                } else if (classes[a][b] == LinkMatrix.PCIE && !complete) {
-                    links.add(AssumedLinks.pcie(a, b));
-                }
-            }
-        }
-        List<Hub> hubs = new ArrayList<>();
-        if (pcie && complete) {
-            hubs.add(Hub.of("host", Hub.Kind.CPU_SOCKET));
-            for (int device = 0; device < n; device++) {
-                links.add(AssumedLinks.pcie(device, n));
-            }
-        }
-        return machine(source, n, hubs, links, warnings);
-    }
-
-    private static Machine fromBandwidths(String source, List<Row> rows, double[][] gbs, List<String> warnings) {
-        int n = gbs.length;
-        List<Link> links = new ArrayList<>();
-        for (int a = 0; a < n; a++) {
-            for (int b = a + 1; b < n; b++) {
-                double slower = Math.min(gbs[a][b], gbs[b][a]);
-                double faster = Math.max(gbs[a][b], gbs[b][a]);
-                if (faster == 0) {
-                    continue;
-                }
-                if (slower == 0) {
-                    int row = gbs[a][b] == 0 ? a : b;
-                    int column = a + b - row;
-                    throw new MachineFormatException(
-                            source,
-                            rows.get(row).line(),
-                            rows.get(row).entries().get(column).column(),
-                            "0 GB/s from device " + row + " to " + column + " but " + faster
-                                    + " back; a link works both ways");
-                }
-                boolean nvlink = slower > MAX_PCIE_GBS;
-                int lanes = slower < MIN_NVLINKS_GBS
-                        ? 1
-                        : (int) Math.max(2, Math.round(slower / AssumedLinks.NVLINK_LANE_GBS));
-                links.add(new Link(
-                        a,
-                        b,
-                        nvlink ? Link.Kind.NVLINK : Link.Kind.PCIE,
-                        nvlink ? lanes : LinkSpeeds.PCIE_LANES,
-                        gbs[a][b],
-                        gbs[b][a],
-                        nvlink ? LinkSpeeds.NVLINK_US : LinkSpeeds.PCIE_US));
-            }
-        }
-        return machine(source, n, List.of(), links, warnings);
-    }
-
-    private static Machine machine(String source, int n, List<Hub> hubs, List<Link> links, List<String> warnings) {
-        List<Device> devices = new ArrayList<>();
-        for (int device = 0; device < n; device++) {
-            devices.add(Device.named("GPU" + device));
-        }
-        return new Machine(MachineReader.machineName(source), devices, hubs, links, List.of(), warnings);
     }
 }

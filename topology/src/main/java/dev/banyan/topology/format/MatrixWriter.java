@@ -3,7 +3,7 @@ package dev.banyan.topology.format;
 import dev.banyan.topology.LinkMatrix;
 
 /** Writes a link matrix as the plain n x n matrix that {@link MachineReader} reads. */
-public final class MatrixWriter {
+final class MatrixWriter {
     private MatrixWriter() {}
 
     /**
@@ -12,7 +12,7 @@ public final class MatrixWriter {
      * @param unit classes as they were before the rule of {@link LinkMatrix}, or GB/s from row to column (0
      *     for pairs without weight)
      */
-    public static String write(LinkMatrix matrix, MatrixUnit unit) {
+    static String write(LinkMatrix matrix, MatrixUnit unit) {
         StringBuilder text = new StringBuilder();
         for (int a = 0; a < matrix.size(); a++) {
             for (int b = 0; b < matrix.size(); b++) {

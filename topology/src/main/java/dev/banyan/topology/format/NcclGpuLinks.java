@@ -27,7 +27,6 @@ final class NcclGpuLinks {
 
     private final List<NcclXmlReader.DeviceDraft> devices;
     private final int hubs;
-    private final XmlValues values;
     private final Warnings warnings;
 
     private final Map<String, List<Integer>> byBusId = new HashMap<>();
@@ -45,10 +44,9 @@ final class NcclGpuLinks {
      * @param devices in their final order
      * @param hubs hubs that the file describes; NVSwitches come after them
      */
-    NcclGpuLinks(List<NcclXmlReader.DeviceDraft> devices, int hubs, XmlValues values, Warnings warnings) {
+    NcclGpuLinks(List<NcclXmlReader.DeviceDraft> devices, int hubs, Warnings warnings) {
         this.devices = devices;
         this.hubs = hubs;
-        this.values = values;
         this.warnings = warnings;
     }
 
@@ -117,16 +115,16 @@ final class NcclGpuLinks {
         NcclXmlReader.DeviceDraft device = devices.get(from);
         String target = BusId.normalize(element.text("target"));
         String targetClass = element.text("tclass");
-        int count = values.integer(element, "count", 1);
+        int count = element.integer("count", 1);
         if (count < 0 || count > MAX_COUNT) {
-            throw values.refuse(
-                    element, "<" + element.name + "> has count=\"" + count + "\"; 0 to " + MAX_COUNT + " is needed");
+            throw element.refuse(
+                    "<" + element.name + "> has count=\"" + count + "\"; 0 to " + MAX_COUNT + " is needed");
         }
         if (count == 0) {
             warnings.add(element, "<" + element.name + "> has count=\"0\": left out");
             return;
         }
-        double gbs = values.bandwidth(element).orElse(count * laneGbs(device, kind));
+        double gbs = element.bandwidth().orElse(count * laneGbs(device, kind));
         List<Integer> targets = byBusId.getOrDefault(key(device, target), List.of());
         boolean toSwitch = targetClass.startsWith(NcclNames.CLASS_NVSWITCH);
         if (!target.isEmpty() && target.equals(device.busId())) {
@@ -147,12 +145,10 @@ final class NcclGpuLinks {
         } else if (targets.isEmpty()) {
             addDangling(from, element, target);
         } else {
-            throw values.refuse(
-                    element,
-                    "the link leads to bus id " + Quote.of(target) + ", which "
-                            + targets.size()
-                            + " GPUs share, so it is not known to which; give each GPU a bus id of its own or"
-                            + " remove the links");
+            throw element.refuse("the link leads to bus id " + Quote.of(target) + ", which "
+                    + targets.size()
+                    + " GPUs share, so it is not known to which; give each GPU a bus id of its own or"
+                    + " remove the links");
         }
     }
 
@@ -162,23 +158,17 @@ final class NcclGpuLinks {
     }
 
     private void addCpuLink(int from, int count, double gbs) {
-        toCpus.add(
-                Link.duplex(from, devices.size() + socketOf(from), Link.Kind.NVLINK, count, gbs, LinkSpeeds.NVLINK_US));
-    }
-
-    private int socketOf(int device) {
-        return devices.get(device).socket();
+        toCpus.add(Link.duplex(
+                from, devices.size() + devices.get(from).socket(), Link.Kind.NVLINK, count, gbs, LinkSpeeds.NVLINK_US));
     }
 
     /** NVLink-C2C between a Grace CPU and its GPU: {@code count} links of {@code bw} MB/s each. */
     private void readC2c(int from, XmlElement element) {
-        int count = values.integer(element, "count", 1);
-        int megabytes = values.integer(element, "bw", 0);
+        int count = element.integer("count", 1);
+        int megabytes = element.integer("bw", 0);
         if (count < 1 || count > MAX_COUNT || megabytes < 0) {
-            throw values.refuse(
-                    element,
-                    "<c2c> has count=\"" + count + "\" and bw=\"" + megabytes + "\"; 1 to " + MAX_COUNT
-                            + " links of some MB/s are needed");
+            throw element.refuse("<c2c> has count=\"" + count + "\" and bw=\"" + megabytes + "\"; 1 to " + MAX_COUNT
+                    + " links of some MB/s are needed");
         }
         Map<String, String> attributes = devices.get(from).attributes();
         NcclNames.putAll(attributes, NcclNames.C2C, element.attributes);
@@ -219,15 +209,13 @@ final class NcclGpuLinks {
         switches.values()
                 .forEach(ends -> ends.forEach((device, lanes) ->
                         counts.computeIfAbsent(device, k -> new ArrayList<>()).add(lanes.count)));
-        long uneven = counts.values().stream()
-                .filter(list -> list.stream().distinct().count() > 1)
-                .count();
-        if (uneven > 0) {
-            Map.Entry<Integer, List<Integer>> first = counts.entrySet().stream()
-                    .filter(entry -> entry.getValue().stream().distinct().count() > 1)
-                    .findFirst()
-                    .orElseThrow();
-            warnings.add(name(first.getKey()) + (uneven > 1 ? " and " + (uneven - 1) + " other GPUs reach" : " reaches")
+        List<Map.Entry<Integer, List<Integer>>> uneven = counts.entrySet().stream()
+                .filter(entry -> entry.getValue().stream().distinct().count() > 1)
+                .toList();
+        if (!uneven.isEmpty()) {
+            Map.Entry<Integer, List<Integer>> first = uneven.getFirst();
+            int others = uneven.size() - 1;
+            warnings.add(name(first.getKey()) + (others > 0 ? " and " + others + " other GPUs reach" : " reaches")
                     + " NVSwitches over uneven lane counts ("
                     + first.getValue().stream().map(String::valueOf).collect(Collectors.joining(", "))
                     + "): taken as they are");
@@ -253,7 +241,7 @@ final class NcclGpuLinks {
         if (kind == Link.Kind.XGMI) {
             return LinkSpeeds.xgmiLaneGbs(device.gpu().text("gcn"));
         }
-        return LinkSpeeds.nvlinkLaneGbs(values.integer(device.gpu(), "sm", 0));
+        return LinkSpeeds.nvlinkLaneGbs(device.gpu().integer("sm", 0));
     }
 
     /** The NVSwitches, by bus id. */
@@ -273,8 +261,8 @@ final class NcclGpuLinks {
         for (Map<Integer, Lanes> ends : switches.values()) {
             for (Map.Entry<Integer, Lanes> end : ends.entrySet()) {
                 Lanes lanes = end.getValue();
-                double us = LinkSpeeds.nvswitchUs(
-                        values.integer(devices.get(end.getKey()).gpu(), "sm", 0));
+                double us =
+                        LinkSpeeds.nvswitchUs(devices.get(end.getKey()).gpu().integer("sm", 0));
                 links.add(Link.duplex(end.getKey(), hub, Link.Kind.NVLINK, lanes.count, lanes.gbs, us));
             }
             hub++;

@@ -5,15 +5,8 @@ import java.util.regex.Pattern;
 
 /** NCCL's and RCCL's topology files: what NCCL_TOPO_DUMP_FILE writes and NCCL_TOPO_FILE reads. */
 final class NcclXmlFormat implements MachineFormat {
-    static final String NAME = "nccl-xml";
-
     /** The beginning of any XML file; of a topology's fragments as well. */
     private static final Pattern BEGINNING = Pattern.compile("\\s*<(?:[?!]|/?[A-Za-z_])");
-
-    @Override
-    public String name() {
-        return NAME;
-    }
 
     @Override
     public boolean recognizes(String text) {

@@ -30,9 +30,8 @@ final class NcclXmlReader {
     /** All are linked to each other, so their number must be bounded. */
     private static final int MAX_CPUS = 256;
 
-    private final XmlValues values;
     private final Warnings warnings = new Warnings();
-    private final PciSpeed speeds;
+    private final PciSpeed speeds = new PciSpeed(warnings);
     private final String source;
 
     private final List<HubDraft> hubs = new ArrayList<>();
@@ -49,8 +48,6 @@ final class NcclXmlReader {
 
     NcclXmlReader(String source) {
         this.source = source;
-        values = new XmlValues(source);
-        speeds = new PciSpeed(values, warnings);
     }
 
     /**
@@ -120,28 +117,25 @@ final class NcclXmlReader {
 
     private void checkRoot(XmlElement root) {
         if (root.name.equals("graphs")) {
-            throw values.refuse(
-                    root,
-                    "is a dump of NCCL's rings and trees (NCCL_GRAPH_DUMP_FILE), not of the machine;"
-                            + " give the file that NCCL_TOPO_DUMP_FILE writes");
+            throw root.refuse("is a dump of NCCL's rings and trees (NCCL_GRAPH_DUMP_FILE), not of the machine;"
+                    + " give the file that NCCL_TOPO_DUMP_FILE writes");
         }
         if (!root.name.equals("system")) {
-            throw values.refuse(
-                    root, "is no NCCL topology: its root is <" + Quote.of(root.name) + ">, <system> is needed");
+            throw root.refuse("is no NCCL topology: its root is <" + Quote.of(root.name) + ">, <system> is needed");
         }
-        int version = values.integer(root, "version", 0);
+        int version = root.integer("version", 0);
         if (version == 0) {
             warnings.add(root, "<system> has no version: it is read as version 1");
         } else if (version != 1 && version != 2) {
-            throw values.refuse(root, "has version " + version + "; versions 1 (NCCL) and 2 (RCCL) are known");
+            throw root.refuse("has version " + version + "; versions 1 (NCCL) and 2 (RCCL) are known");
         }
     }
 
     private void readCpu(XmlElement cpu) {
         if (++cpus > MAX_CPUS) {
-            throw values.refuse(cpu, "has more than " + MAX_CPUS + " CPUs, too many for one machine");
+            throw cpu.refuse("has more than " + MAX_CPUS + " CPUs, too many for one machine");
         }
-        int numa = Math.max(-1, values.integer(cpu, "numaid", -1));
+        int numa = Math.max(-1, cpu.integer("numaid", -1));
         String host = cpu.text("host_hash");
         hubs.add(new HubDraft(Hub.Kind.CPU_SOCKET, "CPU " + numa, kept(cpu), -1, new PciSpeed.Width(1, 0), host));
         Place place = new Place(hubs.size() - 1, hubs.size() - 1, host, numa);
@@ -150,10 +144,8 @@ final class NcclXmlReader {
                 case "pci" -> readPci(child, place);
                 case "nic", "net" -> readNic(child, place, Map.of());
                 case "gpu" ->
-                    throw values.refuse(
-                            child,
-                            "<gpu> stands outside a <pci>, so it has no bus id; put it"
-                                    + " into the <pci> of its PCI function");
+                    throw child.refuse("<gpu> stands outside a <pci>, so it has no bus id; put it"
+                            + " into the <pci> of its PCI function");
                 default -> unknown(child);
             }
         }
@@ -182,7 +174,7 @@ final class NcclXmlReader {
         if (first != null) {
             warnings.add(
                     pci,
-                    "bus id " + Quote.of(busId) + " is that of line " + first.line
+                    "bus id " + Quote.of(busId) + " is that of line " + first.place.line()
                             + " too; they are taken as different functions");
         }
     }
@@ -253,11 +245,11 @@ final class NcclXmlReader {
     private void addDevice(
             XmlElement gpu, XmlElement pci, Place place, PciSpeed.Width width, Map<String, String> function) {
         if (devices.size() == MAX_DEVICES) {
-            throw values.refuse(gpu, "has more than " + MAX_DEVICES + " GPUs, too many for one machine");
+            throw gpu.refuse("has more than " + MAX_DEVICES + " GPUs, too many for one machine");
         }
-        values.integer(gpu, "dev", 0);
-        values.integer(gpu, "rank", 0);
-        values.integer(gpu, "sm", 0);
+        gpu.integer("dev", 0);
+        gpu.integer("rank", 0);
+        gpu.integer("sm", 0);
         Map<String, String> attributes = kept(gpu);
         attributes.putAll(function);
         devices.add(new DeviceDraft(
@@ -315,13 +307,13 @@ final class NcclXmlReader {
         List<Device> built = new ArrayList<>();
         List<Link> links = new ArrayList<>();
         boolean named = distinct("dev");
-        NcclGpuLinks gpuLinks = new NcclGpuLinks(devices, hubs.size(), values, warnings);
+        NcclGpuLinks gpuLinks = new NcclGpuLinks(devices, hubs.size(), warnings);
         gpuLinks.resolve();
         for (int i = 0; i < n; i++) {
             DeviceDraft draft = devices.get(i);
             String busId = draft.busId.isEmpty() ? null : draft.busId;
-            built.add(new Device(
-                    "GPU" + (named ? values.integer(draft.gpu, "dev", i) : i), busId, draft.numa, draft.attributes));
+            built.add(
+                    new Device("GPU" + (named ? draft.gpu.integer("dev", i) : i), busId, draft.numa, draft.attributes));
             links.add(pcie(n + draft.parent, i, draft.width));
         }
         List<Hub> allHubs = new ArrayList<>();
@@ -383,7 +375,7 @@ final class NcclXmlReader {
     }
 
     private ToIntFunction<DeviceDraft> number(String key) {
-        return draft -> values.integer(draft.gpu, key, -1);
+        return draft -> draft.gpu.integer(key, -1);
     }
 
     /** Whether every GPU has the attribute, and no two the same. */

@@ -95,17 +95,10 @@ final class NcclXmlWriter {
                 }
             };
             if (!expressible) {
-                throw new IllegalArgumentException("NCCL's files cannot express the "
-                        + BanyanJsonWriter.word(link.kind()) + " link between "
-                        + machine.node(link.a()).name() + " and "
-                        + machine.node(link.b()).name()
-                        + "; write JSON instead");
+                throw PcieTree.cannot(machine, BanyanJsonWriter.word(link.kind()) + " link", link, "");
             }
             if (link.a() < machine.size() && link.b() < machine.size() && busIds[link.a()].equals(busIds[link.b()])) {
-                throw new IllegalArgumentException("NCCL's files cannot express the link between "
-                        + machine.node(link.a()).name() + " and "
-                        + machine.node(link.b()).name()
-                        + ", which share bus id " + busIds[link.a()] + "; write JSON instead");
+                throw PcieTree.cannot(machine, "link", link, ", which share bus id " + busIds[link.a()]);
             }
         }
     }
@@ -213,10 +206,10 @@ final class NcclXmlWriter {
 
     /** What the reader makes of such attributes. */
     private static PciSpeed.Width width(Map<String, String> attributes) {
-        XmlElement element = new XmlElement("pci", 1, 1);
+        XmlElement element = new XmlElement("", "pci", new XmlText.Place(1, 1));
         element.attributes.putAll(attributes);
         try {
-            return new PciSpeed(new XmlValues(""), new Warnings()).of(element);
+            return new PciSpeed(new Warnings()).of(element);
         } catch (MachineFormatException e) {
             // Attributes of another source that NCCL would not understand: they are replaced.
             return new PciSpeed.Width(0, -1);

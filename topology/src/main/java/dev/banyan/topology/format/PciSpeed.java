@@ -17,12 +17,10 @@ final class PciSpeed {
 
     private static final int MAX_WIDTH = 32;
 
-    private final XmlValues values;
     private final Warnings warnings;
     private final Map<String, Integer> odd = new TreeMap<>();
 
-    PciSpeed(XmlValues values, Warnings warnings) {
-        this.values = values;
+    PciSpeed(Warnings warnings) {
         this.warnings = warnings;
     }
 
@@ -33,13 +31,13 @@ final class PciSpeed {
     record Width(int lanes, double gbs) {}
 
     Width of(XmlElement pci) {
-        int lanes = values.integer(pci, NcclNames.LINK_WIDTH, 0);
+        int lanes = pci.integer(NcclNames.LINK_WIDTH, 0);
         if (lanes < 0 || lanes > MAX_WIDTH) {
             warnings.add(pci, "link_width " + lanes + " is none that PCIe has: 16 is taken");
             lanes = 0;
         }
         lanes = lanes == 0 ? LinkSpeeds.PCIE_LANES : lanes;
-        OptionalDouble given = values.bandwidth(pci);
+        OptionalDouble given = pci.bandwidth();
         return new Width(lanes, given.orElse(lanes * LinkSpeeds.pcieLaneGbs(transfers(pci))));
     }
 

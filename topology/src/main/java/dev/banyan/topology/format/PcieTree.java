@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** The PCIe links of a machine as trees under its CPU sockets, the way NCCL's files nest them. */
@@ -92,9 +94,14 @@ final class PcieTree {
     }
 
     private IllegalArgumentException cannot(Link link, String why) {
-        return new IllegalArgumentException("NCCL's files cannot express the PCIe link between "
+        return cannot(machine, "PCIe link", link, ", " + why);
+    }
+
+    /** The exception that says why a link cannot be written. */
+    static IllegalArgumentException cannot(Machine machine, String kind, Link link, String why) {
+        return new IllegalArgumentException("NCCL's files cannot express the " + kind + " between "
                 + machine.node(link.a()).name() + " and "
-                + machine.node(link.b()).name() + ", " + why
+                + machine.node(link.b()).name() + why
                 + "; write JSON instead");
     }
 
@@ -106,37 +113,24 @@ final class PcieTree {
 
     /** Hubs and then devices right below a node. */
     List<Integer> below(int node) {
-        List<Integer> found = new ArrayList<>();
-        for (int child = machine.size(); child < machine.nodeCount(); child++) {
-            addIfBelow(node, child, found);
-        }
-        for (int child = 0; child < machine.size(); child++) {
-            addIfBelow(node, child, found);
-        }
-        return found;
-    }
-
-    private void addIfBelow(int node, int child, List<Integer> found) {
-        Link link = up(child);
-        if (link != null && link.other(child) == node) {
-            found.add(child);
-        }
+        return nodes(child -> {
+            Link link = up(child);
+            return link != null && link.other(child) == node;
+        });
     }
 
     /** Hubs but NVSwitches, and devices, that have nothing above them; sockets are such. */
     List<Integer> roots() {
-        List<Integer> found = new ArrayList<>();
-        for (int node = machine.size(); node < machine.nodeCount(); node++) {
-            if (up[node] == NONE && !isKind(node, Hub.Kind.NVSWITCH)) {
-                found.add(node);
-            }
-        }
-        for (int node = 0; node < machine.size(); node++) {
-            if (up[node] == NONE) {
-                found.add(node);
-            }
-        }
-        return found;
+        return nodes(node -> up[node] == NONE && !isKind(node, Hub.Kind.NVSWITCH));
+    }
+
+    /** Hubs and then devices that meet a condition. */
+    private List<Integer> nodes(IntPredicate condition) {
+        return IntStream.concat(
+                        IntStream.range(machine.size(), machine.nodeCount()), IntStream.range(0, machine.size()))
+                .filter(condition)
+                .boxed()
+                .toList();
     }
 
     /** The socket above a node, or -1. */

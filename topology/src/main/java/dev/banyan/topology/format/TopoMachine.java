@@ -2,6 +2,7 @@ package dev.banyan.topology.format;
 
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
+import dev.banyan.topology.DisjointSets;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
@@ -12,12 +13,10 @@ import dev.banyan.topology.Routes;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import org.jgrapht.alg.util.UnionFind;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -109,10 +108,9 @@ final class TopoMachine {
 
     private void addNvLinks() {
         int n = devices.size();
-        UnionFind<Integer> linked = new UnionFind<>(new LinkedHashSet<>());
+        DisjointSets linked = new DisjointSets(n);
         int most = 0;
         for (int a = 0; a < n; a++) {
-            linked.addElement(a);
             int sum = 0;
             for (int b = 0; b < n; b++) {
                 sum += lanes(a, b);

@@ -22,11 +22,13 @@ record TopoTable(
     /**
      * One row.
      *
+     * @param line index of its line in the text
+     * @param words its cells as they are written
      * @param cells a cell per end
      * @param cpus the CPU Affinity column, empty where it is not known
      * @param numa the NUMA Affinity column, empty where it is not known
      */
-    record Row(List<TopoCell> cells, String cpus, String numa) {}
+    record Row(int line, List<Token> words, List<TopoCell> cells, String cpus, String numa) {}
 
     /** Whether an end is a GPU. */
     boolean isGpu(int end) {

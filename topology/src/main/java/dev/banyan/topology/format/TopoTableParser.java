@@ -1,6 +1,7 @@
 package dev.banyan.topology.format;
 
 import dev.banyan.topology.Connection;
+import dev.banyan.topology.format.TopoTable.Row;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -125,19 +126,7 @@ final class TopoTableParser {
         checkTopoM(header, legend, rows);
         checkSymmetry(ends, rows);
         boolean old = legend.containsKey("SOC") || anyCell(rows, "SOC");
-        return new TopoTable(
-                ends.stream().map(Token::text).toList(),
-                rows.stream().map(row -> row == null ? null : row.checked()).toList(),
-                old,
-                cards,
-                warnings);
-    }
-
-    /** A row of the text, before its cells are compared with others. */
-    private record Row(int line, List<Token> words, List<TopoCell> cells, String cpus, String numa) {
-        TopoTable.Row checked() {
-            return new TopoTable.Row(List.copyOf(cells), cpus, numa);
-        }
+        return new TopoTable(ends.stream().map(Token::text).toList(), rows, old, cards, warnings);
     }
 
     // Finding the table.

@@ -13,11 +13,6 @@ import dev.banyan.topology.Machine;
  */
 final class TopoTextFormat implements MachineFormat {
     @Override
-    public String name() {
-        return "topo-text";
-    }
-
-    @Override
     public boolean recognizes(String text) {
         TopoTableParser parser = new TopoTableParser("", text);
         return parser.hasTable() || (parser.hasTraces() && !new ForeignOutput().recognizes(text));

@@ -11,7 +11,7 @@ import java.util.List;
  * Writes a machine as {@code nvidia-smi topo -m} would print it, to compare it with a real one. Bandwidths
  * and hubs are lost; a pair without any path is written as SYS, as it can only go through the host.
  */
-public final class TopoTextWriter {
+final class TopoTextWriter {
     /** Attribute of a device: the CPUs near it, as {@code topo -m} prints them. */
     static final String CPU_AFFINITY = "cpu_affinity";
     /** Attribute of a device: the NUMA column where it is not one node. */
@@ -33,7 +33,7 @@ public final class TopoTextWriter {
     private TopoTextWriter() {}
 
     /** The text, with tabs between columns and a line end after every line. */
-    public static String write(Machine machine) {
+    static String write(Machine machine) {
         Routes routes = Routes.of(machine);
         int gpus = machine.size();
         int ends = gpus + machine.nics().size();

@@ -19,7 +19,7 @@ final class Warnings {
     }
 
     void add(XmlElement where, String sentence) {
-        add("line " + where.line + ": " + sentence);
+        add("line " + where.place.line() + ": " + sentence);
     }
 
     List<String> list() {

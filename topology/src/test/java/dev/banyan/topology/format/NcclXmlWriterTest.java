@@ -9,7 +9,6 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
-import dev.banyan.topology.Preset;
 import dev.banyan.topology.Presets;
 import java.util.List;
 import java.util.Map;
@@ -28,14 +27,13 @@ class NcclXmlWriterTest {
         return new MachineReader().parse("written.xml", text);
     }
 
-    static List<Preset> presets() {
+    static List<Machine> presets() {
         return Presets.all();
     }
 
     @ParameterizedTest
     @MethodSource("presets")
-    void keepsTheLinksOfPresets(Preset preset) {
-        Machine machine = preset.machine();
+    void keepsTheLinksOfPresets(Machine machine) {
         Machine back = read(write(machine));
         assertThat(back.name()).isEqualTo(machine.name());
         assertThat(back.warnings()).isEmpty();

@@ -9,7 +9,6 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
-import dev.banyan.topology.Preset;
 import dev.banyan.topology.Presets;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,14 +43,13 @@ class TextRoundTripTest {
         }
     }
 
-    static List<Preset> presets() {
+    static List<Machine> presets() {
         return Presets.all();
     }
 
     @ParameterizedTest
     @MethodSource("presets")
-    void topoTextKeepsTheClassesOfPresets(Preset preset) {
-        Machine machine = preset.machine();
+    void topoTextKeepsTheClassesOfPresets(Machine machine) {
         Machine again = new MachineReader().parse("again", TopoTextWriter.write(machine));
 
         assertThat(TopoTextFormatTest.labels(again)).isEqualTo(TopoTextFormatTest.labels(machine));
@@ -59,8 +57,8 @@ class TextRoundTripTest {
 
     @ParameterizedTest
     @MethodSource("presets")
-    void matricesKeepPresets(Preset preset) {
-        LinkMatrix matrix = LinkMatrix.of(preset.machine());
+    void matricesKeepPresets(Machine preset) {
+        LinkMatrix matrix = LinkMatrix.of(preset);
         String classes = MatrixWriter.write(matrix, MatrixUnit.CLASSES);
         String gbs = MatrixWriter.write(matrix, MatrixUnit.GBS);
 

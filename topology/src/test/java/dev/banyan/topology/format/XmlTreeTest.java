@@ -63,7 +63,7 @@ class XmlTreeTest {
     }
 
     private static String place(XmlElement element) {
-        return element.line + ":" + element.column;
+        return element.place.line() + ":" + element.place.column();
     }
 
     private static String place(String text, int position) {

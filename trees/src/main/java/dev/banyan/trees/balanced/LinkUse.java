@@ -58,24 +58,15 @@ final class LinkUse {
         loads = new float[pairs];
         values = new long[pairs];
         Arrays.fill(values, NONE);
-        boolean gbsKnown = true;
-        for (int a = 0; a < size; a++) {
-            for (int b = 0; b < size; b++) {
-                weights[a * size + b] = matrix.weight(a, b);
-                gbsKnown &= matrix.weight(a, b) <= 0 || matrix.gbs(a, b) > 0;
-            }
-        }
+        double[] bandwidths = matrix.pairBandwidths();
         double heaviest = 0;
         double slowest = 0;
-        for (int a = 0; a < size; a++) {
-            for (int b = 0; b < size; b++) {
-                int pair = a * size + b;
-                if (weights[pair] > 0) {
-                    // Without bandwidths the weights stand for them.
-                    perGbs[pair] = 1 / (gbsKnown ? Math.min(matrix.gbs(a, b), matrix.gbs(b, a)) : weights[pair]);
-                    heaviest = Math.max(heaviest, weights[pair]);
-                    slowest = Math.max(slowest, perGbs[pair]);
-                }
+        for (int pair = 0; pair < pairs; pair++) {
+            weights[pair] = matrix.weight(pair / size, pair % size);
+            if (weights[pair] > 0) {
+                perGbs[pair] = 1 / bandwidths[pair];
+                heaviest = Math.max(heaviest, weights[pair]);
+                slowest = Math.max(slowest, perGbs[pair]);
             }
         }
         factors = new double[trees + 1];

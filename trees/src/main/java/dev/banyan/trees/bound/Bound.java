@@ -1,6 +1,5 @@
 package dev.banyan.trees.bound;
 
-import java.util.Objects;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -10,9 +9,4 @@ import org.apache.commons.numbers.fraction.BigFraction;
  *     reduce_scatter: of all ranks' blocks together) per time
  * @param certificate why it can't be more
  */
-public record Bound(BigFraction gbs, Certificate certificate) {
-    public Bound {
-        Objects.requireNonNull(gbs, "gbs");
-        Objects.requireNonNull(certificate, "certificate");
-    }
-}
+public record Bound(BigFraction gbs, Certificate certificate) {}

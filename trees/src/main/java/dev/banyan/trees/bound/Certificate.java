@@ -8,9 +8,6 @@ import org.apache.commons.numbers.fraction.BigFraction;
 
 /** Why no collective can be faster than a bound; anybody can check it by arithmetic alone. */
 public sealed interface Certificate {
-    /** A sentence for people: what limits the rate. */
-    String describe();
-
     /**
      * Of an allreduce over full-duplex direct links: data must cross between the parts at least (parts - 1)
      * times each way, so the rate is at most the one-way bandwidth of all links between them over (parts -
@@ -21,15 +18,6 @@ public sealed interface Certificate {
     record Partition(List<List<Integer>> parts) implements Certificate {
         public Partition {
             parts = parts.stream().map(List::copyOf).toList();
-        }
-
-        @Override
-        public String describe() {
-            return "links between the parts "
-                    + parts.stream()
-                            .map(Object::toString)
-                            .reduce((a, b) -> a + " " + b)
-                            .orElse("");
         }
     }
 
@@ -43,11 +31,6 @@ public sealed interface Certificate {
         public Cut {
             nodes = List.copyOf(nodes);
         }
-
-        @Override
-        public String describe() {
-            return "links " + (entering ? "into " : "out of ") + nodes;
-        }
     }
 
     /**
@@ -59,11 +42,6 @@ public sealed interface Certificate {
     record Prices(Map<Integer, BigFraction> prices) implements Certificate {
         public Prices {
             prices = Collections.unmodifiableSortedMap(new TreeMap<>(prices)); // the same order every time
-        }
-
-        @Override
-        public String describe() {
-            return "links with a price: " + prices.size();
         }
     }
 }

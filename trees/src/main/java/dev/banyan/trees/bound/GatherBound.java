@@ -3,6 +3,7 @@ package dev.banyan.trees.bound;
 import dev.banyan.trees.network.MaxFlow;
 import dev.banyan.trees.network.Network;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -38,10 +39,7 @@ public final class GatherBound {
         long inside = ranks - 1L;
         long leaving = leaving(network, worst);
         int source = network.nodes();
-        MaxFlow flow = new MaxFlow(network.nodes() + 1, network.arcs() + ranks);
-        for (int arc = 0; arc < network.arcs(); arc++) {
-            flow.addArc(network.from(arc), network.to(arc), 0);
-        }
+        MaxFlow flow = MaxFlow.of(network);
         for (int rank = 0; rank < ranks; rank++) {
             flow.addArc(source, rank, 0);
         }
@@ -49,8 +47,9 @@ public final class GatherBound {
         for (int rank = 0; rank < ranks; rank++) {
             // below ranks * leaving, a set without this rank has a greater quotient
             while (flow.run(source, rank, ranks * leaving) < ranks * leaving) {
-                worst = flow.sourceSide();
-                inside = ranksIn(network, worst);
+                boolean[] side = flow.sourceSide();
+                worst = side;
+                inside = IntStream.range(0, ranks).filter(r -> side[r]).count();
                 leaving = leaving(network, worst);
                 weigh(flow, network, inside, leaving);
             }
@@ -82,14 +81,6 @@ public final class GatherBound {
         Arrays.fill(side, true);
         side[narrowest] = false;
         return side;
-    }
-
-    private static long ranksIn(Network network, boolean[] side) {
-        long count = 0;
-        for (int rank = 0; rank < network.ranks(); rank++) {
-            count += side[rank] ? 1 : 0;
-        }
-        return count;
     }
 
     private static long leaving(Network network, boolean[] side) {

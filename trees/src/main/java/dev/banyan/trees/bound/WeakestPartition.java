@@ -1,5 +1,6 @@
 package dev.banyan.trees.bound;
 
+import dev.banyan.topology.DisjointSets;
 import dev.banyan.trees.network.DuplexLinks;
 import java.util.Arrays;
 
@@ -23,16 +24,9 @@ import java.util.Arrays;
  * <p>A run allocates nothing. Not safe for use from several threads at once.
  */
 public final class WeakestPartition {
+    private final DuplexLinks links;
     private final int nodes;
-    /** By node: its first slot; a slot is an end of a link, and those of a node are together. */
-    private final int[] first;
-    /** By slot: the node at the other end. */
-    private final int[] to;
-    /** By slot: the slot of the other end. */
-    private final int[] twin;
-    /** By slot: the link. */
-    private final int[] link;
-    /** By slot: what enters its node by the link and may be turned around to enter the other. */
+    /** By end of a link: what enters the rank there by the link and may be turned around to enter the other. */
     private final long[] movable;
     /** By node: what may still enter it. */
     private final long[] spare;
@@ -40,39 +34,23 @@ public final class WeakestPartition {
     private final long[] attached;
     private final boolean[] added;
     private final int[] order;
-    private final int[] part;
+    private final DisjointSets parts;
     private final int[] level;
     private final int[] queue;
     private final int[] current;
+    /** The ends at which the links of the path leave its nodes. */
     private final int[] path;
 
     /** For the links of a graph; capacities are given for each run. */
     public WeakestPartition(DuplexLinks links) {
+        this.links = links;
         nodes = links.nodes();
-        int slots = 2 * links.links();
-        first = new int[nodes + 1];
-        to = new int[slots];
-        twin = new int[slots];
-        link = new int[slots];
-        movable = new long[slots];
-        int[] slotOf = new int[slots];
-        for (int slot = 0; slot < slots; slot++) {
-            slotOf[links.end(slot)] = slot;
-        }
-        for (int node = 0; node <= nodes; node++) {
-            first[node] = links.firstEnd(node);
-        }
-        for (int slot = 0; slot < slots; slot++) {
-            int end = links.end(slot);
-            to[slot] = links.rankAt(end ^ 1);
-            twin[slot] = slotOf[end ^ 1];
-            link[slot] = end >> 1;
-        }
+        movable = new long[2 * links.links()];
         spare = new long[nodes];
         attached = new long[nodes];
         added = new boolean[nodes];
         order = new int[nodes];
-        part = new int[nodes];
+        parts = new DisjointSets(nodes);
         level = new int[nodes];
         queue = new int[nodes];
         current = new int[nodes];
@@ -90,20 +68,20 @@ public final class WeakestPartition {
         Arrays.fill(movable, 0);
         Arrays.fill(attached, 0);
         Arrays.fill(added, false);
-        for (int node = 0; node < nodes; node++) {
-            part[node] = node;
-        }
+        parts.separate();
         long filled = 0;
         int joined = 0;
         for (int step = 0; step < nodes; step++) {
             int node = mostAttached();
             order[step] = node;
             added[node] = true;
-            for (int slot = first[node]; slot < first[node + 1]; slot++) {
-                if (added[to[slot]]) {
-                    movable[slot] = capacity[link[slot]];
+            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
+                int end = links.end(i);
+                int other = links.rankAt(end ^ 1);
+                if (added[other]) {
+                    movable[end] = capacity[end >> 1];
                 } else {
-                    attached[to[slot]] += capacity[link[slot]];
+                    attached[other] += capacity[end >> 1];
                 }
             }
             long room = t * step - filled;
@@ -112,16 +90,18 @@ public final class WeakestPartition {
             if (flow == room) {
                 // All that may be filled: these nodes are one part.
                 for (; joined <= step; joined++) {
-                    join(order[joined], order[0]);
+                    parts.union(order[joined], order[0]);
                 }
             } else {
                 for (int i = 0; i <= step; i++) {
                     if (level[order[i]] >= 0) {
-                        join(order[i], node);
+                        parts.union(order[i], node);
                     }
                 }
             }
-            Arrays.fill(movable, first[node], first[node + 1], 0);
+            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
+                movable[links.end(i)] = 0;
+            }
             spare[node] = t;
         }
         return filled - t * (nodes - 1);
@@ -129,18 +109,7 @@ public final class WeakestPartition {
 
     /** The part that a node is in after a run: one of its nodes, the same for all of them. */
     public int part(int node) {
-        int root = node;
-        while (part[root] != root) {
-            part[root] = part[part[root]];
-            root = part[root];
-        }
-        return root;
-    }
-
-    private void join(int a, int b) {
-        int first = part(a);
-        int second = part(b);
-        part[Math.max(first, second)] = Math.min(first, second);
+        return parts.find(node);
     }
 
     /** Well attached nodes first keep flows short. */
@@ -158,7 +127,9 @@ public final class WeakestPartition {
     private long flow(int source, long limit) {
         long total = 0;
         while (total < limit && findLevels(source)) {
-            System.arraycopy(first, 0, current, 0, nodes);
+            for (int node = 0; node < nodes; node++) {
+                current[node] = links.firstEnd(node);
+            }
             long pushed = push(source, limit - total);
             while (pushed > 0) {
                 total += pushed;
@@ -177,9 +148,10 @@ public final class WeakestPartition {
         int last = Integer.MAX_VALUE;
         for (int head = 0; head < tail && level[queue[head]] < last; head++) {
             int node = queue[head];
-            for (int slot = first[node]; slot < first[node + 1]; slot++) {
-                int next = to[slot];
-                if (movable[slot] > 0 && level[next] < 0) {
+            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
+                int end = links.end(i);
+                int next = links.rankAt(end ^ 1);
+                if (movable[end] > 0 && level[next] < 0) {
                     level[next] = level[node] + 1;
                     queue[tail++] = next;
                     if (spare[next] > 0) {
@@ -195,19 +167,20 @@ public final class WeakestPartition {
         int depth = 0;
         int node = source;
         while (node == source || spare[node] == 0) {
-            int slot = current[node];
-            int stop = first[node + 1];
-            while (slot < stop && (movable[slot] == 0 || level[to[slot]] != level[node] + 1)) {
-                slot++;
+            int i = current[node];
+            int stop = links.firstEnd(node + 1);
+            while (i < stop
+                    && (movable[links.end(i)] == 0 || level[links.rankAt(links.end(i) ^ 1)] != level[node] + 1)) {
+                i++;
             }
-            current[node] = slot;
-            if (slot < stop) {
-                path[depth++] = slot;
-                node = to[slot];
+            current[node] = i;
+            if (i < stop) {
+                path[depth] = links.end(i);
+                node = links.rankAt(path[depth++] ^ 1);
             } else if (depth == 0) {
                 return 0;
             } else {
-                node = to[twin[path[--depth]]];
+                node = links.rankAt(path[--depth]);
                 current[node]++;
             }
         }
@@ -217,7 +190,7 @@ public final class WeakestPartition {
         }
         for (int i = 0; i < depth; i++) {
             movable[path[i]] -= amount;
-            movable[twin[path[i]]] += amount;
+            movable[path[i] ^ 1] += amount;
         }
         spare[node] -= amount;
         return amount;

@@ -45,9 +45,12 @@ public final class MaxFlow {
         path = new int[nodes];
     }
 
-    /** A graph of the arcs of a network, with their capacities; arc i of it is arc i of the network. */
+    /**
+     * A graph of the arcs of a network, with their capacities; arc i of it is arc i of the network. It has one more node,
+     * {@code network.nodes()}, without arcs: for a source that supplies several ranks.
+     */
     public static MaxFlow of(Network network) {
-        MaxFlow flow = new MaxFlow(network.nodes(), network.arcs());
+        MaxFlow flow = new MaxFlow(network.nodes() + 1, network.arcs() + network.ranks());
         for (int arc = 0; arc < network.arcs(); arc++) {
             flow.addArc(network.from(arc), network.to(arc), network.capacity(arc));
         }

@@ -2,16 +2,13 @@ package dev.banyan.trees.packing;
 
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Tree;
-import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What trees cost on the wires of a machine when a collective runs over them: data by which any trees can be
@@ -25,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  *     allreduce, hence twice the depth where both ways are the same tree; else the depth
  * @param loads share of all data that crosses each arc, by the arc's index in the network, exact
  * @param rateGbs algbw in GB/s at which the busiest arc is full, exact
- * @param bound what no schedule can exceed, or null where it was not asked for
  * @param latencyUs greatest sum in us of the latencies of the hops that data of a tree cross one after
  *     another; where several paths share a logical link, the slowest counts
  */
@@ -36,7 +32,6 @@ public record ForestCost(
         int stages,
         List<BigFraction> loads,
         BigFraction rateGbs,
-        @Nullable Bound bound,
         double latencyUs) {
     /**
      * @throws IllegalArgumentException if there is not one load per arc, or the rate is not above 0
@@ -52,12 +47,7 @@ public record ForestCost(
 
     /** The cost of a packing, when it carries the collective that it was made for. */
     public static ForestCost of(TreePacking packing, Direction direction) {
-        return price(
-                packing.trees(),
-                direction,
-                new LinkLoads(packing.network(), packing.links()),
-                packing.network(),
-                packing.bound());
+        return price(packing.trees(), direction, new LinkLoads(packing.network(), packing.links()), packing.network());
     }
 
     /**
@@ -67,7 +57,7 @@ public record ForestCost(
      * @throws IllegalArgumentException if the network has no path for a link of a tree
      */
     public static ForestCost of(Network network, List<PackedTree> trees, Direction direction) {
-        return price(trees, direction, new LinkLoads(network), network, null);
+        return price(trees, direction, new LinkLoads(network), network);
     }
 
     /**
@@ -82,16 +72,13 @@ public record ForestCost(
     public static ForestCost of(Machine machine, int[] group, List<PackedTree> trees, Direction direction) {
         Network network = Network.of(machine, group);
         LinkLoads loads = new LinkLoads(network);
-        if (trees.stream()
-                .allMatch(tree -> (!direction.goesUp() || loads.hasPathsUp(tree.up()))
-                        && (!direction.goesDown() || loads.hasPathsDown(tree.down())))) {
-            return price(trees, direction, loads, network, null);
+        if (trees.stream().allMatch(tree -> loads.hasPaths(tree, direction))) {
+            return price(trees, direction, loads, network);
         }
         return of(Network.ofAllLinks(machine, group), trees, direction);
     }
 
-    private static ForestCost price(
-            List<PackedTree> trees, Direction direction, LinkLoads loads, Network network, @Nullable Bound bound) {
+    private static ForestCost price(List<PackedTree> trees, Direction direction, LinkLoads loads, Network network) {
         addLoads(trees, direction, loads, network.ranks());
         int depth = 0;
         int stages = 0;
@@ -100,18 +87,15 @@ public record ForestCost(
             int treeStages = 0;
             double treeLatency = 0;
             if (direction.goesUp()) {
+                depth = Math.max(depth, tree.up().depth());
                 treeStages += tree.up().depth();
                 treeLatency += latencyUs(tree.up(), true, loads);
             }
             if (direction.goesDown()) {
+                depth = Math.max(depth, tree.down().depth());
                 treeStages += tree.down().depth();
                 treeLatency += latencyUs(tree.down(), false, loads);
             }
-            depth = Math.max(
-                    depth,
-                    direction == Direction.UP
-                            ? tree.up().depth()
-                            : direction == Direction.DOWN ? tree.down().depth() : tree.depth());
             stages = Math.max(stages, treeStages);
             latency = Math.max(latency, treeLatency);
         }
@@ -122,7 +106,6 @@ public record ForestCost(
                 stages,
                 IntStream.range(0, network.arcs()).mapToObj(loads::load).toList(),
                 loads.rateGbs(),
-                bound,
                 latency);
     }
 
@@ -158,11 +141,6 @@ public record ForestCost(
             }
         }
         return greatest;
-    }
-
-    /** Rate over bound, exact, where the bound is known. */
-    public Optional<BigFraction> ratio() {
-        return Optional.ofNullable(bound).map(known -> rateGbs.divide(known.gbs()));
     }
 
     /**

@@ -38,16 +38,6 @@ public final class LinkLoads {
         }
     }
 
-    /** Loads of an allreduce over a packing. */
-    public static LinkLoads ofAllReduce(TreePacking packing) {
-        LinkLoads loads = new LinkLoads(packing.network(), packing.links());
-        for (PackedTree tree : packing.trees()) {
-            loads.addUp(tree.share(), tree.up());
-            loads.addDown(tree.share(), tree.down());
-        }
-        return loads;
-    }
-
     /**
      * Adds a reduction up a tree.
      *
@@ -108,16 +98,29 @@ public final class LinkLoads {
         return greatest;
     }
 
-    /** Whether there is a path from every rank to its parent. */
-    boolean hasPathsUp(Tree tree) {
-        return IntStream.range(0, tree.size())
-                .allMatch(rank -> tree.parent(rank) < 0 || hasPath(rank, tree.parent(rank)));
+    /** Whether there is a path for every transfer between a rank and its parent in the direction. */
+    boolean hasPaths(PackedTree tree, Direction direction) {
+        return IntStream.range(0, network.ranks())
+                .filter(rank -> rank != tree.root())
+                .allMatch(
+                        rank -> (!direction.goesUp() || hasPath(rank, tree.up().parent(rank)))
+                                && (!direction.goesDown() || hasPath(tree.down().parent(rank), rank)));
     }
 
-    /** Whether there is a path to every rank from its parent. */
-    boolean hasPathsDown(Tree tree) {
-        return IntStream.range(0, tree.size())
-                .allMatch(rank -> tree.parent(rank) < 0 || hasPath(tree.parent(rank), rank));
+    /**
+     * The paths of all transfers so far, and of those given, that take other than the direct link between two ranks alone;
+     * sorted by (from, to).
+     */
+    public List<LogicalLink> links() {
+        return planned.entrySet().stream()
+                .filter(link -> link.getValue().size() > 1
+                        || link.getValue().getFirst().nodes().size() > 2)
+                .sorted(Map.Entry.comparingByKey())
+                .map(link -> new LogicalLink(
+                        (int) (link.getKey() / network.ranks()),
+                        (int) (link.getKey() % network.ranks()),
+                        link.getValue()))
+                .toList();
     }
 
     private boolean hasPath(int from, int to) {

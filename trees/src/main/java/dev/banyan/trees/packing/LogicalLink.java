@@ -18,11 +18,6 @@ public record LogicalLink(int from, int to, List<Path> paths) {
         }
     }
 
-    /** The link that takes one path: its nodes, from the one rank to the other. */
-    public static LogicalLink of(List<Integer> nodes) {
-        return new LogicalLink(nodes.getFirst(), nodes.getLast(), List.of(new Path(nodes, BigFraction.ONE)));
-    }
-
     /**
      * A path.
      *

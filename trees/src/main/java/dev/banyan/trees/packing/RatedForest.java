@@ -5,10 +5,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -26,10 +23,10 @@ public final class RatedForest {
      * @throws IllegalArgumentException if the forest has not one device per rank of the network
      */
     public static Optional<BigFraction> rateGbs(Forest forest, Network network) {
-        return rateGbs(PackedTree.of(forest), network);
+        return loads(PackedTree.of(forest), network).map(LinkLoads::rateGbs);
     }
 
-    private static Optional<BigFraction> rateGbs(List<PackedTree> trees, Network network) {
+    private static Optional<LinkLoads> loads(List<PackedTree> trees, Network network) {
         LinkLoads loads = new LinkLoads(network);
         for (PackedTree tree : trees) {
             if (tree.up().size() != network.ranks()) {
@@ -37,13 +34,13 @@ public final class RatedForest {
                         "the forest spans " + tree.up().size() + " devices, the network of " + network.name() + " has "
                                 + network.ranks() + " ranks");
             }
-            if (!loads.hasPathsUp(tree.up()) || !loads.hasPathsDown(tree.down())) {
+            if (!loads.hasPaths(tree, Direction.UP_AND_DOWN)) {
                 return Optional.empty();
             }
             loads.addUp(tree.share(), tree.up());
             loads.addDown(tree.share(), tree.down());
         }
-        return Optional.of(loads.rateGbs());
+        return Optional.of(loads);
     }
 
     /**
@@ -61,28 +58,7 @@ public final class RatedForest {
      * @param trees their shares sum to 1
      */
     public static Optional<TreePacking> of(List<PackedTree> trees, Network network, Bound bound) {
-        return rateGbs(trees, network)
-                .map(rate -> new TreePacking(network, trees, rate, bound, detours(trees, network)));
-    }
-
-    private static List<LogicalLink> detours(List<PackedTree> trees, Network network) {
-        Detours detours = new Detours(network);
-        SortedMap<Integer, LogicalLink> links = new TreeMap<>();
-        for (PackedTree tree : trees) {
-            for (int rank = 0; rank < network.ranks(); rank++) {
-                if (rank != tree.root()) {
-                    add(rank, tree.up().parent(rank), detours, network.ranks(), links);
-                    add(tree.down().parent(rank), rank, detours, network.ranks(), links);
-                }
-            }
-        }
-        return List.copyOf(links.values());
-    }
-
-    private static void add(int from, int to, Detours detours, int n, SortedMap<Integer, LogicalLink> links) {
-        List<Integer> path = Objects.requireNonNull(detours.path(from, to), "a path that was there before");
-        if (path.size() > 2) {
-            links.put(from * n + to, LogicalLink.of(path));
-        }
+        return loads(trees, network)
+                .map(loads -> new TreePacking(network, trees, loads.rateGbs(), bound, loads.links()));
     }
 }

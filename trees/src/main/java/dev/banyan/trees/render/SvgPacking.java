@@ -58,11 +58,11 @@ public final class SvgPacking {
                 "Links between " + network.ranks()
                         + " devices, coloured by the share of their capacity that is used, and"
                         + " the trees that use them. " + rate());
-        svg.element("text", title, "x", "24", "y", "38", "font-size", "22", "font-weight", "600", "fill", INK);
-        svg.element("text", rate(), "x", "24", "y", "62", "font-size", "14", "fill", SOFT);
+        svg.add("<text x='24' y='38' font-size='22' font-weight='600' fill='%s'>%s</text>", INK, title);
+        svg.add("<text x='24' y='62' font-size='14' fill='%s'>%s</text>", SOFT, rate());
         String names = names();
         if (!names.isEmpty() && names.length() <= LINE) {
-            svg.element("text", names, "x", "24", "y", "82", "font-size", "14", "fill", SOFT);
+            svg.add("<text x='24' y='82' font-size='14' fill='%s'>%s</text>", SOFT, names);
         }
     }
 
@@ -112,14 +112,14 @@ public final class SvgPacking {
     private void machine() {
         Point centre = new Point(WIDTH / 2, HEADER + MACHINE_HEIGHT / 2);
         NetworkLayout layout = new NetworkLayout(network, centre, MACHINE_RADIUS, 80);
-        svg.open("g", "stroke-linecap", "round");
+        svg.add("<g stroke-linecap='round'>");
         // Full links are drawn last, on top.
         IntStream.range(0, network.arcs())
                 .filter(arc -> network.from(arc) < network.to(arc) || network.reverse(arc) < 0)
                 .boxed()
                 .sorted((a, b) -> Double.compare(used(a), used(b)))
                 .forEach(arc -> link(arc, layout));
-        svg.close();
+        svg.add("</g>");
         for (int node = network.ranks(); node < network.nodes(); node++) {
             forwarder(node, layout.at(node));
         }
@@ -163,10 +163,10 @@ public final class SvgPacking {
     }
 
     private void stroke(Point from, Point to, int arc, double width, String tooltip) {
-        svg.open("g", "stroke", colour(used(arc)), "stroke-width", SvgWriter.number(width));
-        svg.element("title", tooltip);
-        svg.line(from, to);
-        svg.close();
+        svg.add("<g stroke='%s' stroke-width='%s'>", colour(used(arc)), width);
+        svg.add("<title>%s</title>", tooltip);
+        svg.line(from, to, "");
+        svg.add("</g>");
     }
 
     private String describe(int arc, String arrow) {
@@ -202,103 +202,52 @@ public final class SvgPacking {
     }
 
     private void device(int rank, Point at, double radius, String fill, String ink, String tooltip) {
-        svg.open("g");
-        svg.element("title", tooltip);
-        svg.empty(
-                "circle",
-                "cx",
-                SvgWriter.number(at.x()),
-                "cy",
-                SvgWriter.number(at.y()),
-                "r",
-                SvgWriter.number(radius),
-                "fill",
-                fill,
-                "stroke",
-                INK,
-                "stroke-width",
-                SvgWriter.number(Math.max(0.8, radius / 11)));
+        svg.add("<g>");
+        svg.add("<title>%s</title>", tooltip);
+        double line = Math.max(0.8, radius / 11);
+        svg.add(
+                "<circle cx='%s' cy='%s' r='%s' fill='%s' stroke='%s' stroke-width='%s'/>",
+                at.x(), at.y(), radius, fill, INK, line);
         label(Integer.toString(rank), at, radius, ink, "600");
-        svg.close();
+        svg.add("</g>");
     }
 
     private void label(String text, Point at, double size, String ink, String weight) {
-        svg.element(
-                "text",
-                text,
-                "x",
-                SvgWriter.number(at.x()),
-                "y",
-                SvgWriter.number(at.y() + 0.35 * size),
-                "text-anchor",
-                "middle",
-                "font-size",
-                SvgWriter.number(size),
-                "font-weight",
-                weight,
-                "fill",
-                ink);
+        svg.add(
+                "<text x='%s' y='%s' text-anchor='middle' font-size='%s' font-weight='%s' fill='%s'>%s</text>",
+                at.x(), at.y() + 0.35 * size, size, weight, ink, text);
     }
 
     private void forwarder(int node, Point at) {
         Network.Node what = network.node(node);
         double width = 6.2 * what.name().length() + 14;
         boolean relay = what.kind() == Network.Kind.RELAY;
-        svg.empty(
-                "rect",
-                "x",
-                SvgWriter.number(at.x() - width / 2),
-                "y",
-                SvgWriter.number(at.y() - 11),
-                "width",
-                SvgWriter.number(width),
-                "height",
-                "22",
-                "rx",
-                relay ? "11" : "4",
-                "fill",
-                "#f5f7fa",
-                "stroke",
-                SOFT,
-                "stroke-width",
-                "1.2",
-                "stroke-dasharray",
-                relay ? "3 2" : "none");
+        svg.add(
+                "<rect x='%s' y='%s' width='%s' height='22' rx='%s' fill='#f5f7fa' stroke='%s' stroke-width='1.2'"
+                        + " stroke-dasharray='%s'/>",
+                at.x() - width / 2, at.y() - 11, width, relay ? "11" : "4", SOFT, relay ? "3 2" : "none");
         label(what.name(), at, 11, INK, "400");
     }
 
     private void legend() {
         double x = MARGIN;
         double y = HEADER + MACHINE_HEIGHT - 62;
-        svg.open("defs");
-        svg.open("linearGradient", "id", "load");
+        svg.add("<defs>");
+        svg.add("<linearGradient id='load'>");
         for (int percent = 0; percent <= 100; percent += 50) {
-            svg.empty("stop", "offset", percent + "%", "stop-color", colour(percent / 100.0));
+            svg.add("<stop offset='%s%%' stop-color='%s'/>", percent, colour(percent / 100.0));
         }
-        svg.close();
-        svg.close();
-        text("capacity used", x, y - 8, SOFT);
-        svg.empty(
-                "rect",
-                "x",
-                SvgWriter.number(x),
-                "y",
-                SvgWriter.number(y),
-                "width",
-                "150",
-                "height",
-                "10",
-                "rx",
-                "2",
-                "fill",
-                "url(#load)");
-        text("0%", x, y + 25, SOFT);
-        text("100%", x + 122, y + 25, SOFT);
-        text("wider links are drawn wider", x, y + 45, SOFT);
+        svg.add("</linearGradient>");
+        svg.add("</defs>");
+        text("capacity used", x, y - 8);
+        svg.add("<rect x='%s' y='%s' width='150' height='10' rx='2' fill='url(#load)'/>", x, y);
+        text("0%", x, y + 25);
+        text("100%", x + 122, y + 25);
+        text("wider links are drawn wider", x, y + 45);
     }
 
-    private void text(String text, double x, double y, String ink) {
-        svg.element("text", text, "x", SvgWriter.number(x), "y", SvgWriter.number(y), "font-size", "12", "fill", ink);
+    private void text(String text, double x, double y) {
+        svg.add("<text x='%s' y='%s' font-size='12' fill='%s'>%s</text>", x, y, SOFT, text);
     }
 
     private void tree(int index) {
@@ -310,10 +259,10 @@ public final class SvgPacking {
         Point centre = new Point(left + CELL_WIDTH / 2, top + 22 + TREE_RADIUS);
         NetworkLayout layout = new NetworkLayout(network, centre, TREE_RADIUS, 0);
         String colour = TREE_COLOURS.get(index % TREE_COLOURS.size());
-        svg.open("g", "stroke-linecap", "round");
+        svg.add("<g stroke-linecap='round'>");
         for (int arc = 0; arc < network.arcs(); arc++) {
             if (network.from(arc) < network.to(arc)) {
-                svg.line(layout.at(network.from(arc)), layout.at(network.to(arc)), "stroke", FAINT);
+                svg.line(layout.at(network.from(arc)), layout.at(network.to(arc)), " stroke='%s'", FAINT);
             }
         }
         edges(packed.down(), layout, colour, "none");
@@ -331,33 +280,17 @@ public final class SvgPacking {
                     root ? "#ffffff" : INK,
                     network.node(rank).name());
         }
-        svg.element(
-                "text",
-                "root " + packed.root() + ", share " + fraction(packed.share()),
-                "x",
-                SvgWriter.number(centre.x()),
-                "y",
-                SvgWriter.number(centre.y() + TREE_RADIUS + 28),
-                "text-anchor",
-                "middle",
-                "font-size",
-                "12",
-                "fill",
-                INK);
-        svg.element(
-                "text",
-                decimals(packed.share().multiply(packing.rateGbs())) + " GB/s, depth " + packed.depth(),
-                "x",
-                SvgWriter.number(centre.x()),
-                "y",
-                SvgWriter.number(centre.y() + TREE_RADIUS + 44),
-                "text-anchor",
-                "middle",
-                "font-size",
-                "11",
-                "fill",
-                SOFT);
-        svg.close();
+        String share = "root " + packed.root() + ", share " + fraction(packed.share());
+        String rate = decimals(packed.share().multiply(packing.rateGbs())) + " GB/s, depth " + packed.depth();
+        double y = centre.y() + TREE_RADIUS;
+        caption(share, centre.x(), y + 28, 12, INK);
+        caption(rate, centre.x(), y + 44, 11, SOFT);
+        svg.add("</g>");
+    }
+
+    private void caption(String text, double x, double y, int size, String ink) {
+        String template = "<text x='%s' y='%s' text-anchor='middle' font-size='%s' fill='%s'>%s</text>";
+        svg.add(template, x, y, size, ink, text);
     }
 
     /** The share as it is, where that is short to write. */
@@ -374,11 +307,9 @@ public final class SvgPacking {
             svg.line(
                     layout.at(edge[0]),
                     layout.at(edge[1]),
-                    "stroke",
+                    " stroke='%s' stroke-width='%s' stroke-dasharray='%s'",
                     colour,
-                    "stroke-width",
-                    SvgWriter.number(1.2 + 2.6 / depth[edge[1]]),
-                    "stroke-dasharray",
+                    1.2 + 2.6 / depth[edge[1]],
                     dashes);
         }
     }

@@ -1,108 +1,47 @@
 package dev.banyan.trees.render;
 
-import java.io.StringWriter;
+import java.util.Arrays;
 import java.util.Locale;
-import javax.xml.stream.XMLOutputFactory;
-import javax.xml.stream.XMLStreamException;
-import javax.xml.stream.XMLStreamWriter;
 
-/** Writes SVG elements, each on its own line. Not safe for use from several threads at once. */
+/** Writes an SVG drawing line by line. Not safe for use from several threads at once. */
 final class SvgWriter {
-    private final StringWriter text = new StringWriter();
-    private final XMLStreamWriter xml;
+    private final StringBuilder text = new StringBuilder();
 
-    /** A drawing of a size, in its own units. */
+    /** A drawing of a size, in its own units, on white. */
     SvgWriter(double width, double height, String title, String description) {
-        try {
-            xml = XMLOutputFactory.newDefaultFactory().createXMLStreamWriter(text);
-        } catch (XMLStreamException e) {
-            throw failed(e);
-        }
-        open(
-                "svg",
-                "xmlns",
-                "http://www.w3.org/2000/svg",
-                "viewBox",
-                "0 0 " + number(width) + " " + number(height),
-                "width",
-                number(width),
-                "height",
-                number(height),
-                "role",
-                "img",
-                "font-family",
-                "Helvetica, Arial, sans-serif");
-        element("title", title);
-        element("desc", description);
-        empty("rect", "width", number(width), "height", number(height), "fill", "#ffffff");
+        add(
+                "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %s %s' width='%s' height='%s' role='img'"
+                        + " font-family='Helvetica, Arial, sans-serif'>",
+                width, height, width, height);
+        add("<title>%s</title>", title);
+        add("<desc>%s</desc>", description);
+        add("<rect width='%s' height='%s' fill='#ffffff'/>", width, height);
     }
 
-    /** Opens an element. Attributes are names, each followed by its value. */
-    void open(String name, String... attributes) {
-        try {
-            xml.writeStartElement(name);
-            attributes(attributes);
-            xml.writeCharacters("\n");
-        } catch (XMLStreamException e) {
-            throw failed(e);
-        }
+    /**
+     * Adds a line.
+     *
+     * @param template its XML, with {@code %s} for each value; single quotes are written as double quotes
+     * @param values texts, which are escaped, and numbers, which are rounded to two decimals
+     */
+    void add(String template, Object... values) {
+        Object[] written = Arrays.stream(values)
+                .map(value -> value instanceof Double number ? number(number) : escaped(value.toString()))
+                .toArray();
+        text.append(template.replace('\'', '"').formatted(written)).append('\n');
     }
 
-    void close() {
-        try {
-            xml.writeEndElement();
-            xml.writeCharacters("\n");
-        } catch (XMLStreamException e) {
-            throw failed(e);
-        }
+    /** A line between two points; {@code attributes} is as the template of {@link #add}. */
+    void line(Point from, Point to, String attributes, Object... values) {
+        Object[] all = new Object[values.length + 4];
+        System.arraycopy(new Object[] {from.x(), from.y(), to.x(), to.y()}, 0, all, 0, 4);
+        System.arraycopy(values, 0, all, 4, values.length);
+        add("<line x1='%s' y1='%s' x2='%s' y2='%s'" + attributes + "/>", all);
     }
 
-    /** An element with text. */
-    void element(String name, String content, String... attributes) {
-        try {
-            xml.writeStartElement(name);
-            attributes(attributes);
-            xml.writeCharacters(clean(content));
-            xml.writeEndElement();
-            xml.writeCharacters("\n");
-        } catch (XMLStreamException e) {
-            throw failed(e);
-        }
-    }
-
-    void empty(String name, String... attributes) {
-        try {
-            xml.writeEmptyElement(name);
-            attributes(attributes);
-            xml.writeCharacters("\n");
-        } catch (XMLStreamException e) {
-            throw failed(e);
-        }
-    }
-
-    void line(Point from, Point to, String... attributes) {
-        String[] all = new String[attributes.length + 8];
-        System.arraycopy(attributes, 0, all, 8, attributes.length);
-        String[] ends = {"x1", number(from.x()), "y1", number(from.y()), "x2", number(to.x()), "y2", number(to.y())};
-        System.arraycopy(ends, 0, all, 0, 8);
-        empty("line", all);
-    }
-
-    private void attributes(String... attributes) throws XMLStreamException {
-        for (int i = 0; i < attributes.length; i += 2) {
-            xml.writeAttribute(attributes[i], clean(attributes[i + 1]));
-        }
-    }
-
-    /** The whole drawing; nothing can be written afterwards. */
+    /** The whole drawing; nothing can be added afterwards. */
     String finish() {
-        close();
-        try {
-            xml.writeEndDocument();
-            xml.flush();
-        } catch (XMLStreamException e) {
-            throw failed(e);
-        }
+        add("</svg>");
         return text.toString();
     }
 
@@ -111,20 +50,19 @@ final class SvgWriter {
         return String.format(Locale.ROOT, "%.2f", value).replaceFirst("\\.?0+$", "");
     }
 
-    /** What XML 1.0 can't hold is written as a question mark. */
-    private static String clean(String content) {
+    /** Characters that XML 1.0 does not allow are written as question marks. */
+    private static String escaped(String content) {
         return content.codePoints()
-                .map(c -> fits(c) ? c : '?')
+                .map(c -> allowed(c) ? c : '?')
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
-                .toString();
+                .toString()
+                .replace("&", "&amp;")
+                .replace("<", "&lt;")
+                .replace(">", "&gt;")
+                .replace("\"", "&quot;");
     }
 
-    private static boolean fits(int c) {
+    private static boolean allowed(int c) {
         return c == '\n' || (c >= ' ' && c <= 0xD7FF) || (c >= 0xE000 && c <= 0xFFFD) || c > 0xFFFF;
-    }
-
-    /** In memory, only a mistake of ours can fail. */
-    private static IllegalStateException failed(XMLStreamException e) {
-        return new IllegalStateException("the drawing can't be written", e);
     }
 }

@@ -3,7 +3,6 @@ package dev.banyan.trees.render;
 import dev.banyan.trees.Tree;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.function.IntFunction;
 
 /**
  * Draws a tree with plain ASCII characters, one device per line, its children below it in the order of
@@ -20,21 +19,12 @@ public final class TreeDrawing {
 
     /** The drawing with the devices' numbers; each line ends with a line feed. */
     public static String of(Tree tree) {
-        return of(tree, Integer::toString);
-    }
-
-    /**
-     * The drawing with a label per device.
-     *
-     * @param labels what to write for a device; one line
-     */
-    public static String of(Tree tree, IntFunction<String> labels) {
         StringBuilder out = new StringBuilder();
         Deque<Line> open = new ArrayDeque<>();
         open.push(new Line(tree.root(), "", ""));
         while (!open.isEmpty()) {
             Line line = open.pop();
-            out.append(line.head).append(labels.apply(line.device)).append('\n');
+            out.append(line.head).append(line.device).append('\n');
             int[] children = tree.children(line.device);
             for (int i = children.length - 1; i >= 0; i--) {
                 boolean last = i == children.length - 1;

@@ -1,8 +1,5 @@
 package dev.banyan.trees.ring;
 
-import java.util.Arrays;
-import java.util.List;
-
 /** The ring of least price by Held and Karp's dynamic programme; the last device is where rings start. */
 final class CheapestRing {
     private final int n;
@@ -21,9 +18,9 @@ final class CheapestRing {
      * The cheapest ring.
      *
      * @param prices of each pair, row-major and symmetric; infinite where a ring may not go
-     * @return as {@link RingFinder#order} writes rings
+     * @return devices in the order of the ring
      */
-    List<Integer> at(double[] prices) {
+    int[] at(double[] prices) {
         int sets = 1 << start;
         for (int set = 1; set < sets; set++) {
             for (int rest = set; rest != 0; rest &= rest - 1) {
@@ -50,7 +47,7 @@ final class CheapestRing {
             set ^= 1 << last;
             next = last;
         }
-        return Arrays.stream(Rings.forwards(Rings.fromZero(ring))).boxed().toList();
+        return ring;
     }
 
     private int cheapestEnd(double[] prices, int set, int next) {

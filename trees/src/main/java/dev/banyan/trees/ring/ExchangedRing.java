@@ -19,11 +19,10 @@ final class ExchangedRing {
         for (int i = steps.length - 1; i > 0 && i >= steps.length - MAX_STEPS; i--) {
             int[] ring = search(RingFinder.values(matrix, gbs, steps[i]));
             if (slowest(ring, gbs) >= steps[i]) {
-                return Rings.fromZero(ring);
+                return ring;
             }
         }
-        return Rings.fromZero(
-                search(RingFinder.values(matrix, gbs, steps.length == 0 ? Double.POSITIVE_INFINITY : steps[0])));
+        return search(RingFinder.values(matrix, gbs, steps.length == 0 ? Double.POSITIVE_INFINITY : steps[0]));
     }
 
     private double slowest(int[] ring, double[] gbs) {

@@ -42,27 +42,25 @@ public final class RingFinder {
             Arrays.setAll(order, v -> v);
             return order;
         }
-        double[] gbs = bandwidths(matrix);
+        double[] gbs = matrix.pairBandwidths();
         int[] order =
                 n <= MAX_EXACT_DEVICES ? new SubsetRing(n).best(matrix, gbs) : new ExchangedRing(n).best(matrix, gbs);
-        return Rings.forwards(order);
+        return canonical(order);
     }
 
-    /** Bandwidth of each pair, the lesser of its directions; 0 where there is no link. */
-    private static double[] bandwidths(LinkMatrix matrix) {
-        int n = matrix.size();
-        double[] gbs = new double[n * n];
-        boolean known = true;
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < n; b++) {
-                gbs[a * n + b] = Math.min(matrix.gbs(a, b), matrix.gbs(b, a));
-                known &= matrix.weight(a, b) <= 0 || gbs[a * n + b] > 0;
-            }
+    /** The ring from device 0 on, in that of its directions whose second device is less than its last. */
+    static int[] canonical(int[] ring) {
+        int n = ring.length;
+        int zero = 0;
+        while (ring[zero] != 0) {
+            zero++;
         }
-        if (!known) {
-            Arrays.setAll(gbs, pair -> matrix.weight(pair / n, pair % n));
+        int step = ring[(zero + 1) % n] < ring[(zero + n - 1) % n] ? 1 : n - 1;
+        int[] turned = new int[n];
+        for (int i = 0; i < n; i++) {
+            turned[i] = ring[(zero + i * step) % n];
         }
-        return gbs;
+        return turned;
     }
 
     /** The bandwidths that occur, in ascending order. */

@@ -92,8 +92,7 @@ final class RingPacking {
         Arrays.setAll(left, arc -> BigFraction.of(network.capacity(arc)));
         Map<List<Integer>, BigFraction> widths = new LinkedHashMap<>();
         while (true) {
-            List<Integer> ring =
-                    Arrays.stream(RingFinder.order(matrix(left))).boxed().toList();
+            List<Integer> ring = listed(RingFinder.order(matrix(left)));
             int[] uses = uses(ring);
             BigFraction width = width(uses, left);
             if (width.signum() == 0) {
@@ -104,6 +103,10 @@ final class RingPacking {
             }
             widths.merge(ring, width, BigFraction::add);
         }
+    }
+
+    private static List<Integer> listed(int[] ring) {
+        return Arrays.stream(ring).boxed().toList();
     }
 
     private LinkMatrix matrix(BigFraction[] left) {
@@ -158,7 +161,7 @@ final class RingPacking {
     private void addCheaper(Map<List<Integer>, int[]> rings) {
         CheapestRing cheapest = new CheapestRing(n);
         while (true) {
-            List<Integer> ring = cheapest.at(pairPrices(arcPrices(rings.values())));
+            List<Integer> ring = listed(RingFinder.canonical(cheapest.at(pairPrices(arcPrices(rings.values())))));
             if (cheapest.price() >= 1 - TOLERANCE || rings.putIfAbsent(ring, uses(ring)) != null) {
                 return;
             }

@@ -3,7 +3,10 @@ package dev.banyan.trees.ring;
 import dev.banyan.topology.LinkMatrix;
 import java.util.Arrays;
 
-/** The optimal ring by Held and Karp's dynamic programme. The last device is where rings start. */
+/**
+ * The optimal ring: bisection finds the greatest bandwidth at which there is a ring, {@link CheapestRing} the best of
+ * these. The last device is where rings start.
+ */
 final class SubsetRing {
     private final int n;
     private final int start;
@@ -27,7 +30,9 @@ final class SubsetRing {
                 high = middle - 1;
             }
         }
-        return heaviest(RingFinder.values(matrix, gbs, steps.length == 0 ? Double.POSITIVE_INFINITY : steps[low]));
+        long[] values = RingFinder.values(matrix, gbs, steps.length == 0 ? Double.POSITIVE_INFINITY : steps[low]);
+        // Sums of values are below 2^53, so they are exact as doubles too.
+        return new CheapestRing(n).at(Arrays.stream(values).mapToDouble(v -> -v).toArray());
     }
 
     private boolean ringExists(double[] gbs, double least) {
@@ -51,42 +56,5 @@ final class SubsetRing {
             }
         }
         return (ends[ends.length - 1] & neighbours[start]) != 0;
-    }
-
-    private int[] heaviest(long[] values) {
-        int sets = 1 << start;
-        long[] best = new long[sets * start];
-        Arrays.fill(best, -1);
-        for (int set = 1; set < sets; set++) {
-            for (int rest = set; rest != 0; rest &= rest - 1) {
-                int last = Integer.numberOfTrailingZeros(rest);
-                int before = set ^ 1 << last;
-                long value = before == 0 ? values[start * n + last] : -1;
-                for (int ends = before; ends != 0; ends &= ends - 1) {
-                    int end = Integer.numberOfTrailingZeros(ends);
-                    value = Math.max(value, best[before * start + end] + values[end * n + last]);
-                }
-                best[set * start + last] = value;
-            }
-        }
-        int[] path = new int[n];
-        path[0] = start;
-        int set = sets - 1;
-        int next = start;
-        for (int at = n - 1; at > 0; at--) {
-            int last = -1;
-            long value = -1;
-            for (int rest = set; rest != 0; rest &= rest - 1) {
-                int end = Integer.numberOfTrailingZeros(rest);
-                if (best[set * start + end] + values[end * n + next] > value) {
-                    value = best[set * start + end] + values[end * n + next];
-                    last = end;
-                }
-            }
-            path[at] = last;
-            set ^= 1 << last;
-            next = last;
-        }
-        return Rings.fromZero(path);
     }
 }

@@ -15,10 +15,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What every generator of one tree per root must do. */
-@Timeout(60)
 abstract class ForestGeneratorContract {
     abstract ForestGenerator createGenerator();
 

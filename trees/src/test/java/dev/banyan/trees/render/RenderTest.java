@@ -29,8 +29,6 @@ class RenderTest {
             `-- 0
                 `-- 4
             """);
-        assertThat(TreeDrawing.of(Tree.ofParents(-1, 0), device -> "GPU" + device))
-                .isEqualTo("GPU0\n`-- GPU1\n");
     }
 
     @Test

@@ -111,7 +111,12 @@ class SvgPackingTest {
     }
 
     private static String draw(TreePacking packing) {
-        return SvgPacking.of(packing, LinkLoads.ofAllReduce(packing), "all_reduce");
+        LinkLoads loads = new LinkLoads(packing.network(), packing.links());
+        for (PackedTree tree : packing.trees()) {
+            loads.addUp(tree.share(), tree.up());
+            loads.addDown(tree.share(), tree.down());
+        }
+        return SvgPacking.of(packing, loads, "all_reduce");
     }
 
     private static Document parse(String text) throws Exception {

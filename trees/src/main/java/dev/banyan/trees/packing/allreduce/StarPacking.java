@@ -4,15 +4,15 @@ import dev.banyan.trees.Tree;
 import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.LinkLoads;
-import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
+import dev.banyan.trees.packing.RatedForest;
 import dev.banyan.trees.packing.TreePacking;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -43,27 +43,18 @@ final class StarPacking {
 
     private TreePacking pack(int maxTrees) {
         Bound bound = AllReduceBound.of(network);
-        List<PackedTree> best = stars(bound.gbs().divide(network.unitGbs()));
-        if (best.size() > maxTrees) {
-            BigFraction bestRate = BigFraction.ZERO;
-            for (int count = 1; count <= maxTrees; count++) {
-                List<PackedTree> trees = spread(count);
-                BigFraction rate = LinkLoads.ofAllReduce(packing(trees, BigFraction.ONE, bound))
-                        .rateGbs();
-                if (rate.compareTo(bestRate) > 0) {
-                    best = trees;
-                    bestRate = rate;
-                }
-            }
+        List<PackedTree> stars = stars(bound.gbs().divide(network.unitGbs()));
+        if (stars.size() <= maxTrees) {
+            return rated(stars, bound);
         }
-        return packing(
-                best,
-                LinkLoads.ofAllReduce(packing(best, BigFraction.ONE, bound)).rateGbs(),
-                bound);
+        return IntStream.rangeClosed(1, maxTrees)
+                .mapToObj(count -> rated(spread(count), bound))
+                .reduce((best, next) -> next.rateGbs().compareTo(best.rateGbs()) > 0 ? next : best)
+                .orElseThrow();
     }
 
-    private TreePacking packing(List<PackedTree> trees, BigFraction rate, Bound bound) {
-        return new TreePacking(network, trees, rate, bound, paths(trees));
+    private TreePacking rated(List<PackedTree> trees, Bound bound) {
+        return RatedForest.of(trees, network, bound).orElseThrow();
     }
 
     /** Of two devices the links of one star are those of the other, so one will do. */
@@ -148,25 +139,5 @@ final class StarPacking {
             }
         }
         return Tree.ofParents(parents);
-    }
-
-    /** Of each link of a tree, both ways: through the switch. */
-    private List<LogicalLink> paths(List<PackedTree> trees) {
-        boolean[] used = new boolean[ranks * ranks];
-        for (PackedTree tree : trees) {
-            for (int[] link : tree.up().edges()) {
-                used[link[0] * ranks + link[1]] = true;
-                used[link[1] * ranks + link[0]] = true;
-            }
-        }
-        List<LogicalLink> links = new ArrayList<>();
-        for (int pair = 0; pair < used.length; pair++) {
-            if (used[pair]) {
-                int from = pair / ranks;
-                int to = pair % ranks;
-                links.add(LogicalLink.of(List.of(from, ranks, to)));
-            }
-        }
-        return links;
     }
 }

@@ -23,10 +23,7 @@ final class CoarseUnits {
         this.network = network;
         this.spread = spread;
         this.count = count;
-        flow = new MaxFlow(network.nodes() + 1, network.arcs() + spread.roots().size());
-        for (int arc = 0; arc < network.arcs(); arc++) {
-            flow.addArc(network.from(arc), network.to(arc), 0);
-        }
+        flow = MaxFlow.of(network);
         for (int root : spread.roots()) {
             flow.addArc(network.nodes(), root, count);
         }

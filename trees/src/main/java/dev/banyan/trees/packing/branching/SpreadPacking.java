@@ -12,8 +12,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -121,19 +119,17 @@ final class SpreadPacking {
                                 .divide(spread.roots().size()),
                         branching.tree()))
                 .toList();
-        return packing(trees, candidate.graph().links(candidate.trees()));
+        return packing(trees, new LinkLoads(network, candidate.graph().links(candidate.trees())));
     }
 
-    private TreePacking packing(List<PackedTree> trees, List<LogicalLink> links) {
-        LinkLoads loads = new LinkLoads(network, links);
+    private TreePacking packing(List<PackedTree> trees, LinkLoads loads) {
         trees.forEach(tree -> loads.addDown(tree.share(), tree.down()));
-        return new TreePacking(network, trees, loads.rateGbs(), bound, links);
+        return new TreePacking(network, trees, loads.rateGbs(), bound, loads.links());
     }
 
     /** One tree per root with the fewest links, each the way that unplanned transfers go; it always exists. */
     private TreePacking usualWay() {
         Detours detours = new Detours(network);
-        Map<Integer, LogicalLink> links = new TreeMap<>();
         List<PackedTree> trees = new ArrayList<>();
         for (int root : spread.roots()) {
             int[] parents = new int[network.ranks()];
@@ -141,18 +137,14 @@ final class SpreadPacking {
             List<Integer> reached = new ArrayList<>(List.of(root));
             for (int i = 0; i < reached.size(); i++) {
                 for (int rank = 0; rank < network.ranks(); rank++) {
-                    List<Integer> path = detours.path(reached.get(i), rank);
-                    if (path != null && rank != root && parents[rank] < 0) {
+                    if (rank != root && parents[rank] < 0 && detours.path(reached.get(i), rank) != null) {
                         parents[rank] = reached.get(i);
                         reached.add(rank);
-                        if (path.size() > 2) {
-                            links.put(path.getFirst() * network.ranks() + rank, LogicalLink.of(path));
-                        }
                     }
                 }
             }
             trees.add(PackedTree.of(BigFraction.of(1, spread.roots().size()), Tree.ofParents(parents)));
         }
-        return packing(trees, List.copyOf(links.values()));
+        return packing(trees, new LinkLoads(network));
     }
 }

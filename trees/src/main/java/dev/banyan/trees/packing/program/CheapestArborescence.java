@@ -103,10 +103,7 @@ final class CheapestArborescence {
             }
         }
         int[] smallParent = from(smallRoot, small);
-        int[] result = new int[n];
-        for (int node = 0; node < n; node++) {
-            result[node] = parent[node];
-        }
+        int[] result = parent.clone();
         for (int b = 0; b < outside; b++) {
             int a = smallParent[b];
             result[original[b]] = a < 0 ? -1 : a == outside ? exit[b] : original[a];

@@ -70,7 +70,7 @@ final class ColumnGeneration {
                 simplex.enter(tree);
             }
         }
-        return new FloatPacking(simplex.basis(), simplex.total(), optimal ? simplex.prices() : best.prices(), optimal);
+        return simplex.packing(optimal ? simplex.prices() : best.prices(), optimal);
     }
 
     private @Nullable RoutedTree cheapest(TreePricing pricing, @Nullable PriceBound first, double[] prices) {

@@ -1,6 +1,7 @@
 package dev.banyan.trees.packing.program;
 
 import java.math.BigInteger;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** Fractions with one denominator. Immutable. */
@@ -24,12 +25,7 @@ final class CommonFractions {
 
     /** Whether none is below 0. */
     boolean nonNegative() {
-        for (BigInteger numerator : numerators) {
-            if (numerator.signum() < 0) {
-                return false;
-            }
-        }
-        return true;
+        return Arrays.stream(numerators).allMatch(numerator -> numerator.signum() >= 0);
     }
 
     /**

@@ -12,13 +12,13 @@ final class ExactBasis {
     private ExactBasis() {}
 
     /** Amount of each tree in common fractions of a unit, or null if too many or not a feasible basis. */
-    static @Nullable CommonFractions amounts(Basis basis, Wires wires) {
-        if (basis.trees().size() > MOST_TREES) {
+    static @Nullable CommonFractions amounts(FloatPacking packing, Wires wires) {
+        if (packing.trees().size() > MOST_TREES) {
             return null;
         }
-        long[] capacities = new long[basis.trees().size()];
-        Arrays.setAll(capacities, i -> wires.capacity(basis.fullWire(i)));
-        CommonFractions amounts = new ExactSolver(basis.matrix()).solve(capacities);
+        long[] capacities = new long[packing.trees().size()];
+        Arrays.setAll(capacities, i -> wires.capacity(packing.fullWire(i)));
+        CommonFractions amounts = new ExactSolver(matrix(packing)).solve(capacities);
         return amounts != null && amounts.nonNegative() ? amounts : null;
     }
 
@@ -28,14 +28,14 @@ final class ExactBasis {
      * @param greatest what no price nor the denominator may exceed
      * @return or null if that can't be, or it is not an optimal basis
      */
-    static long @Nullable [] prices(Basis basis, Wires wires, long greatest) {
-        int size = basis.trees().size();
+    static long @Nullable [] prices(FloatPacking packing, Wires wires, long greatest) {
+        int size = packing.trees().size();
         if (size > MOST_TREES) {
             return null;
         }
         long[] ones = new long[size];
         Arrays.fill(ones, 1);
-        CommonFractions exact = new ExactSolver(basis.matrix()).solveTransposed(ones);
+        CommonFractions exact = new ExactSolver(matrix(packing)).solveTransposed(ones);
         if (exact == null || !exact.nonNegative() || exact.denominator().compareTo(BigInteger.valueOf(greatest)) > 0) {
             return null;
         }
@@ -44,8 +44,28 @@ final class ExactBasis {
             if (exact.numerator(i).compareTo(exact.denominator()) > 0) {
                 return null;
             }
-            prices[basis.fullWire(i)] = exact.numerator(i).longValueExact();
+            prices[packing.fullWire(i)] = exact.numerator(i).longValueExact();
         }
         return prices;
+    }
+
+    /** How often each tree (column) crosses each full wire (row). */
+    private static int[][] matrix(FloatPacking packing) {
+        int size = packing.trees().size();
+        int[][] matrix = new int[size][size];
+        for (int column = 0; column < size; column++) {
+            RoutedTree tree = packing.trees().get(column);
+            int used = 0;
+            for (int row = 0; row < size; row++) {
+                int wire = packing.fullWire(row);
+                while (used < tree.wiresUsed() && tree.wire(used) < wire) {
+                    used++;
+                }
+                if (used < tree.wiresUsed() && tree.wire(used) == wire) {
+                    matrix[row][column] = tree.uses(used);
+                }
+            }
+        }
+        return matrix;
     }
 }

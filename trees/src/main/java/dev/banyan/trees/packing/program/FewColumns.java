@@ -35,12 +35,12 @@ final class FewColumns {
      * @param known trees to try first
      * @param prices of an optimal packing
      */
-    TreeSelection withoutLoss(FloatPacking packing, List<TreeShape> known, PriceBound prices) {
+    FloatPacking withoutLoss(FloatPacking packing, List<TreeShape> known, PriceBound prices) {
         double enough = packing.total() * (1 - SAME);
-        TreeSelection selection = TreeSelection.of(packing);
+        FloatPacking selection = packing;
         int deepest = selection.depth();
         for (int depth = 1; depth < deepest && generation.canComeFirst(prices) && effort.isLeft(); depth++) {
-            TreeSelection shallow = TreeSelection.of(generation.run(new ShallowTree(depth, known), prices, effort));
+            FloatPacking shallow = generation.run(new ShallowTree(depth, known), prices, effort);
             if (shallow.total() >= enough) {
                 selection = shallow;
                 break;
@@ -48,15 +48,15 @@ final class FewColumns {
         }
         Set<TreeShape> needed = new LinkedHashSet<>();
         while (effort.isLeft()) {
-            TreeSelection from = selection;
-            TreeShape least = from.trees().stream()
+            FloatPacking from = selection;
+            TreeShape least = from.shapes().stream()
                     .filter(tree -> !needed.contains(tree))
-                    .min(Comparator.comparingDouble(from.packing()::amount))
+                    .min(Comparator.comparingDouble(from::amount))
                     .orElse(null);
-            if (least == null || from.size() == 1) {
+            if (least == null || from.shapes().size() == 1) {
                 break;
             }
-            TreeSelection rest = without(from, least, effort);
+            FloatPacking rest = without(from, least, effort);
             if (rest.total() >= enough) {
                 selection = rest;
             } else {
@@ -66,9 +66,10 @@ final class FewColumns {
         return selection;
     }
 
-    private TreeSelection without(TreeSelection from, TreeShape tree, Effort spent) {
-        return TreeSelection.of(
-                from.trees().stream().filter(other -> !other.equals(tree)).toList(), generation, spent);
+    private FloatPacking without(FloatPacking from, TreeShape tree, Effort spent) {
+        List<TreeShape> others =
+                from.shapes().stream().filter(other -> !other.equals(tree)).toList();
+        return generation.run(new GivenTrees(others), spent);
     }
 
     /**
@@ -77,12 +78,12 @@ final class FewColumns {
      * @param from the first of them
      * @param others further trees to try
      */
-    List<TreeSelection> everFewer(TreeSelection from, List<TreeShape> others) {
-        List<TreeSelection> all = new ArrayList<>();
+    List<FloatPacking> everFewer(FloatPacking from, List<TreeShape> others) {
+        List<FloatPacking> all = new ArrayList<>();
         all.add(from);
-        TreeSelection current = from;
-        long each = effort.left() / from.size();
-        while (current.size() > 1) {
+        FloatPacking current = from;
+        long each = effort.left() / from.shapes().size();
+        while (current.shapes().size() > 1) {
             Effort some = new Effort(each);
             current = improved(withoutLeast(current, some), others, some);
             all.add(current);
@@ -90,28 +91,28 @@ final class FewColumns {
         return all;
     }
 
-    private TreeSelection withoutLeast(TreeSelection from, Effort some) {
-        List<TreeShape> bySize = from.trees().stream()
-                .sorted(Comparator.comparingDouble(from.packing()::amount))
+    private FloatPacking withoutLeast(FloatPacking from, Effort some) {
+        List<TreeShape> bySize = from.shapes().stream()
+                .sorted(Comparator.comparingDouble(from::amount))
                 .toList();
         // The first is solved whatever the effort, so that there always are fewer.
-        TreeSelection best = without(from, bySize.getFirst(), new Effort(Long.MAX_VALUE));
+        FloatPacking best = without(from, bySize.getFirst(), new Effort(Long.MAX_VALUE));
         for (TreeShape tree : bySize.subList(1, bySize.size())) {
             if (some.isLeft()) {
-                TreeSelection rest = without(from, tree, some);
+                FloatPacking rest = without(from, tree, some);
                 best = rest.total() > best.total() ? rest : best;
             }
         }
         return best;
     }
 
-    private TreeSelection improved(TreeSelection from, List<TreeShape> others, Effort some) {
-        TreeSelection best = from;
+    private FloatPacking improved(FloatPacking from, List<TreeShape> others, Effort some) {
+        FloatPacking best = from;
         boolean changed = true;
         while (changed && some.isLeft()) {
             changed = false;
-            for (TreeShape tree : best.trees()) {
-                TreeSelection better = exchanged(best, tree, others, some);
+            for (TreeShape tree : best.shapes()) {
+                FloatPacking better = exchanged(best, tree, others, some);
                 if (better.total() > best.total() * (1 + SAME)) {
                     best = better;
                     changed = true;
@@ -122,20 +123,20 @@ final class FewColumns {
         return best;
     }
 
-    private TreeSelection exchanged(TreeSelection from, TreeShape leaving, List<TreeShape> others, Effort some) {
-        TreeSelection best = from;
+    private FloatPacking exchanged(FloatPacking from, TreeShape leaving, List<TreeShape> others, Effort some) {
+        FloatPacking best = from;
         Set<TreeShape> candidates = new LinkedHashSet<>(others);
         if (undirected) {
             candidates.addAll(leaving.neighbours());
         }
-        candidates.removeAll(from.trees());
+        candidates.removeAll(from.shapes());
         for (TreeShape entering : candidates) {
             if (!some.isLeft()) {
                 break;
             }
-            List<TreeShape> trees = new ArrayList<>(from.trees());
+            List<TreeShape> trees = new ArrayList<>(from.shapes());
             trees.set(trees.indexOf(leaving), entering);
-            TreeSelection other = TreeSelection.of(trees, generation, some);
+            FloatPacking other = generation.run(new GivenTrees(trees), some);
             best = other.total() > best.total() ? other : best;
         }
         return best;

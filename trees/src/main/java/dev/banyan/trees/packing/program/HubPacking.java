@@ -88,19 +88,19 @@ public final class HubPacking {
     private TreePacking pack(int maxTrees) {
         FloatPacking found = generation.run(anyTree, new Effort(effort));
         PriceBound bound = bound(found);
-        WeightedTrees trees = WeightedTrees.of(found.basis(), wires);
+        WeightedTrees trees = WeightedTrees.of(found, wires);
         List<TreeShape> alternatives = alternatives(bound);
-        TreeSelection selection = TreeSelection.of(found);
+        FloatPacking selection = found;
         if (found.optimal()) {
             selection = new FewColumns(generation, wires.areLinks(), new Effort(effort / CHOICE))
                     .withoutLoss(found, alternatives, bound);
-            WeightedTrees chosen = WeightedTrees.of(selection.packing().basis(), wires);
+            WeightedTrees chosen = WeightedTrees.of(selection, wires);
             trees = chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees;
         }
         if (trees.count() > maxTrees) {
             trees = new FewColumns(generation, wires.areLinks(), new Effort(effort / EXCHANGES))
                     .everFewer(selection, alternatives).stream()
-                            .map(fewer -> WeightedTrees.of(fewer.packing().basis(), wires))
+                            .map(fewer -> WeightedTrees.of(fewer, wires))
                             .filter(fewer -> fewer.count() <= maxTrees)
                             .max(Comparator.comparing(WeightedTrees::rateUnits))
                             .orElseThrow();
@@ -117,7 +117,7 @@ public final class HubPacking {
     }
 
     private PriceBound bound(FloatPacking packing) {
-        long[] prices = packing.optimal() ? ExactBasis.prices(packing.basis(), wires, paths.greatestPrice()) : null;
+        long[] prices = packing.optimal() ? ExactBasis.prices(packing, wires, paths.greatestPrice()) : null;
         if (prices == null) {
             double scale = paths.scale();
             prices = new long[wires.count()];

@@ -1,9 +1,7 @@
 package dev.banyan.trees.packing.program;
 
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
-import java.util.stream.DoubleStream;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -62,15 +60,6 @@ final class PackingSimplex {
     /** Price of each wire per capacity; changes with every step. */
     double[] prices() {
         return price;
-    }
-
-    /** Sum of all trees' amounts. */
-    double total() {
-        double sum = 0;
-        for (int row = 0; row < wires; row++) {
-            sum += tree[row] == null ? 0 : amount[row];
-        }
-        return sum;
     }
 
     /** Number of elementary operations of one step, roughly. */
@@ -202,24 +191,21 @@ final class PackingSimplex {
         }
     }
 
-    /** The trees of the basis, with their amounts, and the wires whose slack is not in it. */
-    Basis basis() {
-        List<RoutedTree> trees = new ArrayList<>();
-        DoubleStream.Builder amounts = DoubleStream.builder();
+    /** The trees of the basis, with their amounts, and the wires whose slack is not in it; with prices as given. */
+    FloatPacking packing(double[] prices, boolean optimal) {
+        int[] rows = IntStream.range(0, wires).filter(row -> tree[row] != null).toArray();
         boolean[] full = new boolean[wires];
         Arrays.fill(full, true);
         for (int row = 0; row < wires; row++) {
-            RoutedTree column = tree[row];
-            if (column == null) {
+            if (tree[row] == null) {
                 full[slackOf[row]] = false;
-            } else {
-                trees.add(column);
-                amounts.add(amount[row]);
             }
         }
-        return new Basis(
-                trees,
-                amounts.build().toArray(),
-                IntStream.range(0, wires).filter(wire -> full[wire]).toArray());
+        return new FloatPacking(
+                Arrays.stream(tree).filter(Objects::nonNull).toList(),
+                Arrays.stream(rows).mapToDouble(row -> amount[row]).toArray(),
+                IntStream.range(0, wires).filter(wire -> full[wire]).toArray(),
+                prices,
+                optimal);
     }
 }

@@ -7,8 +7,6 @@ import java.util.Arrays;
  */
 final class RoutedTree {
     private final TreeShape shape;
-    private final int[] from;
-    private final int[] to;
     private final int[][] paths;
     private final int[] wires;
     private final int[] uses;
@@ -18,8 +16,6 @@ final class RoutedTree {
         this.shape = shape;
         Wires all = priced.wires();
         int transfers = (shape.ranks() - 1) * (all.areLinks() ? 1 : 2);
-        from = new int[transfers];
-        to = new int[transfers];
         paths = new int[transfers][];
         int[] used = new int[all.count()];
         int count = 0;
@@ -44,8 +40,6 @@ final class RoutedTree {
     }
 
     private void route(int transfer, int a, int b, PricedPaths priced, int[] used) {
-        from[transfer] = a;
-        to[transfer] = b;
         paths[transfer] = priced.path(a, b);
         for (int arc : paths[transfer]) {
             used[priced.wires().ofArc(arc)]++;
@@ -61,15 +55,7 @@ final class RoutedTree {
      * lesser rank to the greater; the same go back the same way.
      */
     int transfers() {
-        return from.length;
-    }
-
-    int from(int transfer) {
-        return from[transfer];
-    }
-
-    int to(int transfer) {
-        return to[transfer];
+        return paths.length;
     }
 
     /** Arcs of a transfer's path, in order; not to be changed. */

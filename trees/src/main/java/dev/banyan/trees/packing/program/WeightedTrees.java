@@ -35,16 +35,14 @@ final class WeightedTrees {
     }
 
     /** The exact amounts of a basis where it has any and none is negative; else its rounded ones. */
-    static WeightedTrees of(Basis basis, Wires wires) {
+    static WeightedTrees of(FloatPacking packing, Wires wires) {
         WeightedTrees trees = new WeightedTrees(wires);
-        CommonFractions exact = ExactBasis.amounts(basis, wires);
-        double total = basis.total();
-        for (int i = 0; i < basis.trees().size(); i++) {
+        CommonFractions exact = ExactBasis.amounts(packing, wires);
+        for (int i = 0; i < packing.trees().size(); i++) {
+            long rounded = Math.round(Math.scalb(packing.amount(i) / packing.total(), 40));
             trees.add(
-                    basis.trees().get(i),
-                    exact != null
-                            ? exact.numerator(i)
-                            : BigInteger.valueOf(Math.max(0, Math.round(Math.scalb(basis.amount(i) / total, 40)))));
+                    packing.trees().get(i),
+                    exact != null ? exact.numerator(i) : BigInteger.valueOf(Math.max(0, rounded)));
         }
         return trees;
     }
@@ -61,7 +59,7 @@ final class WeightedTrees {
             load[tree.wire(i)] = load[tree.wire(i)].add(more);
         }
         for (int i = 0; i < tree.transfers(); i++) {
-            List<Integer> nodes = nodes(tree.from(i), tree.path(i));
+            List<Integer> nodes = nodes(tree.path(i));
             addPath(nodes, weight);
             if (wires.areLinks()) {
                 addPath(nodes.reversed(), weight);
@@ -69,8 +67,9 @@ final class WeightedTrees {
         }
     }
 
-    private List<Integer> nodes(int from, int[] arcs) {
-        return IntStream.concat(IntStream.of(from), IntStream.of(arcs).map(network::to))
+    private List<Integer> nodes(int[] arcs) {
+        return IntStream.concat(
+                        IntStream.of(network.from(arcs[0])), IntStream.of(arcs).map(network::to))
                 .boxed()
                 .toList();
     }

@@ -10,7 +10,8 @@ import dev.banyan.trees.Networks;
 import dev.banyan.trees.Partitions;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.Direction;
+import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
 import java.util.ArrayDeque;
@@ -62,7 +63,7 @@ class AllReducePackingTest {
             rate = rate == null || full.compareTo(rate) < 0 ? full : rate;
         }
         assertThat(packing.rateGbs()).isEqualTo(rate);
-        assertThat(LinkLoads.ofAllReduce(packing).rateGbs()).isEqualTo(rate);
+        assertThat(ForestCost.of(packing, Direction.UP_AND_DOWN).rateGbs()).isEqualTo(rate);
         assertThat(packing.ratio()).isLessThanOrEqualTo(BigFraction.ONE);
         return packing;
     }

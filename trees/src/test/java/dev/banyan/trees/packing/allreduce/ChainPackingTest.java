@@ -6,7 +6,8 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Networks;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.Direction;
+import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
 import java.util.ArrayList;
@@ -62,7 +63,7 @@ class ChainPackingTest {
         assertThat(packing.trees().stream().mapToInt(PackedTree::root))
                 .containsExactlyInAnyOrderElementsOf(
                         IntStream.range(0, network.ranks()).boxed().toList());
-        assertThat(LinkLoads.ofAllReduce(packing).rateGbs()).isEqualTo(packing.rateGbs());
+        assertThat(ForestCost.of(packing, Direction.UP_AND_DOWN).rateGbs()).isEqualTo(packing.rateGbs());
     }
 
     @Test
@@ -117,7 +118,7 @@ class ChainPackingTest {
             Network network = switches(3 + random.nextInt(20), devices);
             TreePacking packing = AllReducePacking.of(network);
             assertThat(packing.ratio()).isEqualTo(BigFraction.ONE);
-            assertThat(LinkLoads.ofAllReduce(packing).rateGbs()).isEqualTo(packing.rateGbs());
+            assertThat(ForestCost.of(packing, Direction.UP_AND_DOWN).rateGbs()).isEqualTo(packing.rateGbs());
             var chains = ChainPacking.of(network, packing.bound());
             if (chains.isPresent() && chains.orElseThrow().ratio().equals(BigFraction.ONE)) {
                 assertThat(packing).isEqualTo(chains.orElseThrow());

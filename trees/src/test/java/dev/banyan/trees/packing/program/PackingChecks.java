@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.trees.bound.Certificate;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.Direction;
+import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
@@ -24,7 +25,7 @@ final class PackingChecks {
     /** Paths, loads, rate and the bound's certificate. */
     static void check(TreePacking packing) {
         Network network = packing.network();
-        assertThat(LinkLoads.ofAllReduce(packing).rateGbs()).isEqualTo(packing.rateGbs());
+        assertThat(ForestCost.of(packing, Direction.UP_AND_DOWN).rateGbs()).isEqualTo(packing.rateGbs());
         Set<List<Integer>> pairs = new HashSet<>();
         for (LogicalLink link : packing.links()) {
             assertThat(pairs.add(List.of(link.from(), link.to()))).isTrue();
