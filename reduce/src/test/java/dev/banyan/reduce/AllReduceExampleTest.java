@@ -32,6 +32,9 @@ class AllReduceExampleTest {
                 .resolve(AllReduceExample.class.getName().replace('.', '/') + ".java"));
         String example = source.substring(
                 source.indexOf("// README: begin\n") + "// README: begin\n".length(), source.indexOf("// README: end"));
-        assertThat(Files.readString(module.resolveSibling("README.md"))).contains("```java\n" + example + "```");
+        // Users are in another package than the example.
+        String imports = "import dev.banyan.reduce.Communicator;\nimport dev.banyan.reduce.Config;\n";
+        assertThat(Files.readString(module.resolveSibling("README.md")))
+                .contains("```java\n" + imports + example + "```");
     }
 }
