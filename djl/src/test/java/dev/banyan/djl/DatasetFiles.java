@@ -55,15 +55,14 @@ final class DatasetFiles {
         for (Map.Entry<String, byte[]> file : files.entrySet()) {
             Path path = Files.write(place.resolve(file.getKey()), file.getValue());
             byte[] hash = MessageDigest.getInstance("SHA-1").digest(file.getValue());
-            entries.add(
-                    """
-                    "%s": {"uri": "%s", "name": "%s", "type": "file", "sha1Hash": "%s", "size": %d}"""
-                            .formatted(
-                                    file.getKey(),
-                                    path.toUri(),
-                                    file.getKey(),
-                                    HexFormat.of().formatHex(hash),
-                                    file.getValue().length));
+            entries.add("""
+                "%s": {"uri": "%s", "name": "%s", "type": "file", "sha1Hash": "%s", "size": %d}\
+                """.formatted(
+                            file.getKey(),
+                            path.toUri(),
+                            file.getKey(),
+                            HexFormat.of().formatHex(hash),
+                            file.getValue().length));
         }
         String items = String.join(", ", entries);
         Files.writeString(place.resolve("metadata.json"), """
