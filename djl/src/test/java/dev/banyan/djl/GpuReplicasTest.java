@@ -13,7 +13,6 @@ import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.djl.Programs.Run;
 import dev.banyan.reduce.Config;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,10 +28,11 @@ class GpuReplicasTest {
     @Test
     @Timeout(300)
     void gradientsAreSummedUpWhereTheyLie() throws Exception {
-        Path driver = Path.of(System.getProperty("banyan.cuda.emulator"));
-        assumeTrue(
-                Files.exists(driver.resolve("libcuda.so.1")),
-                "the emulated CUDA driver is missing, which the tests of the module reduce build in " + driver);
+        Path sources = Path.of(System.getProperty("banyan.cuda.emulator"));
+        Path driver = sources.resolve("../../../target/cuda-emulator").normalize();
+        Run build = Programs.run(List.of("sh", sources.resolve("build.sh").toString(), driver.toString()), folder);
+        assumeTrue(build.status() != 127, "there is no gcc to build the emulated CUDA driver with");
+        assertThat(build.status()).as(build.output()).isZero();
         List<String> command = new ArrayList<>(List.of("env", "LD_LIBRARY_PATH=" + driver));
         command.addAll(Programs.java(List.of(), System.getProperty("java.class.path"), GpuProgram.class));
         Run run = Programs.run(command, folder);
