@@ -515,6 +515,8 @@ CUresult carry_out_fill(Op *op) {
     return OK;
 }
 
+#define STAGED_BYTES ((size_t)16 << 20)
+
 typedef enum { ANY, DEVICE_MEMORY, HOST_MEMORY } Side;
 
 static int is_side(CUdeviceptr at, Side side) {
@@ -554,7 +556,15 @@ static CUresult copy_row(CUdeviceptr target, Side target_side, CUdeviceptr sourc
     CUresult code = stream_of(handle, &stream);
     if (code) return code;
     if (bytes && (!is_side(target, target_side) || !is_side(source, source_side))) return INVALID_VALUE;
-    return copy_in(stream, (Copy){.target = target, .source = source, .bytes = bytes, .rows = 1}, wait);
+    /* As the driver does, a call that waits stages memory in pieces: pageable memory is never there twice. */
+    size_t most = wait ? STAGED_BYTES : bytes;
+    size_t done = 0;
+    do {
+        size_t piece = bytes - done < most ? bytes - done : most;
+        code = copy_in(stream, (Copy){.target = target + done, .source = source + done, .bytes = piece, .rows = 1}, wait);
+        done += piece;
+    } while (!code && done < bytes);
+    return code;
 }
 
 API CUresult cuMemcpyHtoD_v2(CUdeviceptr target, const void *source, size_t bytes) {

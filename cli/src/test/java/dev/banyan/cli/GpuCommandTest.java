@@ -33,6 +33,10 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class GpuCommandTest {
+    private static final Path MODULES = Path.of(System.getProperty("banyan.modules", ".."));
+    private static final Path CUDA =
+            MODULES.resolve("reduce/target/cuda-emulator").toAbsolutePath();
+
     @TempDir
     static Path drivers;
 
@@ -43,9 +47,8 @@ class GpuCommandTest {
     static void buildDrivers() throws Exception {
         assumeTrue(
                 run(List.of("sh", "-c", "command -v gcc")).status() == 0, "there is no gcc to build the drivers with");
-        Path modules = Path.of(System.getProperty("banyan.modules", ".."));
         assertThat(run(List.of(
-                        "sh", modules.resolve("reduce/src/test/native/build.sh").toString(), drivers.toString())))
+                        "sh", MODULES.resolve("reduce/src/test/native/build.sh").toString(), CUDA.toString())))
                 .matches(run -> run.status() == 0);
         assertThat(run(List.of(
                         "gcc",
@@ -53,12 +56,12 @@ class GpuCommandTest {
                         "-fPIC",
                         "-o",
                         drivers.resolve("libnvidia-ml.so.1").toString(),
-                        modules.resolve("nvml-probe/src/test/native/nvml_stand_in.c")
+                        MODULES.resolve("nvml-probe/src/test/native/nvml_stand_in.c")
                                 .toString(),
                         "-ldl")))
                 .matches(run -> run.status() == 0);
         Files.copy(
-                modules.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
+                MODULES.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
                 drivers.resolve("machine.txt"));
     }
 
@@ -156,7 +159,7 @@ class GpuCommandTest {
         assumeTrue(
                 free > 19L << 30, "two ranks, each on the emulated GPU and on the host, need 18 GiB; free are " + free);
         CommandRun run = banyan("memory 0 20000000000\n", "selftest --devices 0,0 --large --algorithm ring");
-        assertThat(run.out()).contains("# 5 passed, 0 failed");
+        assertThat(run.out()).as(run.toString()).contains("# 5 passed, 0 failed");
     }
 
     @Test
@@ -189,7 +192,7 @@ class GpuCommandTest {
     }
 
     private CommandRun banyan(String machine, String arguments) throws Exception {
-        return banyan(drivers, machine, arguments);
+        return banyan(CUDA, machine, arguments);
     }
 
     /** @param cuda where the loader finds CUDA's driver */

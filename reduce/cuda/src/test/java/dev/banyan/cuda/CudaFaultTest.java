@@ -141,12 +141,13 @@ class CudaFaultTest {
 
     @Test
     void everyFutureFailsAndOtherCommunicatorsLiveOn() {
-        Config config =
-                Config.builder().algorithm(AlgorithmChoice.RING).timeout(SHORT).build();
+        Config.Builder config = Config.builder().algorithm(AlgorithmChoice.RING);
+        Config patient = config.timeout(PATIENCE).build();
+        Config hasty = config.timeout(SHORT).build();
         try (CudaBackend sound = new CudaBackend(new int[] {4, 5, 6, 7}, PATIENCE, PeerRule.ALL, LIMIT);
-                Communicator other = Communicator.create(MACHINE.subset(4, 5, 6, 7), config, sound);
+                Communicator other = Communicator.create(MACHINE.subset(4, 5, 6, 7), patient, sound);
                 CudaBackend backend = new CudaBackend(new int[] {0, 1, 2, 3}, SHORT, PeerRule.ALL, LIMIT);
-                Communicator cuda = Communicator.create(MACHINE.subset(0, 1, 2, 3), config, backend)) {
+                Communicator cuda = Communicator.create(MACHINE.subset(0, 1, 2, 3), hasty, backend)) {
             List<MemorySegment> buffers = buffers(cuda);
             emulator.tell("op any 5 hang");
             List<CompletableFuture<Void>> futures = new ArrayList<>();

@@ -62,7 +62,8 @@ class PeerMeterTest {
     @Test
     void aStuckCopyEndsTheTrialsOfItsDevicesAlone() {
         emulator.tell("stall 0 1");
-        try (PeerMeter meter = new PeerMeter(List.of(0, 1, 2, 3), 4096, Duration.ofMillis(200))) {
+        // Long enough for a sound copy on a busy machine.
+        try (PeerMeter meter = new PeerMeter(List.of(0, 1, 2, 3), 4096, Duration.ofSeconds(2))) {
             assertThat(meter.measure(0, 1).peer()).isEqualTo(Outcome.STUCK);
             assertThat(meter.measure(1, 2).peer()).isEqualTo(Outcome.NOT_TRIED);
             assertThat(meter.measure(2, 3).peer()).isEqualTo(Outcome.RIGHT);

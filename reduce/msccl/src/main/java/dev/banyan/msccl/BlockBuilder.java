@@ -21,7 +21,7 @@ final class BlockBuilder {
      * @param rank its GPU
      * @param channel its channel
      * @param send rank that it sends to, or -1
-     * @param receive rank that it receives from, or -1; both are -1 for local copies
+     * @param receive rank that it receives from, or -1; both are -1 for local copies alone
      */
     record Key(int rank, int channel, int send, int receive) implements Comparable<Key> {
         private static final Comparator<Key> ORDER = Comparator.comparingInt(Key::rank)
@@ -34,8 +34,12 @@ final class BlockBuilder {
             return ORDER.compare(this, other);
         }
 
-        boolean sharesChannelAndDirection(Key other) {
-            return channel == other.channel && (send < 0) == (other.send < 0) && (receive < 0) == (other.receive < 0);
+        boolean sends() {
+            return send >= 0;
+        }
+
+        boolean receives() {
+            return receive >= 0;
         }
     }
 

@@ -2,18 +2,23 @@ package dev.banyan.msccl;
 
 import dev.banyan.msccl.Hazards.Side;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /** The threadblocks of all ranks while they are filled, one action after the other. */
 final class BlockTable {
     private final List<Action> actions;
     private final int channels;
-    /** Sorted, so that a rank's threadblocks are numbered by channel. */
-    private final SortedMap<BlockBuilder.Key, BlockBuilder> blocks = new TreeMap<>();
+    /** By connection and direction, or rank and channel of local copies: the threadblock that serves it. */
+    private final Map<BlockBuilder.Key, BlockBuilder> blocks = new HashMap<>();
     /** By rank and id. */
     private final List<List<BlockBuilder>> byRank = new ArrayList<>();
     /** By action and side: the threadblock that does it, and the step. */
@@ -21,25 +26,75 @@ final class BlockTable {
 
     private final int[] stepOf;
 
-    BlockTable(int ranks, List<Action> actions, int channels) {
+    /**
+     * Gives each connection and direction, and each channel's local copies, a threadblock of their own.
+     *
+     * @param threadblocks if a rank would have more threadblocks than this and there is one channel, the rank's local
+     *     copies, its sends and its receives share threadblocks as far as necessary
+     */
+    BlockTable(int ranks, List<Action> actions, int channels, int threadblocks) {
         this.actions = actions;
         this.channels = channels;
         blockOf = new int[2 * actions.size()];
         stepOf = new int[2 * actions.size()];
+        List<SortedSet<BlockBuilder.Key>> keys = new ArrayList<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            keys.add(new TreeSet<>());
+        }
         for (Action action : actions) {
-            blocks.computeIfAbsent(key(action, Hazards.TARGET), BlockBuilder::new);
+            keys.get(action.target().rank()).add(key(action, Hazards.TARGET));
             if (action.isTransfer()) {
-                blocks.computeIfAbsent(key(action, Hazards.SENDER), BlockBuilder::new);
+                keys.get(action.source().rank()).add(key(action, Hazards.SENDER));
             }
         }
-        for (int rank = 0; rank < ranks; rank++) {
-            byRank.add(new ArrayList<>());
+        for (SortedSet<BlockBuilder.Key> own : keys) {
+            addRank(channels == 1 ? shared(List.copyOf(own), threadblocks) : separate(own));
         }
-        for (BlockBuilder block : blocks.values()) {
-            List<BlockBuilder> own = byRank.get(block.key().rank());
-            block.setId(own.size());
-            own.add(block);
+    }
+
+    private void addRank(Map<BlockBuilder.Key, BlockBuilder.Key> hosts) {
+        // Sorted, so that a rank's threadblocks are numbered by channel.
+        SortedMap<BlockBuilder.Key, BlockBuilder> own = new TreeMap<>();
+        hosts.values().forEach(host -> own.computeIfAbsent(host, BlockBuilder::new));
+        int id = 0;
+        for (BlockBuilder block : own.values()) {
+            block.setId(id++);
         }
+        byRank.add(List.copyOf(own.values()));
+        hosts.forEach((key, host) -> blocks.put(key, Objects.requireNonNull(own.get(host))));
+    }
+
+    private static Map<BlockBuilder.Key, BlockBuilder.Key> separate(Collection<BlockBuilder.Key> own) {
+        return own.stream().collect(Collectors.toMap(key -> key, key -> key));
+    }
+
+    /**
+     * Returns the key of the threadblock for each key of a rank on one channel. Sharing cannot deadlock, since all
+     * threadblocks keep one order of actions.
+     *
+     * @param own sorted
+     */
+    private static Map<BlockBuilder.Key, BlockBuilder.Key> shared(List<BlockBuilder.Key> own, int threadblocks) {
+        Map<BlockBuilder.Key, BlockBuilder.Key> hosts = separate(own);
+        int surplus = own.size() - threadblocks;
+        List<BlockBuilder.Key> sends =
+                own.stream().filter(BlockBuilder.Key::sends).toList();
+        List<BlockBuilder.Key> receives =
+                own.stream().filter(BlockBuilder.Key::receives).toList();
+        boolean hasLocal = own.size() > sends.size() + receives.size();
+        int pairs = Math.min(hasLocal ? surplus - 1 : surplus, Math.min(sends.size(), receives.size()));
+        for (int i = 0; i < pairs; i++) {
+            BlockBuilder.Key send = sends.get(i);
+            BlockBuilder.Key receive = receives.get(i);
+            BlockBuilder.Key pair = new BlockBuilder.Key(send.rank(), send.channel(), send.send(), receive.receive());
+            hosts.put(send, pair);
+            hosts.put(receive, pair);
+        }
+        if (hasLocal && surplus > 0 && own.size() > 1) {
+            // The key of the local copies is the first in order.
+            hosts.put(own.getFirst(), Objects.requireNonNull(hosts.get(own.get(1))));
+        }
+        return hosts;
     }
 
     private BlockBuilder.Key key(Action action, int side) {

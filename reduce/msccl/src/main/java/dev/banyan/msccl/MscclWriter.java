@@ -24,9 +24,11 @@ import org.apache.commons.numbers.core.ArithmeticUtils;
  * <p>A rank gets a threadblock per connection, direction and channel, and one per channel for its local
  * copies. Each route of the schedule (a tree, the chain of a ring) gets a channel of its own while channels and
  * threadblocks last: then each threadblock has one thing to do, and the runtime's loop over large data
- * pipelines by itself. All steps keep to one order, in which a transfer has the same place at its sender and at
- * its receiver; hence no deadlock, whatever the connections buffer. Steps wait for those of other threadblocks
- * of their rank that write what they read, or that still read or write what they overwrite.
+ * pipelines by itself. Where even one channel needs more threadblocks than allowed, local copies, sends and
+ * receives of a rank share threadblocks; a rank that sends to s peers and receives from r needs at least
+ * max(s, r). All steps keep to one order, in which a transfer has the same place at its sender and at its
+ * receiver; hence no deadlock, whatever the connections buffer. Steps wait for those of other threadblocks of
+ * their rank that write what they read, or that still read or write what they overwrite.
  *
  * <p>{@code inplace} and {@code outofplace} are both 1 if the schedule is proven both ways. The file does not
  * say the root of a broadcast or a reduce, and the runtime does not ask: use it for calls with that root alone.

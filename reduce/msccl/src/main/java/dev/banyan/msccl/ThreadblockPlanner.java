@@ -33,9 +33,10 @@ final class ThreadblockPlanner {
     }
 
     /**
-     * The threadblocks of every rank, with as many channels as there is room for.
+     * Returns the threadblocks of every rank, with as many channels as there is room for. With one channel, different
+     * work shares threadblocks where there is no room otherwise.
      *
-     * @throws IllegalArgumentException if there is no room even with one channel
+     * @throws IllegalArgumentException if there is no room even then
      */
     List<List<Threadblock>> plan() {
         int routes = actions.stream().mapToInt(Action::route).max().orElse(-1) + 1;
@@ -57,7 +58,7 @@ final class ThreadblockPlanner {
 
     /** Threadblocks by rank and id. */
     private List<List<BlockBuilder>> blocks(int channels) {
-        BlockTable table = new BlockTable(schedule.ranks(), actions, channels);
+        BlockTable table = new BlockTable(schedule.ranks(), actions, channels, options.threadblocks());
         for (int action : order) {
             if (actions.get(action).isTransfer()) {
                 table.append(action, Hazards.SENDER, hazards.before(action, Hazards.SENDER));
@@ -85,9 +86,13 @@ final class ThreadblockPlanner {
                     return "a threadblock of rank " + rank + " has " + block.size() + " steps and may have "
                             + Limits.STEPS + "; use fewer trees or chunks";
                 }
-                long peers = own.stream()
-                        .filter(other -> other.key().sharesChannelAndDirection(block.key()))
-                        .count();
+                List<BlockBuilder.Key> channel = own.stream()
+                        .map(BlockBuilder::key)
+                        .filter(key -> key.channel() == block.key().channel())
+                        .toList();
+                long peers = Math.max(
+                        channel.stream().filter(BlockBuilder.Key::sends).count(),
+                        channel.stream().filter(BlockBuilder.Key::receives).count());
                 if (peers > Limits.PEERS) {
                     return "rank " + rank + " has " + peers + " peers on one channel and may have " + Limits.PEERS
                             + "; use a tree with fewer children";

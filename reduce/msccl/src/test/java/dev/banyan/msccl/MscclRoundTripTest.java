@@ -93,8 +93,10 @@ class MscclRoundTripTest {
         boolean inPlace = n > 1 && random.nextBoolean();
         CollectiveRequest request = MscclRequests.of(collective, root, chunks, inPlace);
         Schedule schedule = algorithm.schedule(request);
+        // A threadblock for each other rank is enough for any schedule.
+        int threadblocks = Math.max(1, n - 1) + random.nextInt(random.nextBoolean() ? 8 : 100);
         MscclOptions options = new MscclOptions(
-                algorithm.name(), MscclProtocol.SIMPLE, 1 + random.nextInt(32), 14 + random.nextInt(100), 0, 1 << 30);
+                algorithm.name(), MscclProtocol.SIMPLE, 1 + random.nextInt(32), threadblocks, 0, 1 << 30);
         String xml = MscclWriter.write(schedule, options);
         String context = algorithm.name() + " " + collective + " root " + root + " over " + n + ":\n" + xml;
 

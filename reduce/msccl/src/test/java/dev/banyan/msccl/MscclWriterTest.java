@@ -97,6 +97,18 @@ class MscclWriterTest {
     }
 
     @Test
+    void aRankNeedsNoMoreThreadblocksThanItHasPeers() {
+        Schedule schedule = new StarAlgorithm(8).schedule(MscclRequests.of(Collective.ALL_GATHER, -1, 8, false));
+        for (int threadblocks = 7; threadblocks <= 15; threadblocks++) {
+            Algo algo = MscclWriter.algo(schedule, new MscclOptions("x", MscclProtocol.LL, 1, threadblocks, 0, 1));
+            assertThat(algo.gpus().getFirst().threadblocks()).hasSize(threadblocks);
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MscclWriter.algo(schedule, new MscclOptions("x", MscclProtocol.LL, 1, 6, 0, 1)))
+                .withMessageContaining("needs 7 threadblocks and may have 6");
+    }
+
+    @Test
     void refusesWhatTheRuntimeHasNoRoomFor() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> MscclWriter.write(

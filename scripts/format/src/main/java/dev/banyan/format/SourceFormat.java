@@ -4,6 +4,7 @@ import com.palantir.javaformat.java.Formatter;
 import com.palantir.javaformat.java.FormatterException;
 import com.palantir.javaformat.java.JavaFormatterOptions;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,7 +30,7 @@ public final class SourceFormat {
     public static void main(String[] args) throws IOException {
         SourceFormat format = new SourceFormat();
         for (Path file : sources(Path.of(args[0]))) {
-            String before = Files.readString(file);
+            String before = read(file);
             String after = format.format(file, before);
             if (!after.equals(before)) {
                 Files.writeString(file, after);
@@ -40,24 +41,37 @@ public final class SourceFormat {
 
     /** Returns one sentence for each file that is formatted otherwise and for each line that is too long. */
     List<String> objections(Path root) throws IOException {
+        return sources(root).parallelStream()
+                .flatMap(file -> objections(root, file).stream())
+                .toList();
+    }
+
+    private List<String> objections(Path root, Path file) {
+        String name = root.relativize(file).toString();
+        String source = read(file);
         List<String> objections = new ArrayList<>();
-        for (Path file : sources(root)) {
-            String source = Files.readString(file);
-            if (!format(file, source).equals(source)) {
-                objections.add(root.relativize(file) + " is not formatted");
+        if (!format(file, source).equals(source)) {
+            objections.add(name + " is not formatted");
+        }
+        boolean textBlock = false;
+        List<String> lines = source.lines().toList();
+        for (int i = 0; i < lines.size(); i++) {
+            String line = lines.get(i);
+            // Text blocks hold tables and output that cannot be wrapped.
+            if (line.length() > COLUMNS && !textBlock) {
+                objections.add(name + ":" + (i + 1) + " is longer than " + COLUMNS + " columns");
             }
-            boolean textBlock = false;
-            List<String> lines = source.lines().toList();
-            for (int i = 0; i < lines.size(); i++) {
-                String line = lines.get(i);
-                // Text blocks hold tables and output that cannot be wrapped.
-                if (line.length() > COLUMNS && !textBlock) {
-                    objections.add(root.relativize(file) + ":" + (i + 1) + " is longer than " + COLUMNS + " columns");
-                }
-                textBlock ^= (line.split("\"\"\"", -1).length - 1) % 2 == 1;
-            }
+            textBlock ^= (line.split("\"\"\"", -1).length - 1) % 2 == 1;
         }
         return objections;
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private String format(Path file, String source) {

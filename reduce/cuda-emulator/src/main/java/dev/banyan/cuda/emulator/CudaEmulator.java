@@ -13,12 +13,9 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /**
  * The emulated driver of src/test/native, which takes the place of libcuda.so.1 in this JVM; its README.md says what it
@@ -27,6 +24,7 @@ import java.util.stream.Stream;
  */
 public final class CudaEmulator {
     private static final int PROBLEM_BYTES = 1 << 14;
+    private static final int NO_GCC = 127;
 
     private static boolean loaded;
 
@@ -60,40 +58,19 @@ public final class CudaEmulator {
         Path module = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")));
         Path sources = module.resolve("src/main/native");
         Path folder = module.resolve("target/library");
-        Path library = folder.resolve("libcuda.so.1");
         try {
-            if (!Files.exists(library) || isOlder(library, sources)) {
-                compile(List.of("sh", sources.resolve("build.sh").toString(), folder.toString()));
+            Process build = new ProcessBuilder("sh", sources.resolve("build.sh").toString(), folder.toString())
+                    .redirectErrorStream(true)
+                    .start();
+            String output = new String(build.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            int status = build.waitFor();
+            assumeTrue(status != NO_GCC, "there is no gcc to build the emulated CUDA driver with");
+            if (status != 0) {
+                throw new AssertionError("gcc failed: " + output);
             }
             return folder;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    private static boolean isOlder(Path library, Path sources) throws IOException {
-        long built = Files.getLastModifiedTime(library).toMillis();
-        try (Stream<Path> files = Files.list(sources)) {
-            return files.anyMatch(file -> file.toFile().lastModified() >= built);
-        }
-    }
-
-    private static void compile(List<String> command) throws IOException {
-        try {
-            new ProcessBuilder("gcc", "--version")
-                    .redirectErrorStream(true)
-                    .start()
-                    .getInputStream()
-                    .readAllBytes();
-        } catch (IOException e) {
-            assumeTrue(false, "there is no gcc to build the emulated CUDA driver with (" + e.getMessage() + ")");
-        }
-        Process gcc = new ProcessBuilder(command).redirectErrorStream(true).start();
-        String output = new String(gcc.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        try {
-            if (!gcc.waitFor(120, TimeUnit.SECONDS) || gcc.exitValue() != 0) {
-                throw new AssertionError("gcc failed: " + output);
-            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new AssertionError(e);
