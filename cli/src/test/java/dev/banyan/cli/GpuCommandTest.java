@@ -104,7 +104,7 @@ class GpuCommandTest {
         Path output = folder.resolve("machine.json");
         Path figures = folder.resolve("p2p.txt");
         CommandRun probe =
-                banyan("corrupt 1 2\nstall 4 6\n", "probe --measure --bytes 64K --deadline 1 --output " + output);
+                banyan("corrupt 1 2\nstall 4 6\n", "probe --measure --bytes 64K --deadline 3 --output " + output);
         assertThat(probe.status()).isZero();
         assertThat(probe.err())
                 .contains("peer copies between GPU1-GPU2 arrive with wrong bytes")

@@ -3,11 +3,16 @@ package dev.banyan.mpi;
 import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 
 /** What the last process does wrong; the others tell what they are told. */
 enum FaultProgram {
@@ -98,7 +103,28 @@ enum FaultProgram {
                 fault.run(World.open(fault.config(odd)), odd, arena.allocate(ValueLayout.JAVA_FLOAT, 4));
             } catch (Throwable e) {
                 System.out.println("rank " + rank + " failed: " + e.getMessage());
+                awaitFailures(Path.of(arguments[1]), Integer.parseInt(arguments[2]), "failed-" + rank);
                 System.exit(1);
+            }
+        }
+
+        /** mpirun ends the others when one has ended, even before they have said why they fail. */
+        private static void awaitFailures(Path folder, int number, String own) {
+            try {
+                Files.createFile(folder.resolve(own));
+                long failed = 0;
+                while (failed < number) {
+                    Thread.sleep(20);
+                    try (Stream<Path> files = Files.list(folder)) {
+                        failed = files.filter(
+                                        file -> file.getFileName().toString().startsWith("failed-"))
+                                .count();
+                    }
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
             }
         }
     }

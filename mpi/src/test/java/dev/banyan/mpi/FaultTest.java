@@ -5,8 +5,6 @@ import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
 import dev.banyan.mpi.MpiRun.Outcome;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.time.Instant;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -19,7 +17,12 @@ import org.junit.jupiter.api.parallel.Execution;
  */
 @Timeout(200)
 class FaultTest {
-    private static final int DEADLINE_MS = 5000;
+    /** For what never happens. */
+    private static final int SHORT_MS = 5_000;
+    /** For what never happens after processes have met, which takes long on a busy machine. */
+    private static final int DEADLINE_MS = 10_000;
+    /** For what does happen. */
+    private static final int LONG_MS = 60_000;
 
     @TempDir
     Path folder;
@@ -33,14 +36,14 @@ class FaultTest {
     @Test
     @Execution(CONCURRENT)
     void processThatDiesEndsTheRun() throws Exception {
-        Outcome outcome = run(FaultProgram.DIES, 3, false);
+        Outcome outcome = run(FaultProgram.DIES, 3, LONG_MS, false);
         assertThat(outcome.text()).contains("Exit code:    7");
     }
 
     @Test
     @Execution(CONCURRENT)
     void processThatDiesIsMissedByTheOthersWhereMpirunLetsThemLive() throws Exception {
-        Outcome outcome = run(FaultProgram.DIES, 3, true);
+        Outcome outcome = run(FaultProgram.DIES, 3, DEADLINE_MS, true);
         assertThat(outcome.lines("did not end within " + DEADLINE_MS + " ms"))
                 .as(outcome.text())
                 .isGreaterThanOrEqualTo(2);
@@ -49,7 +52,7 @@ class FaultTest {
     @Test
     @Execution(CONCURRENT)
     void processThatNeverArrivesIsMissed() throws Exception {
-        Outcome outcome = run(FaultProgram.NEVER_ARRIVES, 3, false);
+        Outcome outcome = run(FaultProgram.NEVER_ARRIVES, 3, DEADLINE_MS, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
                     .contains("rank " + rank + " failed: rank " + rank
@@ -61,11 +64,11 @@ class FaultTest {
     @Test
     @Execution(CONCURRENT)
     void processThatNeverOpensTheWorldIsMissed() throws Exception {
-        Outcome outcome = run(FaultProgram.NEVER_OPENS, 3, false);
+        Outcome outcome = run(FaultProgram.NEVER_OPENS, 3, SHORT_MS, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
                     .contains("rank " + rank + " failed: rank " + rank + " of 3: the start of MPI did not end within "
-                            + DEADLINE_MS
+                            + SHORT_MS
                             + " ms: another process died, hangs, or never did its part; see what the others"
                             + " say, or allow more time by BANYAN_TIMEOUT_MS");
         }
@@ -74,7 +77,7 @@ class FaultTest {
     @Test
     @Execution(CONCURRENT)
     void otherSettingsAreToldToAll() throws Exception {
-        Outcome outcome = run(FaultProgram.IS_SET_OTHERWISE, 2, false);
+        Outcome outcome = run(FaultProgram.IS_SET_OTHERWISE, 2, LONG_MS, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
                     .contains("rank " + rank + " failed: rank " + rank
@@ -88,7 +91,7 @@ class FaultTest {
     @Test
     @Execution(CONCURRENT)
     void otherLengthAndEndOfTheWorldWhileOthersWorkAreToldToAll() throws Exception {
-        Outcome outcome = run(FaultProgram.REDUCES_LESS_AND_FINISHES_EARLY, 2, false);
+        Outcome outcome = run(FaultProgram.REDUCES_LESS_AND_FINISHES_EARLY, 2, LONG_MS, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
                     .contains("rank " + rank
@@ -104,24 +107,22 @@ class FaultTest {
     @Test
     @Execution(CONCURRENT)
     void workInFlightAtTheEndIsToldToAll() throws Exception {
-        Outcome outcome = run(FaultProgram.FINISHES_WITH_WORK, 2, false);
+        Outcome outcome = run(FaultProgram.FINISHES_WITH_WORK, 2, SHORT_MS, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text()).contains("rank " + rank + " failed: rank " + rank + " of 2: ");
         }
     }
 
-    private Outcome run(FaultProgram fault, int processes, boolean othersLive) throws Exception {
+    /** In every fault with a failure that is looked at, two processes fail. */
+    private Outcome run(FaultProgram fault, int processes, int deadlineMs, boolean othersLive) throws Exception {
         MpiRun run = new MpiRun(processes, FaultProgram.Main.class)
-                .with("BANYAN_TIMEOUT_MS", DEADLINE_MS)
-                .with(fault.name());
-        Instant start = Instant.now();
+                .with("BANYAN_TIMEOUT_MS", deadlineMs)
+                .with(fault.name(), folder.toString(), "2");
         Outcome outcome = (othersLive ? run.leavingOthersAlone() : run).run(folder);
         if (!othersLive) {
             assertThat(outcome.status()).as(outcome.text()).isNotZero();
         }
         assertThat(outcome.orphans()).isEmpty();
-        // Starting takes as long as it takes; nothing waits for ever, as it would without a deadline.
-        assertThat(Duration.between(start, Instant.now())).isLessThan(Duration.ofMinutes(2));
         return outcome;
     }
 }

@@ -16,6 +16,7 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -68,12 +69,17 @@ class KVStoreTest {
         }
 
         @Override
-        public void write(MemorySegment target, MemorySegment source) {
+        public MemorySegment allocate(int rank, long size, Arena arena) {
+            return host.allocate(rank, size, arena);
+        }
+
+        @Override
+        public void copyToDevice(MemorySegment target, MemorySegment source) {
             host.copyToDevice(target, source);
         }
 
         @Override
-        public void read(MemorySegment source, MemorySegment target) {
+        public void copyToHost(MemorySegment source, MemorySegment target) {
             host.copyToHost(source, target);
         }
 
