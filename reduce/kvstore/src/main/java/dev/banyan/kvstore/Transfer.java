@@ -79,7 +79,7 @@ final class Transfer implements DeferredTask {
 
     void succeed() {
         progress.end(stage);
-        // Who has waited for the operation finds its future complete.
+        // The operation ends before the key is free for others.
         if (last) {
             progress.complete();
         }

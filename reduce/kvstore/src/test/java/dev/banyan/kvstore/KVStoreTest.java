@@ -255,10 +255,11 @@ class KVStoreTest {
     @Test
     void theGreatestPriorityGoesFirst() {
         backend.gate = new CountDownLatch(1);
-        List<String> order = Collections.synchronizedList(new ArrayList<>());
+        List<String> heard = Collections.synchronizedList(new ArrayList<>());
         for (String key : List.of("busy", "low", "high", "middle", "high too")) {
             init(store, key, 2000);
         }
+        store.setListener(new Hearing(heard));
         Map<String, Integer> priorities = new LinkedHashMap<>();
         priorities.put("busy", 9);
         priorities.put("low", 1);
@@ -266,12 +267,12 @@ class KVStoreTest {
         priorities.put("middle", 2);
         priorities.put("high too", 3);
         priorities.forEach((key, priority) -> {
-            var _ = store.pushPull(key, Floats.byRank(communicator, 2000), Floats.zeros(communicator, 2000), priority)
-                    .thenRun(() -> order.add(key));
+            var _ = store.pushPull(key, Floats.byRank(communicator, 2000), Floats.zeros(communicator, 2000), priority);
         });
         backend.gate.countDown();
         store.barrier();
-        assertThat(order.subList(1, 5)).containsExactly("high", "high too", "middle", "low");
+        assertThat(heard.stream().filter(news -> news.contains(" ended ")).skip(1))
+                .containsExactly("2 ended ALL_REDUCE", "4 ended ALL_REDUCE", "3 ended ALL_REDUCE", "1 ended ALL_REDUCE");
     }
 
     @Test
