@@ -272,7 +272,8 @@ class KVStoreTest {
         backend.gate.countDown();
         store.barrier();
         assertThat(heard.stream().filter(news -> news.contains(" ended ")).skip(1))
-                .containsExactly("2 ended ALL_REDUCE", "4 ended ALL_REDUCE", "3 ended ALL_REDUCE", "1 ended ALL_REDUCE");
+                .containsExactly(
+                        "2 ended ALL_REDUCE", "4 ended ALL_REDUCE", "3 ended ALL_REDUCE", "1 ended ALL_REDUCE");
     }
 
     @Test

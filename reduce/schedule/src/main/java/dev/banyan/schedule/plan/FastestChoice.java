@@ -60,7 +60,7 @@ final class FastestChoice {
     private static final int MOST_RANKS_OF_FEW = 16;
 
     /** A question of one size asks some forty times; a model's training step has some hundred sizes. */
-    private static final int KEPT_TIMES = 4096;
+    static final int KEPT_TIMES = 4096;
 
     private final CostModel model;
     private final Algorithms algorithms;
@@ -129,6 +129,11 @@ final class FastestChoice {
             }
         }
         return fastest;
+    }
+
+    /** Returns the number of predicted times that are kept. */
+    int keptTimes() {
+        return times.size();
     }
 
     private Stream<AlgorithmConfig> variants(AlgorithmChoice candidate, CollectiveRequest request) {

@@ -2,12 +2,15 @@ package dev.banyan.schedule.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import dev.banyan.trees.packing.ForestCost;
+import dev.banyan.trees.packing.LogicalLink;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -133,5 +136,29 @@ class PlannerTest {
                         .choose(request(Collective.ALL_REDUCE, 1 << 18))
                         .algorithm())
                 .isEqualTo(AlgorithmChoice.PACKING);
+    }
+
+    @Test
+    void whatIsRememberedOfManySizesIsBounded() {
+        CostModel model = new CostModel() {
+            @Override
+            public double predictedUs(Schedule schedule, List<LogicalLink> links) {
+                return 1 + schedule.chunks().size();
+            }
+
+            @Override
+            public double leastUsPerByte(ForestCost cost) {
+                return 0;
+            }
+        };
+        Algorithms algorithms = new Algorithms(P3, Config.defaults());
+        FastestChoice fastest = new FastestChoice(model, algorithms, new Prices(P3, algorithms::get), P3.size());
+        for (int size = 1; size <= 1_500; size++) {
+            fastest.of(List.of(AlgorithmChoice.values()).subList(1, 4), request(Collective.ALL_REDUCE, 1000L * size));
+        }
+        assertThat(fastest.keptTimes()).isEqualTo(FastestChoice.KEPT_TIMES);
+        assertThat(fastest.of(List.of(AlgorithmChoice.SINGLE_TREE), request(Collective.ALL_REDUCE, 1000)))
+                .isEqualTo(new FastestChoice(model, algorithms, new Prices(P3, algorithms::get), P3.size())
+                        .of(List.of(AlgorithmChoice.SINGLE_TREE), request(Collective.ALL_REDUCE, 1000)));
     }
 }
