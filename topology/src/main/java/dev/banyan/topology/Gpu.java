@@ -15,7 +15,7 @@ enum Gpu {
     GENERIC("GPU", "", "", Kind.PCIE, 0);
 
     final String model;
-    /** NCCL's name of the attribute that tells its architecture; empty where there is none. */
+    /** Name of the attribute in which NCCL's files give its architecture; empty where there is none. */
     final String architectureKey;
 
     final String architecture;

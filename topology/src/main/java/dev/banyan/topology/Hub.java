@@ -11,7 +11,7 @@ import java.util.Objects;
  * @param attributes what else the description says of it, by name
  */
 public record Hub(String name, Kind kind, Map<String, String> attributes) implements Node {
-    /** What forwards. */
+    /** Kind of hub. */
     public enum Kind {
         /** A PCIe switch. */
         PCIE_SWITCH,

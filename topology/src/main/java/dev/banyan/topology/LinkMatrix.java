@@ -131,7 +131,7 @@ public final class LinkMatrix {
                         + " at " + HOST_STAGED_GBS + " GB/s"));
     }
 
-    /** The lowest device that pairs of classes above the bound don't join to device 0. */
+    /** Returns the lowest device that no path of pairs with classes above the bound connects to device 0. */
     private OptionalInt unreachedAbove(int bound) {
         boolean[] reached = new boolean[size];
         int[] queue = new int[size];
@@ -149,7 +149,7 @@ public final class LinkMatrix {
         return IntStream.range(0, size).filter(device -> !reached[device]).findFirst();
     }
 
-    /** The lowest device that no path of pairs with weight joins to device 0; empty where they join all. O(n^2). */
+    /** Returns the lowest device that no path of pairs with weight connects to device 0, if there is one. O(n^2). */
     public OptionalInt unreachable() {
         return unreachedAbove(NONE); // the rule takes weights only from pairs that NVLink joins anyway
     }

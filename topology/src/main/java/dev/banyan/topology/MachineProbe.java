@@ -8,7 +8,7 @@ public interface MachineProbe {
     /** Name of the technology, e.g. {@code nvml}. */
     String name();
 
-    /** Looks at this machine. Never throws: what hinders the probe is told by its answer. */
+    /** Looks at this machine. Never throws: the answer reports what hindered the probe. */
     Answer probe();
 
     /** What a probe found. */

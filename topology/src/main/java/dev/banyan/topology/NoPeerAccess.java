@@ -19,14 +19,14 @@ public final class NoPeerAccess {
 
     private NoPeerAccess() {}
 
-    /** Whether the machine says so of two of its devices, at either of them. */
+    /** Whether two devices are marked as such a pair, at either of them. */
     public static boolean between(Machine machine, int a, int b) {
         Device one = machine.devices().get(a);
         Device other = machine.devices().get(b);
         return names(one).contains(id(other)) || names(other).contains(id(one));
     }
 
-    /** The machine that also says so of two devices. */
+    /** Returns the machine with two devices marked as such a pair. */
     public static Machine mark(Machine machine, int a, int b) {
         List<Device> devices = new ArrayList<>(machine.devices());
         devices.set(a, naming(devices.get(a), devices.get(b)));

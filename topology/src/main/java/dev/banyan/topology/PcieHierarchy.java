@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * <p>PIX, PXB, PHB and NODE part the ends into nested groups: one switch, switches under one port, one host bridge,
  * one socket; SYS lies between sockets. Each group becomes a hub, so that {@link Routes} gives back the class of
  * each pair. Ends whose class is not known are put into one socket if their affinity is the same and no class says
- * SYS between them. Classes that no nesting explains give way to nearer ones; {@link #kind} tells the class that
+ * SYS between them. Classes that no nesting explains give way to nearer ones; {@link #kind} returns the class that
  * came of it.
  *
  * <p>An uplink is as wide as the widest slot below it. Built in O(e^2) for e ends. Immutable and safe for use from

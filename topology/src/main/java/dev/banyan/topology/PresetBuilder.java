@@ -89,10 +89,10 @@ final class PresetBuilder {
     }
 
     /** Direct links between devices: {@code {a, b, lanes}} each. */
-    PresetBuilder direct(int[][] wires) {
-        for (int[] wire : wires) {
-            int lanes = wire[2];
-            links.add(Link.duplex(wire[0], wire[1], gpu.linkKind, lanes, lanes * gpu.gbsPerLane, LinkSpeeds.NVLINK_US));
+    PresetBuilder direct(int[][] ends) {
+        for (int[] link : ends) {
+            int lanes = link[2];
+            links.add(Link.duplex(link[0], link[1], gpu.linkKind, lanes, lanes * gpu.gbsPerLane, LinkSpeeds.NVLINK_US));
         }
         return this;
     }

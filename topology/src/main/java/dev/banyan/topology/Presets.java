@@ -15,19 +15,19 @@ import java.util.Optional;
  * ones that NCCL assumes, and latencies sum, along a path, to those that p2pBandwidthLatencyTest measures.
  */
 public final class Presets {
-    /** GPUs 0-3 and 4-7 are full quads; i and i+4 are linked: a hybrid cube mesh. Wires are {a, b, lanes}. */
-    private static final int[][] DGX_1P_WIRES = {
+    /** GPUs 0-3 and 4-7 are full quads; i and i+4 are linked: a hybrid cube mesh. Links are {a, b, lanes}. */
+    private static final int[][] DGX_1P_LINKS = {
         {0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {1, 2, 1}, {1, 3, 1}, {2, 3, 1},
         {4, 5, 1}, {4, 6, 1}, {4, 7, 1}, {5, 6, 1}, {5, 7, 1}, {6, 7, 1},
         {0, 4, 1}, {1, 5, 1}, {2, 6, 1}, {3, 7, 1},
     };
 
-    private static final int[][] V100_QUAD_WIRES = {
+    private static final int[][] V100_QUAD_LINKS = {
         {0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {1, 2, 2}, {1, 3, 1}, {2, 3, 2},
     };
 
     /** The same mesh with 24 lanes: six per GPU. */
-    private static final int[][] DGX_1V_WIRES = {
+    private static final int[][] DGX_1V_LINKS = {
         {0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {1, 2, 2}, {1, 3, 1}, {2, 3, 2},
         {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2},
         {0, 4, 2}, {1, 5, 2}, {2, 6, 1}, {3, 7, 1},
@@ -35,9 +35,9 @@ public final class Presets {
 
     /**
      * Eight MI250X: dies 2i and 2i+1 share a package over four lanes; each package has six lanes to
-     * others. These are the wires of the 16P1H node that RCCL's topology explorer knows.
+     * others. These are the links of the 16P1H node that RCCL's topology explorer knows.
      */
-    private static final int[][] MI250X_WIRES = {
+    private static final int[][] MI250X_LINKS = {
         {0, 1, 4}, {2, 3, 4}, {4, 5, 4}, {6, 7, 4}, {8, 9, 4}, {10, 11, 4}, {12, 13, 4},
         {14, 15, 4}, {0, 2, 1}, {0, 4, 2}, {1, 2, 1}, {1, 3, 1}, {1, 5, 1}, {2, 6, 1},
         {3, 7, 2}, {4, 12, 1}, {5, 13, 1}, {5, 14, 1}, {6, 13, 1}, {6, 14, 1}, {7, 15, 1},
@@ -53,14 +53,14 @@ public final class Presets {
         Map<String, Machine> map = new LinkedHashMap<>();
         // 8 V100, hybrid cube mesh of single and double NVLinks (24 lanes).
         PresetBuilder p3 = new PresetBuilder("p3.16xlarge", 8, Gpu.V100, 3).sockets(2, Cpu.INTEL_XEON);
-        add(map, p3.switchesOf(2).direct(DGX_1V_WIRES), "dgx-1v");
+        add(map, p3.switchesOf(2).direct(DGX_1V_LINKS), "dgx-1v");
         // 4 V100, all linked by single and double NVLinks (9 lanes).
         PresetBuilder p3Quad = new PresetBuilder("p3.8xlarge", 4, Gpu.V100, 3).sockets(1, Cpu.INTEL_XEON);
-        add(map, p3Quad.switchesOf(2).direct(V100_QUAD_WIRES));
+        add(map, p3Quad.switchesOf(2).direct(V100_QUAD_LINKS));
         add(map, p2());
         // 8 P100, hybrid cube mesh of single NVLinks (16 lanes).
         PresetBuilder dgx1 = new PresetBuilder("dgx-1p", 8, Gpu.P100, 3).sockets(2, Cpu.INTEL_XEON);
-        add(map, dgx1.switchesOf(2).direct(DGX_1P_WIRES), "dgx-1");
+        add(map, dgx1.switchesOf(2).direct(DGX_1P_LINKS), "dgx-1");
         add(map, dgx2());
         // 8 A100, NVSwitch, 12 NVLinks per GPU.
         PresetBuilder a100 = new PresetBuilder("dgx-a100", 8, Gpu.A100, 4).sockets(2, Cpu.AMD_ROME);
@@ -70,7 +70,7 @@ public final class Presets {
         add(map, h100.switchesOf(1).nvSwitch(18), "p5.48xlarge");
         // 8 MI250X (16 dies), 4 xGMI links within a package, 6 out of it.
         PresetBuilder mi250x = new PresetBuilder("mi250x8", 16, Gpu.MI250X, 4).sockets(2, Cpu.AMD_ROME);
-        add(map, mi250x.switchesOf(4).direct(MI250X_WIRES));
+        add(map, mi250x.switchesOf(4).direct(MI250X_LINKS));
         // PCIe gen3 x16, switches of two GPUs under one socket or two.
         add(
                 map,

@@ -8,7 +8,7 @@ import java.util.ServiceLoader;
 public final class ThisMachine {
     private ThisMachine() {}
 
-    /** What the probes say. */
+    /** The result of asking the probes. */
     public sealed interface Outcome {}
 
     /**
@@ -17,7 +17,7 @@ public final class ThisMachine {
      * @param probe name of the probe that found them
      */
     public record Found(Machine machine, String probe) implements Outcome {
-        /** Where the machine comes from. */
+        /** A remark that names the source of the machine. */
         public String remark() {
             return "this machine, found by " + probe;
         }
@@ -30,13 +30,13 @@ public final class ThisMachine {
      * @param failed whether a driver is there but fails
      */
     public record Missing(String reason, boolean failed) implements Outcome {
-        /** What to tell where the command goes on without; only a failure is worth its reason. */
+        /** A remark for a caller that continues without devices; it gives the reason only if a driver fails. */
         public String remark() {
             return failed ? "no GPU can be used here (" + reason + ")" : "no GPU found here";
         }
     }
 
-    /** The first machine with devices that a probe finds, else what hindered them. */
+    /** Returns the first machine with devices that a probe finds, or else the probes' reasons for finding none. */
     public static Outcome look() {
         List<String> failures = new ArrayList<>();
         List<String> absences = new ArrayList<>();

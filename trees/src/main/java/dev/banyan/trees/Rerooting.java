@@ -1,7 +1,7 @@
 package dev.banyan.trees;
 
 /**
- * Hangs up trees at other nodes. Trees are written as the parent of each node, -1 for the root: searches make
+ * Gives trees other roots. Trees are written as the parent of each node, -1 for the root: searches make
  * far more of them than they keep. {@link Tree#rerooted} does it for trees that are kept. O(n) each. Safe for
  * use from any thread.
  */

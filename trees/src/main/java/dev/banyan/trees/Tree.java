@@ -216,7 +216,7 @@ public final class Tree {
         return edges;
     }
 
-    /** The same links hung up at another device, in as few levels as they allow. */
+    /** The tree of the same links with another root, in as few levels as they allow. */
     public Tree rerooted(int newRoot) {
         return ofParents(Rerooting.at(newRoot, parents));
     }

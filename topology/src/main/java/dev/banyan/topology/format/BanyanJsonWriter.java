@@ -40,7 +40,7 @@ final class BanyanJsonWriter {
                 .withArrayIndenter(new LinesTo(2));
     }
 
-    /** Begins lines down to a level; what is deeper is parted by spaces. */
+    /** Begins a new line down to a level; deeper items are separated by spaces. */
     private static final class LinesTo implements DefaultPrettyPrinter.Indenter {
         private final int deepest;
 

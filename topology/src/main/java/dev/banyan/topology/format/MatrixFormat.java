@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A plain n x n matrix. Columns are parted by spaces, tabs or commas; rows by line ends, {@code /} or
+ * A plain n x n matrix. Spaces, tabs or commas separate columns; rows are separated by line ends, {@code /} or
  * {@code ;}, or by the brackets of a nested list; {@code #} begins a comment.
  *
  * <p>Entries are the classic link classes (0 none; above 0 up to 1 PCIe, as the rule of {@link

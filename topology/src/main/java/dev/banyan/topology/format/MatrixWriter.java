@@ -7,7 +7,7 @@ final class MatrixWriter {
     private MatrixWriter() {}
 
     /**
-     * The text: a line per device, entries parted by one space.
+     * The text: a line per device, entries separated by one space.
      *
      * @param unit classes as they were before the rule of {@link LinkMatrix}, or GB/s from row to column (0
      *     for pairs without weight)

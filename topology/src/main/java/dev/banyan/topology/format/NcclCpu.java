@@ -11,7 +11,7 @@ final class NcclCpu {
      * Bandwidth between two sockets of such CPUs.
      *
      * @param cpu attributes of a {@code cpu} element
-     * @return GB/s one way; {@link LinkSpeeds#SOCKET_GBS} where the file does not tell
+     * @return GB/s one way; {@link LinkSpeeds#SOCKET_GBS} where the file does not say
      */
     static double socketGbs(Map<String, String> cpu) {
         String arch = cpu.getOrDefault("arch", "");

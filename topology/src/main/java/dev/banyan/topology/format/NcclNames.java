@@ -33,7 +33,7 @@ final class NcclNames {
     static final String CLASS_AMD_GPU = "0x038000";
     static final String CLASS_NIC = "0x020000";
 
-    /** Bus id of an NVSwitch that the file does not tell: what NCCL takes for it. */
+    /** Bus id that NCCL assumes for an NVSwitch if the file gives none. */
     static final String UNKNOWN_NVSWITCH = "ffffffff:ff:ff.0";
 
     /** Bandwidth of a link in GB/s one way, where it is not that of its kind. Banyan's own; NCCL ignores it. */

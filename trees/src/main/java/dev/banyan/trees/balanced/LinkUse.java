@@ -105,13 +105,13 @@ final class LinkUse {
         return loadFirst ? (Math.max(1, units - load) << FIRST_SHIFT) + weight : (weight << FIRST_SHIFT) - load;
     }
 
-    /** From now on values tell links apart by load first, by weight second. */
+    /** From now on values order links by load first and by weight second. */
     void putLoadFirst() {
         loadFirst = true;
         revalueAll();
     }
 
-    /** From now on values tell links apart by weight first, by load second, as they did in the beginning. */
+    /** From now on values order links by weight first and by load second, as in the beginning. */
     void putWeightFirst() {
         loadFirst = false;
         revalueAll();

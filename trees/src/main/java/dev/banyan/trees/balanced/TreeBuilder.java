@@ -13,8 +13,8 @@ interface TreeBuilder {
     boolean build(int root, int[] parents);
 
     /**
-     * How many sequences of trees to build in all, the best of which is kept; asked again after each. 1
-     * unless the builder draws lots.
+     * Returns how many sequences of trees to build in all, the best of which is kept; called again after each sequence.
+     * It is 1 unless the builder makes random choices.
      */
     default int starts() {
         return 1;

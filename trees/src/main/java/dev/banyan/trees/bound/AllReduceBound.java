@@ -100,7 +100,7 @@ public final class AllReduceBound {
         }
     }
 
-    /** All ranks apart, or one apart from the others. */
+    /** The better of two partitions: every rank a part of its own, or the weakest rank against all others. */
     private static Cut start(DuplexLinks links) {
         int ranks = links.nodes();
         int weakest = 0;

@@ -58,7 +58,7 @@ public final class WeakestPartition {
     }
 
     /**
-     * Finds the weakest partition; {@link #part} tells it.
+     * Finds the weakest partition; {@link #part} returns its parts.
      *
      * @param capacity by link, at least 0; their sum is below 2^62
      * @param t at least 0; t (n - 1) is below 2^62

@@ -4,8 +4,8 @@ import java.util.Arrays;
 
 /**
  * Maximum flow with integer capacities, by blocking flows on level graphs. O(V^2 E) time, far less in
- * practice; a run allocates nothing. JGraphT's flow algorithms are not used since they work on boxed graphs
- * with floating-point capacities: bounds need exact ones, and many thousands of flows.
+ * practice; a run allocates nothing. Bounds need exact capacities and many thousands of flows, so no library for boxed
+ * graphs with floating-point capacities is used.
  *
  * <p>Source: E. A. Dinic, "Algorithm for solution of a problem of maximum flow in networks with power
  * estimation", Soviet Math. Doklady 11, 1970.
@@ -29,7 +29,7 @@ public final class MaxFlow {
      * A graph without arcs.
      *
      * @param nodes number of nodes; they are 0..nodes-1
-     * @param expectedArcs how many arcs to make room for
+     * @param expectedArcs number of arcs for which memory is allocated; more may be added
      */
     public MaxFlow(int nodes, int expectedArcs) {
         this.nodes = nodes;

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * The wires that a collective may use, as a directed graph with exact capacities.
+ * The links that a collective may use, as a directed graph with exact capacities.
  *
  * <p>Nodes 0..n-1 are the devices that take part: node r is rank r. Nodes n..n+f-1 are forwarders: hubs of
  * the machine, and relays, which are devices that take no part. A forwarder passes data on; it neither

@@ -248,7 +248,7 @@ final class NetworkBuilder {
     }
 
     /**
-     * The ranks, then the forwarders that have a wire.
+     * The ranks, then the forwarders that have a link.
      *
      * @param index becomes, by machine node, the index of its node here, -1 for none
      */

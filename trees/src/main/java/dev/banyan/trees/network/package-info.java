@@ -1,4 +1,4 @@
-/** The wires between the devices of a group as directed capacities, and flows over them. */
+/** The links between the devices of a group as directed capacities, and flows over them. */
 @NullMarked
 package dev.banyan.trees.network;
 

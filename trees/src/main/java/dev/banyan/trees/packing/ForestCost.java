@@ -11,11 +11,11 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * What trees cost on the wires of a machine when a collective runs over them: data by which any trees can be
+ * What trees cost on the links of a machine when a collective runs over them: data by which any trees can be
  * compared, packed or not, rings (paths) and stars included. It knows links alone: no time to start a copy,
  * none to reduce.
  *
- * @param network the wires that the trees were priced on
+ * @param network the links that the trees were priced on
  * @param trees number of trees
  * @param depth greatest number of logical links between a root and a rank
  * @param stages greatest number of logical links that data cross one after another: up and down for an

@@ -20,13 +20,13 @@ public final class LinkLoads {
     private final Detours detours;
     private final BigFraction[] loads;
 
-    /** For trees whose links go the {@linkplain Detours usual way}. */
+    /** For trees whose links all take the {@linkplain Detours usual path}. */
     public LinkLoads(Network network) {
         this(network, List.of());
     }
 
     /**
-     * @param links the paths of pairs that don't go the usual way
+     * @param links the paths of the pairs that do not take the usual path
      */
     public LinkLoads(Network network, List<LogicalLink> links) {
         this.network = network;

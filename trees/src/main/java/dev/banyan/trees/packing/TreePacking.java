@@ -9,12 +9,12 @@ import java.util.Objects;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Trees that share the wires of a network, and how close they come to the bound. It carries one collective
+ * Trees that share the links of a network, and how close they come to the bound. It carries one collective
  * only: its links are not overloaded by that at the rate that it states.
  *
- * @param network the wires
+ * @param network the links
  * @param trees at least one tree; their shares sum to 1
- * @param rateGbs algbw in GB/s at which they carry the collective, latencies apart, exact
+ * @param rateGbs algbw in GB/s at which they carry the collective, without latencies, exact
  * @param bound what no schedule can exceed
  * @param links the paths of every ordered pair of ranks that a tree uses other than by the direct link
  *     between the two alone, sorted by (from, to); empty for direct networks

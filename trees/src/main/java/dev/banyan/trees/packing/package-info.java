@@ -1,4 +1,4 @@
-/** Packings, trees that share the wires of a machine so that together they reach the bound, and what they cost. */
+/** Packings, trees that share the links of a machine so that together they reach the bound, and what they cost. */
 @NullMarked
 package dev.banyan.trees.packing;
 

@@ -15,7 +15,7 @@ final class NetworkLayout {
     private final Point centre;
     private final Point[] at;
 
-    /** @param apart least distance between two forwarders, as far as there is room */
+    /** @param apart least distance between two forwarders, if the circle has room for it */
     NetworkLayout(Network network, Point centre, double radius, double apart) {
         this.network = network;
         this.centre = centre;

@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Rings over all devices that share the wires of a network, and how fast an allreduce over them can be: what
+ * Rings over all devices that share the links of a network, and how fast an allreduce over them can be: what
  * trees compete with.
  *
  * <p>Each ring is used both ways at once, with half of its share each way. A ring allreduce is a reduce-scatter
@@ -22,9 +22,9 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * <p>Shares are not bound to whole lanes, which can only help the rings. On the connected device sets of
  * p3.16xlarge it makes no difference: rings of whole lanes, as NCCL lays them, carry as much.
  *
- * @param network the wires
+ * @param network the links
  * @param rings at least one ring; their shares sum to 1
- * @param rateGbs algbw of an allreduce in GB/s, latencies apart; exact for these rings
+ * @param rateGbs algbw of an allreduce in GB/s, without latencies; exact for these rings
  */
 public record RingSet(Network network, List<Ring> rings, BigFraction rateGbs) {
     /**

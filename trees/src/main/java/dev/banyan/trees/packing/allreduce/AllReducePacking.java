@@ -15,7 +15,7 @@ import dev.banyan.trees.packing.program.HubPacking;
  *   <li>one switch between all ranks: trees of one hop, by {@link StarPacking};
  *   <li>anything else (several hubs, hubs beside direct links, relays, uneven links): a linear program, by
  *       {@link HubPacking};
- *   <li>but where each rank has one PCIe wire and they are as fast: chains around a ring, which share the least, by
+ *   <li>but where each rank has one PCIe link and they are as fast: chains around a ring, which share the least, by
  *       {@link ChainPacking}.
  * </ul>
  *

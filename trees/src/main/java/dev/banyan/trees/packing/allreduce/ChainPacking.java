@@ -15,18 +15,18 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Chains around a ring of the ranks, one to each rank, for networks in which a rank has one PCIe wire, which all
+ * Chains around a ring of the ranks, one to each rank, for networks in which a rank has one PCIe link, which all
  * its transfers share. Nearly all that leaves a rank goes to the next, so that transfers hardly ever compete for a
- * wire. Trees that reach the same rate by the sums of their loads, but send from a rank to many, need every
- * wire at work all the time while fair sharing leaves some with transfers alone that wait for another wire; and a
+ * link. Trees that reach the same rate by the sums of their loads, but send from a rank to many, need every
+ * link at work all the time while fair sharing leaves some with transfers alone that wait for another link; and a
  * PCIe switch loses by queueing what NVSwitches, built for all pairs at once, don't.
  *
- * <p>The ring goes through the hubs depth first, and so over each wire of a tree of hubs once each way. Where wires
+ * <p>The ring goes through the hubs depth first, and so over each link of a tree of hubs once each way. Where links
  * between hubs are narrower than the ranks' own, as between the sockets of a host, a ring could not pass at full
- * speed. There it is cut: the ranks on one side of the narrow wires are a section, and rings of their own. What
+ * speed. There it is cut: the ranks on one side of the narrow links are a section, and rings of their own. What
  * goes to a root takes the chain through all other sections, once into the root's, and around that to the root:
  * the last rank of a section sends to the first of its own if the root is there, else to the first of the next. The
- * way down is the same with the first rank receiving from the last. Data then cross narrow wires once up and once
+ * way down is the same with the first rank receiving from the last. Data then cross narrow links once up and once
  * down, not about twice.
  *
  * <p>O(n^2 hops). Source of the ring: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters
@@ -53,7 +53,7 @@ final class ChainPacking {
         last = new int[network.ranks()];
     }
 
-    /** The chains and how fast they are; empty but where each of three ranks or more has one wire, of PCIe. */
+    /** The chains and how fast they are; empty but where each of three ranks or more has one link, of PCIe. */
     static Optional<TreePacking> of(Network network, Bound bound) {
         return network.ranks() > 2
                         && network.symmetric()
@@ -84,7 +84,7 @@ final class ChainPacking {
     }
 
     /**
-     * Adds the ranks of a section to the ring. Goes depth first through wires that are not narrow.
+     * Adds the ranks of a section to the ring. Goes depth first through links that are not narrow.
      *
      * @param starts takes the nodes behind the narrow ones
      */

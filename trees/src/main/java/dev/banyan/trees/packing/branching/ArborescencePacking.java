@@ -78,7 +78,7 @@ final class ArborescencePacking {
     }
 
     /**
-     * The trees; equal ones may be apart.
+     * Packs the trees. Equal trees may be listed separately.
      *
      * @throws IllegalArgumentException if the capacities don't carry them
      */

@@ -5,7 +5,7 @@ import java.util.Arrays;
 /**
  * The cheapest arborescence out of a root, in a complete directed graph with costs: every other node takes
  * its cheapest incoming arc, cycles among these are contracted to one node, and so on. O(n^3), mostly far
- * less. Written here since JGraphT has none.
+ * less.
  *
  * <p>Sources: Y. J. Chu, T. H. Liu, "On the shortest arborescence of a directed graph", Science Sinica 14,
  * 1965; J. Edmonds, "Optimum branchings", J. Research of the National Bureau of Standards 71B, 1967,

@@ -79,7 +79,7 @@ final class WeightedTrees {
                 .merge(nodes, weight, BigInteger::add);
     }
 
-    /** Number of different trees, paths apart. */
+    /** Number of different trees; trees that differ in their paths alone count once. */
     int count() {
         return shapes.size();
     }

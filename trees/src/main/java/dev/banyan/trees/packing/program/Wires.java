@@ -4,7 +4,7 @@ import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 
 /**
- * What limits an allreduce: one row of a linear program per wire. On a network that is equally wide both
+ * What limits an allreduce: a linear program has one row per wire. On a network that is equally wide both
  * ways a wire is a link, for a tree that carries the reduction up and the broadcast down loads both its
  * arcs alike; else each arc is a wire. Immutable.
  */
