@@ -4,8 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
@@ -22,7 +23,7 @@ class CompressionTest {
 
     private final Communicator communicator = Communicator.create(
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2),
-            Config.builder().threads(2).build());
+            Config.builder().set(HostBackend.THREADS, 2).build());
     private final KVStore store = KVStore.create("auto", communicator);
     private final List<MemorySegment> gradients = Floats.random(communicator, COUNT, new Random(8));
     private final List<MemorySegment> results = Floats.zeros(communicator, COUNT);
