@@ -25,6 +25,14 @@ class ArchitectureTest {
             .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.topology..");
 
     @ArchTest
+    static final ArchRule settingsKnowNoModuleThatDeclaresThem = classes()
+            .that()
+            .resideInAPackage("dev.banyan.config..")
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage("dev.banyan.config..", "java..", "org.jspecify..");
+
+    @ArchTest
     static final ArchRule backendsKnowNoTrees = noClasses()
             .that()
             .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.cuda..")
@@ -62,10 +70,11 @@ class ArchitectureTest {
                     "org.jspecify..");
 
     @ArchTest
-    static final ArchRule probesUseOnlyTopology = classes()
+    static final ArchRule probesUseOnlyTopologyAndSettings = classes()
             .that()
             .resideInAPackage("dev.banyan.nvml..")
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage("dev.banyan.nvml..", "dev.banyan.topology..", "java..", "org.jspecify..");
+            .resideInAnyPackage(
+                    "dev.banyan.nvml..", "dev.banyan.topology..", "dev.banyan.config..", "java..", "org.jspecify..");
 }

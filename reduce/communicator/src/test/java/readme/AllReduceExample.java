@@ -1,8 +1,8 @@
 package readme;
 
 // README: begin
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Presets;

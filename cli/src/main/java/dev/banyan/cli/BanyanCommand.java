@@ -45,7 +45,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             FiguresCommand.class,
             ScalingCommand.class,
             TraceCommand.class,
-            SelftestCommand.class
+            SelftestCommand.class,
+            SettingsCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,

@@ -1,7 +1,8 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
+import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.balanced.Exact;
 import dev.banyan.trees.balanced.Exhaustive;
@@ -48,7 +49,7 @@ enum TreeAlgorithm {
 
     /** What the configuration asks for. */
     static TreeAlgorithm of(Config config) {
-        return config.treeBacktrack() ? EXACT : KERNIGHAN_LIN;
+        return config.get(Algorithms.TREE_BACKTRACK) ? EXACT : KERNIGHAN_LIN;
     }
 
     /** For picocli. */

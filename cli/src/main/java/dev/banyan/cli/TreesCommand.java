@@ -8,7 +8,8 @@ import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.Remarks;
 import dev.banyan.cli.output.TableFormat;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
+import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
@@ -133,7 +134,7 @@ final class TreesCommand implements Runnable {
     public void run() {
         refuseNonsense();
         Config config = Config.load();
-        double factor = penalty == null ? config.linkUsagePenalty() : penalty;
+        double factor = penalty == null ? config.get(Algorithms.LINK_USAGE_PENALTY) : penalty;
         require(factor > 0 && factor <= 1, "--penalty is " + penalty + "; it must be above 0 and at most 1");
         ChosenMachine chosen = machine.choose(2);
         if (allSubsets != null) {
@@ -142,8 +143,8 @@ final class TreesCommand implements Runnable {
         }
         int ranks = chosen.machine().size();
         require(root == null || (root >= 0 && root < ranks), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
-        Optional<ForestGenerator> generator =
-                Objects.requireNonNullElse(algorithm, TreeAlgorithm.of(config)).generator(factor, config.seed());
+        Optional<ForestGenerator> generator = Objects.requireNonNullElse(algorithm, TreeAlgorithm.of(config))
+                .generator(factor, config.get(Algorithms.SEED));
         Plan plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
         List<String> warnings = new ArrayList<>(plan.warnings());
         warnings.addAll(config.warnings());

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.management.OperatingSystemMXBean;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
@@ -87,7 +87,7 @@ class GpuCommandTest {
         assertThat(tune.out()).contains("2 devices: broadcast, measured on GPUs [5, 1] through CUDA");
         Config config = Config.builder().load(Map.of(), Map.of(), folder);
         assertThat(config.warnings()).isEmpty();
-        Tuning tuning = config.tuning().orElseThrow();
+        Tuning tuning = Tuning.of(config).orElseThrow();
         assertThat(tuning.devices()).isEqualTo(2);
         assertThat(tuning.rules()).containsOnlyKeys(Collective.BROADCAST);
         assertThat(tuning.rules().get(Collective.BROADCAST)).matches(rules -> !rules.leavesOpen());

@@ -8,7 +8,7 @@ import ai.djl.nn.SymbolBlock;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;

@@ -5,7 +5,8 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
+import dev.banyan.kvstore.KVStore;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -56,7 +57,7 @@ public final class BanyanParameterServer implements ParameterServer {
     }
 
     BanyanParameterServer(Optimizer optimizer, Processes processes, Config config) {
-        this(optimizer, processes, config.fusionBytes(), devices -> Replicas.start(devices, config));
+        this(optimizer, processes, config.get(KVStore.FUSION_BYTES), devices -> Replicas.start(devices, config));
     }
 
     /**

@@ -2,13 +2,13 @@ package dev.banyan.djl;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
+import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackend;
 import dev.banyan.cuda.CudaDevices;
 import dev.banyan.cuda.CudaStreams;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.Completions;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;

@@ -1,7 +1,7 @@
 package dev.banyan.djl;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;

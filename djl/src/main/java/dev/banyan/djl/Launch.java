@@ -1,8 +1,8 @@
 package dev.banyan.djl;
 
+import dev.banyan.config.Config;
 import dev.banyan.mpi.MpiException;
 import dev.banyan.mpi.World;
-import dev.banyan.schedule.plan.Config;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

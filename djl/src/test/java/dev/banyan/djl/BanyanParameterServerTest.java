@@ -11,7 +11,7 @@ import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;

@@ -6,9 +6,11 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.optimizer.Optimizer;
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
@@ -36,7 +38,9 @@ final class GpuProgram {
     }
 
     public static void main(String[] arguments) {
-        Config config = Config.builder().algorithm(AlgorithmChoice.STAR).load();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                .load();
         try (Communicator gpus = Communicator.onGpus(Presets.find("p3.8xlarge").orElseThrow(), config, 0, 1, 2, 3);
                 NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             new GpuProgram(gpus, manager).train();

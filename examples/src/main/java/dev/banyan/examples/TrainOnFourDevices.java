@@ -1,9 +1,9 @@
 package dev.banyan.examples;
 
+import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;

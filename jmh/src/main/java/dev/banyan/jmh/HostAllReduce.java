@@ -1,9 +1,12 @@
 package dev.banyan.jmh;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -83,7 +86,10 @@ public class HostAllReduce {
                 .orElseThrow();
         communicator = Communicator.create(
                 Presets.find("p3.16xlarge").orElseThrow(),
-                Config.builder().algorithm(choice).threads(threads).build());
+                Config.builder()
+                        .set(Planner.ALGORITHM, SizeRules.always(choice))
+                        .set(HostBackend.THREADS, threads)
+                        .build());
         for (long count : counts()) {
             List<MemorySegment> inputs = buffers(communicator, count);
             inPlace.add(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, inputs));

@@ -1,11 +1,12 @@
 package dev.banyan.jmh;
 
+import dev.banyan.config.Config;
 import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -78,12 +79,8 @@ public class StorePushPull {
         Communicator ranks = Communicator.create(
                 Presets.find("p3.16xlarge").orElseThrow(),
                 Config.builder()
-                        .fusionBytes(
-                                switch (fusion) {
-                                    case "off" -> 0;
-                                    default -> Long.parseLong(fusion.replace("K", "")) << 10;
-                                })
-                        .reproducible(reproducible)
+                        .set(KVStore.FUSION_BYTES.name(), fusion)
+                        .set(Algorithms.REPRODUCIBLE, reproducible)
                         .build());
         KVStore opened = KVStore.create(type, ranks);
         long[] counts = GradientSizes.resnet50();

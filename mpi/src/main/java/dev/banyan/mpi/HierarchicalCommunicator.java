@@ -75,8 +75,8 @@ public final class HierarchicalCommunicator implements AutoCloseable {
                 .toList();
         devices = (int) first.combine(local.size(), ReduceOp.SUM);
         String name = "banyan-hierarchy-" + COUNT.incrementAndGet();
-        queue = new CallQueue(name, local.config().timeout(), GRACE);
-        copies = new CallQueue(name + "-copies", local.config().timeout(), GRACE);
+        queue = new CallQueue(name, local.config().get(Communicator.TIMEOUT), GRACE);
+        copies = new CallQueue(name + "-copies", local.config().get(Communicator.TIMEOUT), GRACE);
         this.cudaAware = cudaAware;
         direct = new Between.Direct(groups, devices);
         staged = local.inHostMemory() ? direct : new Between.Staged(groups, devices, local, copies, arena);

@@ -3,6 +3,7 @@ package dev.banyan.mpi;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import dev.banyan.config.Setting;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -21,8 +22,6 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 final class MpiLibrary {
-    /** Names another file to load MPI from. */
-    static final String SETTING = "BANYAN_MPI_LIBRARY";
     /** {@code MPI_IN_PLACE}. */
     static final MemorySegment IN_PLACE = MemorySegment.ofAddress(1);
 
@@ -30,6 +29,14 @@ final class MpiLibrary {
     static final int SHARED_MEMORY = 0;
 
     private static final String SONAME = "libmpi.so.40";
+    private static final String SETTING = "BANYAN_MPI_LIBRARY";
+
+    static final Setting<String> FILE = Setting.text(
+            SETTING,
+            "the path of Open MPI's library",
+            SONAME,
+            "Names Open MPI's library; the loader finds the default.");
+
     private static final String REMEDY =
             "; install Open MPI 4 or 5 (Debian and Ubuntu: apt-get install openmpi-bin libopenmpi-dev), or name its"
                     + " library by " + SETTING;
@@ -53,17 +60,11 @@ final class MpiLibrary {
     }
 
     /**
-     * Loads the library that the settings name.
+     * Loads the library.
      *
+     * @param file the library, or null for the one that the loader finds
      * @throws MpiException if there is none
      */
-    static MpiLibrary load() {
-        String property = System.getProperty(SETTING);
-        String value = property == null ? System.getenv(SETTING) : property;
-        return load(value == null || value.isBlank() ? null : value);
-    }
-
-    /** @param file the library, or null for the one that the loader finds */
     @SuppressWarnings("restricted")
     static MpiLibrary load(@Nullable String file) {
         try {

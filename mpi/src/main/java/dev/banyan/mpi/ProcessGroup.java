@@ -2,6 +2,7 @@ package dev.banyan.mpi;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.Combiner;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
@@ -68,8 +69,8 @@ public final class ProcessGroup implements AutoCloseable {
         rank = mpi.number(MpiCall.RANK, communicator);
         size = mpi.number(MpiCall.SIZE, communicator);
         queue = new CallQueue(
-                "banyan-mpi-group-" + COUNT.incrementAndGet(), world.config().timeout(), Duration.ZERO);
-        order = world.config().checkOrder() ? new OrderCheck(mpi, communicator, size) : null;
+                "banyan-mpi-group-" + COUNT.incrementAndGet(), world.config().get(Communicator.TIMEOUT), Duration.ZERO);
+        order = world.config().get(World.CHECK_ORDER) ? new OrderCheck(mpi, communicator, size) : null;
     }
 
     /** The group of a communicator of MPI. */

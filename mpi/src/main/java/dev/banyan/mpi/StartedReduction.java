@@ -3,6 +3,7 @@ package dev.banyan.mpi;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -70,7 +71,7 @@ public final class StartedReduction {
      */
     public void await() {
         long begin = System.nanoTime();
-        long patience = TimeUnit.NANOSECONDS.convert(world.config().timeout());
+        long patience = TimeUnit.NANOSECONDS.convert(world.config().get(Communicator.TIMEOUT));
         for (long park = 1000; !test(); park = Math.min(2 * park, LONGEST_PARK_NANOS)) {
             if (System.nanoTime() - begin >= patience) {
                 throw world.failure(what, new CollectiveTimeoutException("too late"));

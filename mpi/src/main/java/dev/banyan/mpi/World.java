@@ -2,9 +2,11 @@ package dev.banyan.mpi;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import dev.banyan.config.Config;
+import dev.banyan.config.Setting;
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.CallQueue;
-import dev.banyan.schedule.plan.Config;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -25,8 +27,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The processes that {@code mpirun} started together, this one among them. There is one world per process; a process
  * that was started without mpirun is a world of its own. Works with Open MPI 4 and 5, whose library {@code
- * libmpi.so.40} the loader finds or the file is that BANYAN_MPI_LIBRARY names (system property or environment
- * variable).
+ * libmpi.so.40} the loader finds or the file is that BANYAN_MPI_LIBRARY names.
  *
  * <p><b>End.</b> Every process calls {@link #finish} when all went well, and only then: a process that ends
  * without it makes mpirun end all others, with a status that is not 0. So leave it out where something failed: don't
@@ -38,6 +39,21 @@ import org.slf4j.LoggerFactory;
  * <p>Safe for use from any thread.
  */
 public final class World {
+    /** Whether processes compare their collectives. */
+    public static final Setting<Boolean> CHECK_ORDER = Setting.flag(
+            "BANYAN_CHECK_ORDER",
+            false,
+            "Makes processes compare key, length and type of what they are about to do before each collective between"
+                    + " machines, and fail where it differs instead of hanging.");
+    /** The number of collectives in flight of a store of type {@code concum}. */
+    public static final Setting<Integer> OUTSTANDING = Setting.wholeNumber(
+            "BANYAN_OUTSTANDING",
+            "collectives",
+            1,
+            64,
+            4,
+            "Limits the collectives that a store of type concum has in flight between machines.");
+
     private static final Logger LOG = LoggerFactory.getLogger(World.class);
     /**
      * What a process of a broken world waits with its end: mpirun ends the others with it, which have errors to
@@ -72,7 +88,7 @@ public final class World {
     private World(MpiLibrary mpi, Config config) {
         this.config = config;
         this.mpi = mpi;
-        control = new CallQueue("banyan-mpi", config.timeout(), Duration.ZERO);
+        control = new CallQueue("banyan-mpi", config.get(Communicator.TIMEOUT), Duration.ZERO);
         control("the start of MPI", () -> start(mpi));
         version = mpi.version();
         cudaAware = mpi.isCudaAware();
@@ -101,7 +117,7 @@ public final class World {
                 if (refusal != null) {
                     throw new MpiException("MPI could not be started in this process: " + refusal + "; end it");
                 }
-                world = start(MpiLibrary.load(), config);
+                world = start(MpiLibrary.load(config.find(MpiLibrary.FILE).orElse(null)), config);
                 opened = world;
             }
             world.checkUsable();
@@ -146,8 +162,8 @@ public final class World {
      * same.
      */
     private void compareSettings(OrderCheck check) {
-        check.difference("has BANYAN_CHECK_ORDER=" + (config.checkOrder() ? 1 : 0) + " and BANYAN_OUTSTANDING="
-                        + config.outstanding())
+        check.difference("has BANYAN_CHECK_ORDER=" + (config.get(CHECK_ORDER) ? 1 : 0) + " and BANYAN_OUTSTANDING="
+                        + config.get(OUTSTANDING))
                 .ifPresent(both -> {
                     throw new MpiException("the processes have different settings: " + both
                             + "; give all the same, variables also on other machines by mpirun -x NAME");
@@ -295,7 +311,8 @@ public final class World {
             case OrderException e -> e;
             case CollectiveTimeoutException e ->
                 new CollectiveTimeoutException(place(what)
-                        + " did not end within " + config.timeout().toMillis()
+                        + " did not end within "
+                        + config.get(Communicator.TIMEOUT).toMillis()
                         + " ms: another process died, hangs, or never did its part; see what the others say, or allow"
                         + " more time by BANYAN_TIMEOUT_MS");
             default -> new MpiException(place(what) + ": " + cause.getMessage(), cause);

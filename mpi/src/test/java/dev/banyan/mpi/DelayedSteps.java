@@ -1,5 +1,6 @@
 package dev.banyan.mpi;
 
+import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.KVStoreException;
 import dev.banyan.kvstore.Key;
@@ -8,7 +9,7 @@ import dev.banyan.kvstore.Sgd;
 import dev.banyan.kvstore.StoreListener;
 import dev.banyan.kvstore.StoreOperation;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
@@ -60,7 +61,7 @@ final class DelayedSteps implements AutoCloseable {
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, DEVICES).toArray()),
-                Config.builder().threads(2).load());
+                Config.builder().set(HostBackend.THREADS, 2).load());
     }
 
     /** Of the table that the bench has: N is a key of N elements, NxR is R such keys. */

@@ -2,12 +2,14 @@ package dev.banyan.mpi;
 
 import static dev.banyan.mpi.StoresProgram.require;
 
+import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -50,7 +52,9 @@ final class DevicesProgram {
         try {
             World world = World.open(Config.load());
             Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-            Config config = Config.builder().algorithm(AlgorithmChoice.STAR).load();
+            Config config = Config.builder()
+                    .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                    .load();
             try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
                     Communicator local = Communicator.create(machine, config, backend)) {
                 DevicesProgram program = new DevicesProgram(world, local);

@@ -1,6 +1,6 @@
 package dev.banyan.mpi;
 
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.io.IOException;
@@ -54,7 +54,7 @@ enum FaultProgram {
     IS_SET_OTHERWISE {
         @Override
         Config config(boolean odd) {
-            return Config.builder().outstanding(odd ? 2 : 3).load();
+            return Config.builder().set(World.OUTSTANDING, odd ? 2 : 3).load();
         }
 
         @Override

@@ -1,8 +1,11 @@
 package dev.banyan.mpi;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Presets;
@@ -89,8 +92,10 @@ final class MatrixProgram {
     }
 
     private void hierarchy(int devices, Leaders leaders) {
-        Config config =
-                Config.builder().threads(2).algorithm(AlgorithmChoice.STAR).load();
+        Config config = Config.builder()
+                .set(HostBackend.THREADS, 2)
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                .load();
         try (Arena arena = Arena.ofShared();
                 Communicator local = Communicator.create(
                         Presets.find("p3.16xlarge")
@@ -123,7 +128,7 @@ final class MatrixProgram {
                         Presets.find("p3.16xlarge")
                                 .orElseThrow()
                                 .subset(IntStream.range(0, devices).toArray()),
-                        Config.builder().threads(2).load());
+                        Config.builder().set(HostBackend.THREADS, 2).load());
                 HierarchicalCommunicator communicator =
                         HierarchicalCommunicator.create(world, local, Leaders.EACH, false)) {
             List<MemorySegment> memory = IntStream.range(0, devices)

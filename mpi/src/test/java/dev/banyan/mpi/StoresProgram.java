@@ -1,11 +1,12 @@
 package dev.banyan.mpi;
 
+import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.KVStoreException;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
@@ -34,7 +35,7 @@ final class StoresProgram {
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, devices).toArray()),
-                Config.builder().threads(2).load());
+                Config.builder().set(HostBackend.THREADS, 2).load());
     }
 
     /**

@@ -56,7 +56,7 @@ final class NvmlLibrary implements AutoCloseable {
             throw new NotFoundException(
                     "no NVIDIA driver found: the loader knows no " + SONAME + "; install the driver, start a container"
                             + " with the NVIDIA runtime (docker run --gpus all), or name the file by "
-                            + NvmlProbe.LIBRARY,
+                            + NvmlProbe.LIBRARY.name(),
                     e);
         }
     }
@@ -87,7 +87,8 @@ final class NvmlLibrary implements AutoCloseable {
 
     private static NotFoundException refused(String file, String why, Exception cause) {
         return new NotFoundException(
-                NvmlProbe.LIBRARY + "=" + file + " " + why + "; name the driver's " + SONAME + " or unset it", cause);
+                NvmlProbe.LIBRARY.name() + "=" + file + " " + why + "; name the driver's " + SONAME + " or unset it",
+                cause);
     }
 
     private void bind(SymbolLookup symbols) {

@@ -1,5 +1,6 @@
 package dev.banyan.nvml;
 
+import dev.banyan.config.Setting;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.MachineProbe;
 import java.lang.foreign.MemorySegment;
@@ -10,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds the NVIDIA GPUs of this machine and how they are linked, by NVML.
  *
- * <p>The library is {@code libnvidia-ml.so.1} as the loader finds it, or the file that {@value #LIBRARY} names, as a
+ * <p>The library is {@code libnvidia-ml.so.1} as the loader finds it, or the file that BANYAN_NVML_LIBRARY names, as a
  * system property or an environment variable. Devices are in NVML's order, that of their PCI bus ids, and are called
  * {@code GPU0} and so on by NVML's index; CUDA's order may be another one. CUDA_VISIBLE_DEVICES is not heeded.
  *
@@ -23,27 +24,25 @@ import org.jspecify.annotations.Nullable;
  * <p>Cost: O(n^2) calls for n devices. Safe for use from any thread; each call opens the library anew.
  */
 public final class NvmlProbe implements MachineProbe {
-    /** Names another file to load NVML from. */
-    static final String LIBRARY = "BANYAN_NVML_LIBRARY";
+    static final Setting<String> LIBRARY = Setting.text(
+                    "BANYAN_NVML_LIBRARY",
+                    "the path of NVML's library",
+                    "libnvidia-ml.so.1",
+                    "Names NVIDIA's management library; the loader finds the default.")
+            .outsideFiles();
 
     private final @Nullable String file;
     private final SysfsPci sysfs;
 
     /** A probe of the library that the settings name. */
     public NvmlProbe() {
-        this(configured(), SysfsPci.ofThisMachine());
+        this(LIBRARY.ofProcess().orElse(null), SysfsPci.ofThisMachine());
     }
 
     /** @param file the library, or null for the one that the loader finds */
     NvmlProbe(@Nullable String file, SysfsPci sysfs) {
         this.file = file;
         this.sysfs = sysfs;
-    }
-
-    private static @Nullable String configured() {
-        String property = System.getProperty(LIBRARY);
-        String value = property == null ? System.getenv(LIBRARY) : property;
-        return value == null || value.isBlank() ? null : value;
     }
 
     @Override

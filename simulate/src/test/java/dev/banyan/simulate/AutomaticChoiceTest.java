@@ -2,10 +2,10 @@ package dev.banyan.simulate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
@@ -147,7 +147,7 @@ class AutomaticChoiceTest {
         SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
         Planner planner = new Planner(machine, Config.defaults(), costs);
         List<Boolean> multiIsFaster = new ArrayList<>();
-        for (long bytes = 1 << 10; bytes <= 4 * Config.DEFAULT_TREE_ARRAY_BOUND; bytes *= 2) {
+        for (long bytes = 1 << 10; bytes <= 4 * Planner.DEFAULT_TREE_ARRAY_BOUND; bytes *= 2) {
             CollectiveRequest request = allReduce(bytes);
             multiIsFaster.add(planner.predictedUs(AlgorithmConfig.of(AlgorithmChoice.MULTI_TREE), request)
                     < planner.predictedUs(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE), request));

@@ -9,7 +9,7 @@ import dev.banyan.cli.input.ProfileConverter;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.plot.PlotFile;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Profile;

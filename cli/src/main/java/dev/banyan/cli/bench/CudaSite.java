@@ -1,8 +1,9 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
@@ -37,7 +38,8 @@ public final class CudaSite implements RankSite {
 
     @Override
     public Communicator open(SizeRules rules) {
-        return Communicator.create(machine, Config.builder().algorithm(rules).load(), backend);
+        return Communicator.create(
+                machine, Config.builder().set(Planner.ALGORITHM, rules).load(), backend);
     }
 
     @Override

@@ -1,7 +1,8 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
@@ -16,7 +17,8 @@ public record HostSite(Machine machine) implements RankSite {
 
     @Override
     public Communicator open(SizeRules rules) {
-        return Communicator.create(machine, Config.builder().algorithm(rules).load());
+        return Communicator.create(
+                machine, Config.builder().set(Planner.ALGORITHM, rules).load());
     }
 
     @Override

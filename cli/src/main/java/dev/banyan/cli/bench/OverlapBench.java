@@ -1,12 +1,12 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Progress;
+import dev.banyan.config.Config;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.Overlap;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;

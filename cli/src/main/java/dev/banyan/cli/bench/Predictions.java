@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
@@ -42,7 +42,7 @@ public final class Predictions {
                 request.count(),
                 request.elementBytes(),
                 request.inPlace(),
-                config.chunkBytes());
+                config.get(Planner.CHUNK_BYTES));
         return planner.plan(planner.cut(planner.choose(asSet), asSet), asSet);
     }
 

@@ -3,10 +3,12 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
@@ -110,7 +112,11 @@ final class SimulatedBench implements Bench {
 
     private Predictions predictions(AlgorithmChoice algorithm) {
         return new Predictions(
-                chosen.machine(), Config.builder().algorithm(algorithm).load(), costs);
+                chosen.machine(),
+                Config.builder()
+                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                        .load(),
+                costs);
     }
 
     private static SweepReport report(Row row, PlannedSchedule apart, PlannedSchedule together) {

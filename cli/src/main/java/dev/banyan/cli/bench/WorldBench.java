@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.config.Config;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
@@ -11,7 +12,6 @@ import dev.banyan.mpi.ProcessGroup;
 import dev.banyan.mpi.World;
 import dev.banyan.mpi.kvstore.LinkProvider;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.io.PrintWriter;

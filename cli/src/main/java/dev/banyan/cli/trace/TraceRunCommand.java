@@ -11,6 +11,7 @@ import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Remarks;
+import dev.banyan.config.Config;
 import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
@@ -19,7 +20,6 @@ import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -151,8 +151,8 @@ final class TraceRunCommand implements Runnable {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(1);
                 HostTimeline steps = timeline == null ? null : new HostTimeline(chosen.network());
-                try (HostBackend devices =
-                        new HostBackend(chosen.machine().size(), config.threads(), config.timeout())) {
+                try (HostBackend devices = new HostBackend(
+                        chosen.machine().size(), config.get(HostBackend.THREADS), config.get(Communicator.TIMEOUT))) {
                     play(played, chosen, config, devices, () -> devices.setListener(steps), steps);
                 }
             }

@@ -2,9 +2,11 @@ package dev.banyan.cli.tune;
 
 import dev.banyan.cli.bench.Predictions;
 import dev.banyan.cli.bench.Workload;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
@@ -53,12 +55,15 @@ final class IterationTimes {
         ways.add(way(
                 "tuned",
                 calls(Config.builder()
-                        .algorithm(AlgorithmChoice.AUTO)
-                        .tuning(tuning)
+                        .set(Planner.ALGORITHM, SizeRules.AUTO)
+                        .setAll(tuning.settings())
                         .load())));
         ways.add(way(
                 "auto",
-                calls(Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned())));
+                calls(Config.builder()
+                        .set(Planner.ALGORITHM, SizeRules.AUTO)
+                        .load()
+                        .without(Tuning.SETTINGS))));
         for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
             if (algorithm != AlgorithmChoice.AUTO) {
                 ways.add(way(algorithm.label(), calls(algorithm)));
@@ -75,7 +80,10 @@ final class IterationTimes {
 
     private Calls calls(AlgorithmChoice algorithm) {
         return alone.computeIfAbsent(
-                algorithm, choice -> calls(Config.builder().algorithm(choice).load()));
+                algorithm,
+                choice -> calls(Config.builder()
+                        .set(Planner.ALGORITHM, SizeRules.always(choice))
+                        .load()));
     }
 
     private Calls calls(Config config) {

@@ -17,9 +17,9 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.plot.PlotFile;
-import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
@@ -181,7 +181,7 @@ public final class TuneCommand implements Runnable {
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(2);
                 ChosenMachine chosen = ranked.chosen();
-                Config config = Config.builder().load().untuned();
+                Config config = Config.load().without(Tuning.SETTINGS);
                 try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
                     measure(chosen, site, "measured on " + site.devices(), most);
                 }
@@ -200,7 +200,8 @@ public final class TuneCommand implements Runnable {
     private void predict(ChosenMachine chosen, long most) {
         Machine group = chosen.machine();
         SimulatedCosts costs = new SimulatedCosts(group, profile == null ? Profiles.of(group) : profile);
-        Config config = Config.builder().algorithm(AlgorithmChoice.AUTO).load().untuned();
+        Config config =
+                Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(Tuning.SETTINGS);
         Planner planner = new Planner(group, config, costs);
         Tuner tuner;
         try (Trials trials = new SimulatedTrials(planner, collective, root(), group.size())) {

@@ -4,11 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.CommandRun;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -62,7 +63,9 @@ class TuneTest {
         Machine other = machine.subset(0, 1, 3, 2);
         assertThat(planner(other).choose(allReduce(1 << 20)))
                 .isEqualTo(Planner.of(other, Config.defaults()).choose(allReduce(1 << 20)));
-        Config ring = Config.builder().algorithm(AlgorithmChoice.RING).load(Map.of(), Map.of(), folder);
+        Config ring = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .load(Map.of(), Map.of(), folder);
         assertThat(Planner.of(machine, ring).choose(allReduce(1 << 20)))
                 .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.RING));
     }

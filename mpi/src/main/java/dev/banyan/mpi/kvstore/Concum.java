@@ -7,6 +7,7 @@ import dev.banyan.kvstore.engine.Completion;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.Variable;
 import dev.banyan.mpi.ProcessGroup;
+import dev.banyan.mpi.World;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -47,7 +48,7 @@ final class Concum implements StoreLink {
                 .toList();
         turns = groups.stream().map(_ -> engine.variable()).toList();
         gate = sums.group().duplicate();
-        witness = sums.world().config().checkOrder() ? sums.group().duplicate() : null;
+        witness = sums.world().config().get(World.CHECK_ORDER) ? sums.group().duplicate() : null;
         order = engine.variable();
     }
 

@@ -41,7 +41,7 @@ final class KeySums {
         this.communicator = communicator;
         group = world.all().duplicate();
         direct = communicator.inHostMemory() || world.isCudaAware();
-        copies = new CallQueue("banyan-mpi-copies", communicator.config().timeout(), GRACE);
+        copies = new CallQueue("banyan-mpi-copies", communicator.config().get(Communicator.TIMEOUT), GRACE);
     }
 
     ProcessGroup group() {

@@ -35,7 +35,7 @@ public final class LinkProvider implements StoreLink.Provider {
         KeySums sums = new KeySums(world, communicator);
         return switch (type) {
             case "funnel" -> new Funnel(sums, engine);
-            case "concum" -> new Concum(sums, engine, communicator.config().outstanding());
+            case "concum" -> new Concum(sums, engine, communicator.config().get(World.OUTSTANDING));
             case "depcha" -> new Depcha(sums, engine);
             default ->
                 throw new IllegalArgumentException("no store over several processes is called \"" + type + "\"; take "

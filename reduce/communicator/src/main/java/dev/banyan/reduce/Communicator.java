@@ -1,5 +1,7 @@
 package dev.banyan.reduce;
 
+import dev.banyan.config.Config;
+import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
@@ -8,7 +10,6 @@ import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmHint;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
@@ -64,6 +65,12 @@ import org.slf4j.LoggerFactory;
  * <p>Safe for use from any thread.
  */
 public final class Communicator implements AutoCloseable {
+    /** The timeout of every call. */
+    public static final Setting<Duration> TIMEOUT = Setting.milliseconds(
+            "BANYAN_TIMEOUT_MS",
+            Duration.ofMinutes(10),
+            "Limits how long a collective may take before it fails on every rank.");
+
     private static final Logger LOG = LoggerFactory.getLogger(Communicator.class);
     private static final int KEPT_PLANS = 512;
     /** What the backend gets beyond the timeout, to report it itself. */
@@ -88,7 +95,7 @@ public final class Communicator implements AutoCloseable {
         this.backend = backend;
         this.ownsBackend = ownsBackend;
         planner = Planner.of(machine, config);
-        queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.timeout(), GRACE);
+        queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.get(TIMEOUT), GRACE);
         config.warnings().forEach(LOG::warn);
     }
 
@@ -101,7 +108,10 @@ public final class Communicator implements AutoCloseable {
     public static Communicator create(Machine machine, Config config) {
         checkDevices(machine);
         return new Communicator(
-                machine, config, new HostBackend(machine.size(), config.threads(), config.timeout()), true);
+                machine,
+                config,
+                new HostBackend(machine.size(), config.get(HostBackend.THREADS), config.get(TIMEOUT)),
+                true);
     }
 
     /**
@@ -458,7 +468,12 @@ public final class Communicator implements AutoCloseable {
 
     private Plan plan(PlanKey key) {
         CollectiveRequest request = new CollectiveRequest(
-                key.collective(), key.root(), key.count(), key.type().bytes(), key.inPlace(), config.chunkBytes());
+                key.collective(),
+                key.root(),
+                key.count(),
+                key.type().bytes(),
+                key.inPlace(),
+                config.get(Planner.CHUNK_BYTES));
         PlannedSchedule planned = planner.plan(request, key.hint());
         return new Plan(planned.choice(), backend.prepare(planned.schedule(), key.type(), key.op()));
     }

@@ -3,12 +3,12 @@ package dev.banyan.reduce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.internal.Deadlines;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmHint;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -37,7 +37,7 @@ class AsynchronousCallsTest {
     private final FakeDevices devices = new FakeDevices();
 
     private static Config timeout(Duration timeout) {
-        return Config.builder().timeout(timeout).build();
+        return Config.builder().set(Communicator.TIMEOUT, timeout).build();
     }
 
     private static CollectiveCall call(int elements) {

@@ -2,8 +2,10 @@ package dev.banyan.reduce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Presets;
@@ -29,7 +31,9 @@ class CollectiveEventTest {
     @Test
     void aFlightRecordingHasEveryCollective() throws IOException {
         Path file = folder.resolve("flight.jfr");
-        Config config = Config.builder().algorithm(AlgorithmChoice.RING).build();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .build();
         try (Recording recording = new Recording();
                 Communicator communicator =
                         Communicator.create(Presets.find("pcie-4").orElseThrow(), config)) {

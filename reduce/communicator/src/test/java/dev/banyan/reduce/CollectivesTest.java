@@ -2,8 +2,11 @@ package dev.banyan.reduce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -84,9 +87,9 @@ class CollectivesTest {
                 .map(choice -> Communicator.create(
                         machine,
                         Config.builder()
-                                .algorithm(choice)
-                                .treeArrayBound(ARRAY_BOUND)
-                                .threads(2)
+                                .set(Planner.ALGORITHM, SizeRules.always(choice))
+                                .set(Planner.TREE_ARRAY_BOUND, ARRAY_BOUND)
+                                .set(HostBackend.THREADS, 2)
                                 .build()))
                 .toList();
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
@@ -12,7 +13,6 @@ import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.AlgorithmHint;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -40,7 +40,8 @@ import org.junit.jupiter.api.Timeout;
 class CommunicatorTest {
     private static final Machine FOUR =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
-    private static final Config CONFIG = Config.builder().threads(2).build();
+    private static final Config CONFIG =
+            Config.builder().set(HostBackend.THREADS, 2).build();
 
     private final Communicator communicator = Communicator.create(FOUR, CONFIG);
 
@@ -252,8 +253,9 @@ class CommunicatorTest {
 
     @Test
     void theLongestTimeoutIsNone() throws Exception {
-        Config patient =
-                Config.builder().timeout(Duration.ofSeconds(Long.MAX_VALUE)).build();
+        Config patient = Config.builder()
+                .set(Communicator.TIMEOUT, Duration.ofSeconds(Long.MAX_VALUE))
+                .build();
         try (Communicator each = Communicator.create(FOUR, patient)) {
             List<MemorySegment> buffers = floats(each, 1_000_000, 1);
             each.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
@@ -381,8 +383,10 @@ class CommunicatorTest {
                 throw new IllegalStateException(e);
             }
         });
-        Config hasty =
-                Config.builder().threads(1).timeout(Duration.ofMillis(10)).build();
+        Config hasty = Config.builder()
+                .set(HostBackend.THREADS, 1)
+                .set(Communicator.TIMEOUT, Duration.ofMillis(10))
+                .build();
         Communicator broken = Communicator.create(FOUR, hasty, stuck);
         try {
             List<MemorySegment> buffers = floats(broken, 8, 1);
@@ -412,8 +416,10 @@ class CommunicatorTest {
             entered.countDown();
             await(release);
         });
-        Config hasty =
-                Config.builder().threads(1).timeout(Duration.ofMillis(10)).build();
+        Config hasty = Config.builder()
+                .set(HostBackend.THREADS, 1)
+                .set(Communicator.TIMEOUT, Duration.ofMillis(10))
+                .build();
         Communicator broken = Communicator.create(FOUR, hasty, stuck);
         List<MemorySegment> buffers = floats(broken, 8, 1);
         Thread first = new Thread(() -> broken.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM));

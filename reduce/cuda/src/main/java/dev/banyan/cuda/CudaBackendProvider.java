@@ -1,12 +1,24 @@
 package dev.banyan.cuda;
 
+import dev.banyan.config.Config;
+import dev.banyan.config.Setting;
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 
 /** Opens CUDA backends for communicators. */
 public final class CudaBackendProvider implements Backend.Provider {
+    static final Setting<Long> BUFFER_LIMIT = Setting.bytes(
+            "BANYAN_BUFFER_LIMIT",
+            2 << 20,
+            256 << 20,
+            "Limits the receive buffers on each GPU, which all plans of a communicator share.");
+    static final Setting<Boolean> PEER_ACCESS = Setting.flag(
+            "MXNET_ENABLE_GPU_P2P",
+            true,
+            "Lets GPUs read each other's memory directly; 0 takes all data between GPUs through the host.");
+
     @Override
     public String name() {
         return "cuda";
@@ -16,9 +28,9 @@ public final class CudaBackendProvider implements Backend.Provider {
     public Backend open(Machine machine, Config config, int... devices) {
         return new CudaBackend(
                 devices,
-                config.timeout(),
-                config.gpuPeerAccess() ? peerRule(machine) : PeerRule.NONE,
-                config.bufferLimit());
+                config.get(Communicator.TIMEOUT),
+                config.get(PEER_ACCESS) ? peerRule(machine) : PeerRule.NONE,
+                config.get(BUFFER_LIMIT));
     }
 
     private static PeerRule peerRule(Machine machine) {

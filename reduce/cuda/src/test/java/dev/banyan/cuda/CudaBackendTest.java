@@ -3,12 +3,15 @@ package dev.banyan.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -56,7 +59,10 @@ class CudaBackendTest {
     @EnumSource(value = AlgorithmChoice.class, names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
     void everyKindOfCallGivesTheBitsOfTheHost(AlgorithmChoice algorithm) {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
-        Config config = Config.builder().algorithm(algorithm).threads(1).build();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                .set(HostBackend.THREADS, 1)
+                .build();
         int[] devices = IntStream.range(0, 8).toArray();
         long[] counts = {0, 1, 3, 8, 257, 4099};
         int turn = algorithm.label().length();
@@ -84,8 +90,8 @@ class CudaBackendTest {
     void ranksMayShareDevices() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
         Config config = Config.builder()
-                .algorithm(AlgorithmChoice.MULTI_TREE)
-                .threads(1)
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.MULTI_TREE))
+                .set(HostBackend.THREADS, 1)
                 .build();
         try (CudaBackend backend = new CudaBackend(new int[] {0, 0, 5, 0}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
                 Communicator host = Communicator.create(machine, config);
@@ -100,8 +106,10 @@ class CudaBackendTest {
     @Test
     void withoutPeerAccessDataGoesThroughTheHost() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
-        Config config =
-                Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .set(HostBackend.THREADS, 1)
+                .build();
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.NONE, 64 * MEBIBYTE, COPIES);
                 Communicator host = Communicator.create(machine, config);
@@ -124,8 +132,10 @@ class CudaBackendTest {
         Link link = Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 1.8);
         Machine machine =
                 NoPeerAccess.mark(new Machine("pair", devices, List.of(), List.of(link), List.of(), List.of()), 0, 1);
-        Config config =
-                Config.builder().algorithm(AlgorithmChoice.RING).threads(1).build();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .set(HostBackend.THREADS, 1)
+                .build();
         try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
@@ -265,8 +275,10 @@ class CudaBackendTest {
     @Test
     void receiveBuffersStayWithinTheirLimit() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
-        Config config =
-                Config.builder().algorithm(AlgorithmChoice.STAR).threads(1).build();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                .set(HostBackend.THREADS, 1)
+                .build();
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 4 * MEBIBYTE);
                 Communicator host = Communicator.create(machine, config);

@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -141,9 +143,9 @@ class CudaFaultTest {
 
     @Test
     void everyFutureFailsAndOtherCommunicatorsLiveOn() {
-        Config.Builder config = Config.builder().algorithm(AlgorithmChoice.RING);
-        Config patient = config.timeout(PATIENCE).build();
-        Config hasty = config.timeout(SHORT).build();
+        Config.Builder config = Config.builder().set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING));
+        Config patient = config.set(Communicator.TIMEOUT, PATIENCE).build();
+        Config hasty = config.set(Communicator.TIMEOUT, SHORT).build();
         try (CudaBackend sound = new CudaBackend(new int[] {4, 5, 6, 7}, PATIENCE, PeerRule.ALL, LIMIT);
                 Communicator other = Communicator.create(MACHINE.subset(4, 5, 6, 7), patient, sound);
                 CudaBackend backend = new CudaBackend(new int[] {0, 1, 2, 3}, SHORT, PeerRule.ALL, LIMIT);
@@ -167,7 +169,9 @@ class CudaFaultTest {
 
     /** @param beforeRuns what happens when the buffers are there */
     private static void runTwice(Duration timeout, Runnable beforeRuns) {
-        Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).build();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.MULTI_TREE))
+                .build();
         try (CudaBackend backend = new CudaBackend(DEVICES, timeout, PeerRule.ALL, LIMIT, COPIES);
                 Communicator cuda = Communicator.create(MACHINE, config, backend)) {
             List<MemorySegment> buffers = buffers(cuda);
@@ -185,7 +189,9 @@ class CudaFaultTest {
     }
 
     private void nothingIsLeftAndTheNextOneWorks() {
-        Config config = Config.builder().algorithm(AlgorithmChoice.MULTI_TREE).build();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.MULTI_TREE))
+                .build();
         try (CudaBackend backend = new CudaBackend(DEVICES, PATIENCE, PeerRule.ALL, LIMIT, COPIES);
                 Communicator cuda = Communicator.create(MACHINE, config, backend)) {
             assertRight(cuda, buffers(cuda));

@@ -2,6 +2,7 @@ package dev.banyan.dlc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.KeyInfo;
@@ -9,7 +10,7 @@ import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.kvstore.StoreOperation;
 import dev.banyan.kvstore.StoreOperation.Kind;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
@@ -55,7 +56,7 @@ class TraceRecorderTest {
         List<KeyInfo> keys;
         try (Communicator communicator = Communicator.create(
                         Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2),
-                        Config.builder().threads(2).build());
+                        Config.builder().set(HostBackend.THREADS, 2).build());
                 KVStore store = KVStore.create("device", communicator)) {
             store.setListener(recorder);
             keys = train(store, communicator);

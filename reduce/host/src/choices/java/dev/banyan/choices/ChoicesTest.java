@@ -2,8 +2,8 @@ package dev.banyan.choices;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Presets;

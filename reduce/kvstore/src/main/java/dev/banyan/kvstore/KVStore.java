@@ -1,9 +1,11 @@
 package dev.banyan.kvstore;
 
+import dev.banyan.config.Setting;
 import dev.banyan.kvstore.StoreOperation.Kind;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.EngineException;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
@@ -53,6 +55,18 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use from any thread.
  */
 public final class KVStore implements AutoCloseable {
+    /** The greatest length of fused keys and of their collective, in bytes; 0 turns fusion off. */
+    public static final Setting<Long> FUSION_BYTES = Setting.bytesOr(
+            "off",
+            0,
+            "BANYAN_FUSION_BYTES",
+            64,
+            256 << 10,
+            "Lets a store's keys up to this size share collectives up to this size.");
+
+    static final Setting<Long> BIG_ARRAY_BOUND = Setting.atLeast(
+            "MXNET_KVSTORE_BIGARRAY_BOUND", "elements", 0, 1_000_000, "Is accepted for MXNet's sake, without effect.");
+
     private final Communicator communicator;
     private final StoreType type;
     private final DependencyEngine engine;
@@ -72,7 +86,7 @@ public final class KVStore implements AutoCloseable {
         this.engine = engine;
         this.link = link;
         stages = new Stages(communicator, engine, link);
-        servers = new Servers(communicator.size(), communicator.config().fusionBytes());
+        servers = new Servers(communicator.size(), communicator.config().get(FUSION_BYTES));
     }
 
     /**
@@ -89,7 +103,7 @@ public final class KVStore implements AutoCloseable {
     public static KVStore create(String type, Communicator communicator) {
         Optional<StoreLink.Provider> provider = StoreLinks.of(type);
         StoreType inside = provider.isPresent() ? StoreType.AUTO : StoreType.of(type);
-        DependencyEngine engine = new DependencyEngine(communicator.config().threads());
+        DependencyEngine engine = new DependencyEngine(communicator.config().get(HostBackend.THREADS));
         try {
             StoreLink link = provider.map(found -> found.create(type, communicator, engine))
                     .orElse(null);

@@ -33,7 +33,7 @@ final class Stages {
         this.engine = engine;
         this.link = link;
         sender = new Sender(
-                communicator, engine, link == null ? communicator.config().fusionBytes() : 0);
+                communicator, engine, link == null ? communicator.config().get(KVStore.FUSION_BYTES) : 0);
     }
 
     void setUpdater(Updater newUpdater) {

@@ -1,8 +1,9 @@
 package dev.banyan.kvstore;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmHint;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -21,7 +22,7 @@ enum StoreType {
         @Override
         AlgorithmHint way(long count, int server, Config config) {
             return new AlgorithmHint(
-                    count > config.treeArrayBound().orElse(Config.DEFAULT_TREE_ARRAY_BOUND)
+                    count > config.get(Planner.TREE_ARRAY_BOUND)
                             ? AlgorithmChoice.MULTI_TREE
                             : AlgorithmChoice.SINGLE_TREE,
                     0);

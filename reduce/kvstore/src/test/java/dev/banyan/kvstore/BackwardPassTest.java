@@ -3,8 +3,9 @@ package dev.banyan.kvstore;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
@@ -22,7 +23,7 @@ class BackwardPassTest {
         List<String> order = new ArrayList<>();
         try (Communicator communicator = Communicator.create(
                         Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
-                        Config.builder().threads(2).build());
+                        Config.builder().set(HostBackend.THREADS, 2).build());
                 KVStore store = KVStore.create("ring", communicator)) {
             List<Key> keys = List.of(Key.of("conv1"), Key.of("conv2"), Key.of("fc"));
             List<List<MemorySegment>> gradients = new ArrayList<>();

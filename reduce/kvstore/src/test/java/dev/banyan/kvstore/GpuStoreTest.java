@@ -2,9 +2,9 @@ package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;

@@ -3,6 +3,7 @@ package dev.banyan.kvstore;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.config.Config;
 import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
@@ -11,7 +12,6 @@ import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -42,8 +42,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KVStoreTest {
     private static final Machine FOUR =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
-    private static final Config CONFIG =
-            Config.builder().threads(2).fusionBytes(4096).build();
+    private static final Config CONFIG = Config.builder()
+            .set(HostBackend.THREADS, 2)
+            .set(KVStore.FUSION_BYTES, 4096L)
+            .build();
 
     /** A host backend that counts and can be held up. */
     private static final class Watched implements Backend {
@@ -281,7 +283,12 @@ class KVStoreTest {
         int[] counts = {5, 300, 20, 400, 900, 1};
         assertThat(runsOf(store, counts)).isBetween(3L, 4L);
         try (Communicator plain = Communicator.create(
-                        FOUR, Config.builder().threads(2).fusionBytes(0).build(), backend);
+                        FOUR,
+                        Config.builder()
+                                .set(HostBackend.THREADS, 2)
+                                .set(KVStore.FUSION_BYTES, 0L)
+                                .build(),
+                        backend);
                 KVStore unfused = KVStore.create("auto", plain)) {
             assertThat(runsOf(unfused, counts)).isEqualTo(counts.length + 1);
         }

@@ -2,9 +2,13 @@ package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -30,12 +34,12 @@ class ReproducibleStoreTest {
         for (long chunkBytes : new long[] {Long.MAX_VALUE, 4096}) {
             for (long fusionBytes : new long[] {0, 1 << 14}) {
                 Config config = Config.builder()
-                        .reproducible(true)
-                        .algorithm(algorithm)
-                        .chunkBytes(chunkBytes)
-                        .fusionBytes(fusionBytes)
-                        .treeArrayBound(chunkBytes == 4096 ? 500 : 1_000_000)
-                        .threads(2)
+                        .set(Algorithms.REPRODUCIBLE, true)
+                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                        .set(Planner.CHUNK_BYTES, chunkBytes)
+                        .set(KVStore.FUSION_BYTES, fusionBytes)
+                        .set(Planner.TREE_ARRAY_BOUND, chunkBytes == 4096 ? 500L : 1_000_000L)
+                        .set(HostBackend.THREADS, 2)
                         .build();
                 try (Communicator communicator = Communicator.create(MACHINE, config)) {
                     for (String type : List.of("device", "tree", "ring", "auto")) {

@@ -2,8 +2,9 @@ package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
@@ -71,7 +72,7 @@ class StoreWorkloadTest {
     private static Communicator two() {
         return Communicator.create(
                 Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
-                Config.builder().threads(2).build());
+                Config.builder().set(HostBackend.THREADS, 2).build());
     }
 
     private static void rounds(int rounds) {

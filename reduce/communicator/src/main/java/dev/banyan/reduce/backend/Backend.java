@@ -1,7 +1,7 @@
 package dev.banyan.reduce.backend;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;

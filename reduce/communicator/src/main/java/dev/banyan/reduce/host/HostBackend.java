@@ -1,5 +1,6 @@
 package dev.banyan.reduce.host;
 
+import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
@@ -31,6 +32,16 @@ import org.slf4j.LoggerFactory;
  * the first of them.
  */
 public final class HostBackend implements Backend {
+    /** The number of threads that a host backend, or the engine of a store, works with. */
+    public static final Setting<Integer> THREADS = Setting.wholeNumber(
+                    "BANYAN_THREADS",
+                    "threads",
+                    1,
+                    4096,
+                    Runtime.getRuntime().availableProcessors(),
+                    "Sets the number of worker threads of the host backend.")
+            .withDefaultText("the JVM's available processors");
+
     /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
     private static final int BLOCK_BYTES = 16 << 10;
     /** Bytes read and written for each of which waking one more thread takes less time than it saves. */

@@ -2,10 +2,12 @@ package dev.banyan.reduce.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Config;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -53,7 +55,11 @@ class StepListenerTest {
         long begin = System.nanoTime();
         try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofSeconds(30));
                 Communicator communicator = Communicator.create(
-                        MACHINE, Config.builder().algorithm(algorithm).build(), backend)) {
+                        MACHINE,
+                        Config.builder()
+                                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                                .build(),
+                        backend)) {
             backend.setListener(heard);
             run(communicator);
         }
@@ -78,7 +84,9 @@ class StepListenerTest {
         try (HostBackend backend = new HostBackend(RANKS, 1, Duration.ofSeconds(30));
                 Communicator communicator = Communicator.create(
                         MACHINE,
-                        Config.builder().algorithm(AlgorithmChoice.RING).build(),
+                        Config.builder()
+                                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                                .build(),
                         backend)) {
             backend.setListener(heard);
             List<MemorySegment> buffers = buffers(communicator);

@@ -1,5 +1,6 @@
 package dev.banyan.schedule.plan;
 
+import dev.banyan.config.Bytes;
 import java.util.Arrays;
 import java.util.Objects;
 

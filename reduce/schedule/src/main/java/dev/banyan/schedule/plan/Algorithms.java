@@ -1,5 +1,7 @@
 package dev.banyan.schedule.plan;
 
+import dev.banyan.config.Config;
+import dev.banyan.config.Setting;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.algorithm.ForestAlgorithm;
@@ -34,7 +36,36 @@ import org.slf4j.LoggerFactory;
  * The algorithms of one machine. Each is made when it is first needed, and once. Not safe for use from
  * several threads at once.
  */
-final class Algorithms {
+public final class Algorithms {
+    /** Whether every element is summed in the order of ranks. */
+    public static final Setting<Boolean> REPRODUCIBLE = Setting.flag(
+            "BANYAN_REPRODUCIBLE",
+            false,
+            "Sums every element of a reduction in the order of ranks, whatever the size, the algorithm, the chunks and"
+                    + " the fusion.");
+    /** Whether single trees and multi-trees are exact. */
+    public static final Setting<Boolean> TREE_BACKTRACK = Setting.flag(
+            "MXNET_KVSTORE_TREE_BACKTRACK",
+            false,
+            "Asks for trees of the greatest weight possible instead of Kernighan and Lin's.");
+    /** The link usage penalty. */
+    public static final Setting<Double> LINK_USAGE_PENALTY = Setting.of(
+            "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY",
+            "a number above 0, at most 1",
+            Algorithms::penalty,
+            KernighanLin.DEFAULT_PENALTY,
+            "Multiplies a link's weight when a tree uses the link, so that later trees avoid it.");
+    /** The seed of tie-breaking. */
+    public static final Setting<Long> SEED = Setting.of(
+            "BANYAN_SEED",
+            "a 64-bit integer",
+            Long::valueOf,
+            KernighanLin.DEFAULT_SEED,
+            "Seeds the tie-breaking choices: the same seed gives the same trees.");
+
+    static final Setting<Boolean> LOG_TREE =
+            Setting.flag("MXNET_KVSTORE_LOGTREE", false, "Draws new trees in the log.");
+
     private static final Logger LOG = LoggerFactory.getLogger(Algorithms.class);
 
     private final Machine machine;
@@ -50,6 +81,14 @@ final class Algorithms {
         this.config = config;
     }
 
+    private static double penalty(String text) {
+        double factor = Double.parseDouble(text);
+        if (factor > 0 && factor <= 1) {
+            return factor;
+        }
+        throw new IllegalArgumentException("out of range");
+    }
+
     TreeAlgorithm get(AlgorithmChoice choice) {
         return get(AlgorithmConfig.of(choice));
     }
@@ -62,7 +101,7 @@ final class Algorithms {
 
     /** The same algorithm, in the order of ranks where that is asked for. */
     CollectiveAlgorithm ordered(TreeAlgorithm algorithm) {
-        return config.reproducible() ? new RankOrderAlgorithm(algorithm) : algorithm;
+        return config.get(REPRODUCIBLE) ? new RankOrderAlgorithm(algorithm) : algorithm;
     }
 
     /** Where an algorithm's transfers go other than the usual way, by the nodes of all links of the machine. */
@@ -97,7 +136,7 @@ final class Algorithms {
         Network network = Network.of(machine);
         network.warnings().forEach(LOG::warn);
         Packings best = Packings.best(network, maxTrees);
-        return !config.logTree()
+        return !config.get(LOG_TREE)
                 ? best
                 : (collective, root) -> {
                     var packing = best.packing(collective, root);
@@ -112,11 +151,11 @@ final class Algorithms {
     }
 
     private Forest forest(int... roots) {
-        ForestGenerator generator = config.treeBacktrack()
-                ? new Exact(config.linkUsagePenalty())
-                : new KernighanLin(config.linkUsagePenalty(), config.seed());
+        ForestGenerator generator = config.get(TREE_BACKTRACK)
+                ? new Exact(config.get(LINK_USAGE_PENALTY))
+                : new KernighanLin(config.get(LINK_USAGE_PENALTY), config.get(SEED));
         Forest forest = generator.generate(LinkMatrix.of(machine), roots);
-        if (config.logTree()) {
+        if (config.get(LOG_TREE)) {
             forest.trees().forEach(tree -> log(generator.name(), tree));
         }
         return forest;

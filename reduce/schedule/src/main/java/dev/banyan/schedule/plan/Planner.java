@@ -1,5 +1,7 @@
 package dev.banyan.schedule.plan;
 
+import dev.banyan.config.Config;
+import dev.banyan.config.Setting;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
@@ -26,7 +28,7 @@ import org.slf4j.LoggerFactory;
  *   <li>the settings of {@code banyan tune}, if they were made for this machine;
  *   <li>what should take least time of all algorithms, by the {@link CostModel}, where there is one and
  *       the machine has no more than {@value #MOST_MODELLED} devices;
- *   <li>else a single tree up to {@value Config#DEFAULT_TREE_ARRAY_BOUND} elements, above what should take least
+ *   <li>else a single tree up to {@value #DEFAULT_TREE_ARRAY_BOUND} elements, above what should take least
  *       time by {@link dev.banyan.trees.packing.ForestCost}.
  * </ol>
  *
@@ -36,6 +38,40 @@ import org.slf4j.LoggerFactory;
  * from several threads at once.
  */
 public final class Planner {
+    /** The array bound, in elements, where nothing else is known. */
+    public static final long DEFAULT_TREE_ARRAY_BOUND = 10_000_000;
+
+    /** The algorithms, by size. */
+    public static final Setting<SizeRules> ALGORITHM = SizeRules.setting(
+            "BANYAN_ALGORITHM",
+            "Names the algorithm of every collective, or several by size: star:4K,single-tree@64K:1M,packing/8 is the"
+                    + " star up to 4 KiB (of the larger of a rank's buffers), a single tree in chunks of 64 KiB up to"
+                    + " 1 MiB, and at most 8 packed trees above.");
+    /** Whether the automatic choice uses trees. */
+    public static final Setting<Boolean> USE_TREE = Setting.flag(
+            "MXNET_KVSTORE_USETREE",
+            true,
+            "Lets BANYAN_ALGORITHM=auto use trees; 0 makes it use the star, MXNet's way without trees.");
+    /** The number of elements above which the automatic choice takes several trees; free if it is not set. */
+    public static final Setting<Long> TREE_ARRAY_BOUND = Setting.atLeast(
+                    "MXNET_KVSTORE_TREE_ARRAY_BOUND",
+                    "elements",
+                    0,
+                    DEFAULT_TREE_ARRAY_BOUND,
+                    "Makes BANYAN_ALGORITHM=auto take many trees for arrays of more elements than this, and one tree"
+                            + " for others; without it auto is free, but for " + DEFAULT_TREE_ARRAY_BOUND
+                            + " if it has no model of the machine.")
+            .withDefaultText("none");
+    /** The greatest length of a chunk in bytes; {@link Long#MAX_VALUE} leaves the cutting to the backend. */
+    public static final Setting<Long> CHUNK_BYTES = Setting.bytesOr(
+            "auto",
+            Long.MAX_VALUE,
+            "BANYAN_CHUNK_BYTES",
+            AlgorithmConfig.LEAST_CHUNK,
+            Long.MAX_VALUE,
+            "Limits the length of a chunk, the unit of pipelining, where BANYAN_ALGORITHM names none by @CHUNK; auto"
+                    + " leaves it to the backend or the model.");
+
     /** Above, trees, rings and schedules take too long to be tried. */
     static final int MOST_MODELLED = 16;
 
@@ -68,11 +104,10 @@ public final class Planner {
     public Planner(Machine machine, Config config, @Nullable CostModel model) {
         this.machine = Objects.requireNonNull(machine, "machine");
         this.config = Objects.requireNonNull(config, "config");
-        Optional<String> objection = config.tuning().flatMap(tuning -> tuning.objection(machine));
-        tuned = objection.isPresent()
-                ? Map.of()
-                : config.tuning().map(Tuning::rules).orElse(Map.of());
-        if (config.algorithm().leavesOpen()) {
+        Optional<Tuning> tuning = Tuning.of(config);
+        Optional<String> objection = tuning.flatMap(made -> made.objection(machine));
+        tuned = objection.isPresent() ? Map.of() : tuning.map(Tuning::rules).orElse(Map.of());
+        if (config.get(ALGORITHM).leavesOpen()) {
             objection.ifPresent(LOG::warn);
         }
         algorithms = new Algorithms(machine, config);
@@ -102,7 +137,7 @@ public final class Planner {
      * @return never {@link AlgorithmChoice#AUTO}
      */
     public AlgorithmConfig choose(CollectiveRequest request) {
-        AlgorithmConfig set = config.algorithm().of(request.bytes(machine.size()));
+        AlgorithmConfig set = config.get(ALGORITHM).of(request.bytes(machine.size()));
         if (set.algorithm() != AlgorithmChoice.AUTO) {
             return set;
         }
@@ -111,14 +146,15 @@ public final class Planner {
     }
 
     private AlgorithmConfig automatic(CollectiveRequest request) {
-        if (!config.useTree()) {
+        if (!config.get(USE_TREE)) {
             return AlgorithmConfig.of(AlgorithmChoice.STAR);
         }
         if (machine.size() == 1) {
             return AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE);
         }
-        if (config.treeArrayBound().isPresent()) {
-            return request.count() <= config.treeArrayBound().getAsLong()
+        Optional<Long> bound = config.find(TREE_ARRAY_BOUND);
+        if (bound.isPresent()) {
+            return request.count() <= bound.get()
                     ? AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE)
                     : fastest != null && machine.size() <= MOST_MODELLED
                             ? fastest.of(SEVERAL_TREES, request)
@@ -131,7 +167,7 @@ public final class Planner {
         return fastest != null && machine.size() <= MOST_MODELLED
                 ? fastest.of(ALL, request)
                 : AlgorithmConfig.of(
-                        request.count() > Config.DEFAULT_TREE_ARRAY_BOUND
+                        request.count() > DEFAULT_TREE_ARRAY_BOUND
                                 ? prices.cheapest(request)
                                 : AlgorithmChoice.SINGLE_TREE);
     }

@@ -1,9 +1,12 @@
 package dev.banyan.schedule.plan;
 
+import dev.banyan.config.Bytes;
+import dev.banyan.config.Setting;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What carries calls of which size out. As text, choices with commas between, each with the greatest size that
@@ -15,7 +18,7 @@ import java.util.stream.Collectors;
  */
 public record SizeRules(List<Rule> rules) {
     /** The automatic choice for every size. */
-    public static final SizeRules AUTO = always(AlgorithmConfig.of(AlgorithmChoice.AUTO));
+    public static final SizeRules AUTO = always(AlgorithmChoice.AUTO);
 
     /**
      * A choice for some sizes.
@@ -54,9 +57,26 @@ public record SizeRules(List<Rule> rules) {
         }
     }
 
+    /** One algorithm for every size. */
+    public static SizeRules always(AlgorithmChoice choice) {
+        return always(AlgorithmConfig.of(choice));
+    }
+
     /** One choice for every size. */
     public static SizeRules always(AlgorithmConfig choice) {
         return new SizeRules(List.of(new Rule(choice, Long.MAX_VALUE)));
+    }
+
+    /** Declares a setting that is such a list. */
+    static Setting<SizeRules> setting(String name, String meaning) {
+        String names =
+                Stream.of(AlgorithmChoice.values()).map(AlgorithmChoice::label).collect(Collectors.joining(", "));
+        return Setting.of(
+                name,
+                "one of " + names + ", or a list by size such as star:4K,single-tree@64K:1M,packing/8",
+                SizeRules::parse,
+                AUTO,
+                meaning);
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.banyan.schedule.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
@@ -21,7 +22,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class PlannerTest {
     private static final Machine P3 = Presets.find("p3.16xlarge").orElseThrow();
-    private static final Config BOUND = Config.builder().treeArrayBound(1000).build();
+    private static final Config BOUND =
+            Config.builder().set(Planner.TREE_ARRAY_BOUND, 1000L).build();
 
     private static CollectiveRequest request(Collective collective, long count) {
         return new CollectiveRequest(collective, collective.hasRoot() ? 0 : -1, count, 4, true, Long.MAX_VALUE);
@@ -61,12 +63,17 @@ class PlannerTest {
 
     @Test
     void settingsComeFirst() {
-        Config star = Config.builder().useTree(false).treeArrayBound(0).build();
+        Config star = Config.builder()
+                .set(Planner.USE_TREE, false)
+                .set(Planner.TREE_ARRAY_BOUND, 0L)
+                .build();
         assertThat(new Planner(P3, star, null)
                         .choose(request(Collective.ALL_REDUCE, 1 << 30))
                         .algorithm())
                 .isEqualTo(AlgorithmChoice.STAR);
-        Config ring = Config.builder().algorithm(AlgorithmChoice.RING).build();
+        Config ring = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .build();
         assertThat(new Planner(P3, ring, null)
                         .choose(request(Collective.ALL_REDUCE, 1 << 30))
                         .algorithm())
@@ -77,7 +84,10 @@ class PlannerTest {
     @ValueSource(ints = {1, 2, 3, 6})
     void machinesWithoutAnyLinkWork(int devices) {
         for (AlgorithmChoice choice : List.of(AlgorithmChoice.AUTO, AlgorithmChoice.PACKING)) {
-            Config config = Config.builder().algorithm(choice).treeArrayBound(0).build();
+            Config config = Config.builder()
+                    .set(Planner.ALGORITHM, SizeRules.always(choice))
+                    .set(Planner.TREE_ARRAY_BOUND, 0L)
+                    .build();
             Planner planner = new Planner(unconnected(devices), config, null);
             for (Collective collective : Collective.values()) {
                 CollectiveRequest request = request(collective, 1000);
@@ -101,16 +111,16 @@ class PlannerTest {
     @Test
     void withoutAModelTheDefaultBoundHolds() {
         Planner planner = new Planner(P3, Config.defaults(), null);
-        assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND)))
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, Planner.DEFAULT_TREE_ARRAY_BOUND)))
                 .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
-        assertThat(planner.choose(request(Collective.ALL_REDUCE, Config.DEFAULT_TREE_ARRAY_BOUND + 1)))
+        assertThat(planner.choose(request(Collective.ALL_REDUCE, Planner.DEFAULT_TREE_ARRAY_BOUND + 1)))
                 .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.PACKING));
     }
 
     @Test
     void whatWasTunedIsForItsMachineOnly() {
         Tuning tuning = Tuning.of(P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse("ring@64K:1M,auto:2M,packing/2")));
-        Config config = Config.builder().tuning(tuning).build();
+        Config config = Config.builder().setAll(tuning.settings()).build();
         Planner planner = new Planner(P3, config, null);
         AlgorithmConfig ring = new AlgorithmConfig(AlgorithmChoice.RING, Integer.MAX_VALUE, 65536);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 18))).isEqualTo(ring);
@@ -131,7 +141,10 @@ class PlannerTest {
         assertThat(tuning.objection(P3)).isEmpty();
         assertThat(tuning.objection(P3.subset(0, 1, 2, 3)).orElseThrow())
                 .contains("p3.16xlarge with 8 devices", "p3.16xlarge with 4", "run banyan tune");
-        Config bound = Config.builder().tuning(tuning).treeArrayBound(1).build();
+        Config bound = Config.builder()
+                .setAll(tuning.settings())
+                .set(Planner.TREE_ARRAY_BOUND, 1L)
+                .build();
         assertThat(new Planner(P3, bound, null)
                         .choose(request(Collective.ALL_REDUCE, 1 << 18))
                         .algorithm())

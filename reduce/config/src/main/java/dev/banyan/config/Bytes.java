@@ -1,4 +1,4 @@
-package dev.banyan.schedule.plan;
+package dev.banyan.config;
 
 /** Numbers of bytes as settings have them: whole, with K, M or G for powers of 1024. */
 public final class Bytes {

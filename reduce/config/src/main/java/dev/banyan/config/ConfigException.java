@@ -1,4 +1,4 @@
-package dev.banyan.schedule.plan;
+package dev.banyan.config;
 
 /** A setting that cannot be used. The message names it, where it came from, its value and what is allowed. */
 public final class ConfigException extends IllegalArgumentException {

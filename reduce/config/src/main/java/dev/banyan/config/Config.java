@@ -1,0 +1,296 @@
+package dev.banyan.config;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.ServiceLoader;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The values of settings. Each is taken from the first of these that has it:
+ *
+ * <ol>
+ *   <li>the program, through a {@link Builder};
+ *   <li>JVM system properties, {@code -DNAME=value};
+ *   <li>environment variables, {@code NAME=value};
+ *   <li>the properties file (UTF-8) that BANYAN_CONFIG names as system property or environment variable;
+ *       without that, {@code banyan.properties} in the working directory if there is one;
+ *   <li>{@code banyan-tuned.properties} in the working directory, which {@code banyan tune} writes;
+ *   <li>the default.
+ * </ol>
+ *
+ * <p>Names are the same in all of them. A blank value counts as none. {@code banyan settings} lists all settings.
+ *
+ * <p>A name that begins with BANYAN_ or MXNET_KVSTORE_TREE_, or any name in a file, that is no setting becomes one of
+ * the {@link #warnings}.
+ *
+ * <p>Immutable and safe for use from any thread.
+ */
+public final class Config {
+    /** The properties file. */
+    public static final Setting<Path> FILE = Setting.of(
+                    "BANYAN_CONFIG",
+                    "the path of a readable file",
+                    Path::of,
+                    Path.of(""),
+                    "Names the properties file with settings.")
+            .withDefaultText("banyan.properties if it is there")
+            .outsideFiles();
+
+    private static final String DEFAULT_FILE = "banyan.properties";
+    private static final String TUNED_FILE = "banyan-tuned.properties";
+
+    private static final List<SettingProvider> PROVIDERS =
+            ServiceLoader.load(SettingProvider.class, Config.class.getClassLoader()).stream()
+                    .map(ServiceLoader.Provider::get)
+                    .toList();
+    /** By name. */
+    private static final Map<String, Setting<?>> DECLARED = Stream.concat(
+                    Stream.of(FILE), PROVIDERS.stream().flatMap(provider -> provider.settings().stream()))
+            .collect(Collectors.toMap(Setting::name, setting -> setting, (one, other) -> one, TreeMap::new));
+
+    private final List<Layer> layers;
+    private final List<String> warnings;
+
+    /**
+     * A setting and what it is.
+     *
+     * @param value its value as text, or its default's description
+     * @param source what the value is from
+     */
+    public record Entry(Setting<?> setting, String value, String source) {}
+
+    private Config(List<Layer> layers, List<String> warnings) {
+        this.layers = List.copyOf(layers);
+        this.warnings = List.copyOf(warnings);
+    }
+
+    /** The settings of this process: system properties, environment, files, defaults. */
+    public static Config load() {
+        return builder().load();
+    }
+
+    /** The defaults alone, whatever the process's surroundings. */
+    public static Config defaults() {
+        return builder().build();
+    }
+
+    /** Settings by the program. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Returns a setting's value, or its default. */
+    public <T> T get(Setting<T> setting) {
+        return find(setting).orElse(setting.defaultValue());
+    }
+
+    /** Returns a setting's value if some source has one. */
+    public <T> Optional<T> find(Setting<T> setting) {
+        return layer(setting).map(layer -> layer.parse(setting));
+    }
+
+    /**
+     * Returns a setting's value, which some source must have.
+     *
+     * @param remedy follows the sentence that it is missing
+     * @throws ConfigException if no source has it
+     */
+    public <T> T require(Setting<T> setting, String remedy) {
+        return find(setting)
+                .orElseThrow(() -> new ConfigException(setting.name() + " is missing ("
+                        + layers.stream().map(Layer::source).collect(Collectors.joining(", ")) + ") " + remedy));
+    }
+
+    private Optional<Layer> layer(Setting<?> setting) {
+        return layers.stream().filter(layer -> layer.text(setting) != null).findFirst();
+    }
+
+    /** The highest source alone that has any of some settings; nothing if none has. */
+    public Optional<Config> firstSourceOf(List<? extends Setting<?>> settings) {
+        return layers.stream()
+                .filter(layer -> settings.stream().anyMatch(setting -> layer.text(setting) != null))
+                .findFirst()
+                .map(layer -> new Config(List.of(layer), List.of()));
+    }
+
+    /** The same with the defaults of some settings. */
+    public Config without(List<? extends Setting<?>> settings) {
+        List<String> names = settings.stream().map(Setting::name).toList();
+        return new Config(
+                layers.stream()
+                        .map(layer -> layer.only(name -> !names.contains(name)))
+                        .toList(),
+                warnings);
+    }
+
+    /** What was odd in the sources, one sentence each, for the caller to log. */
+    public List<String> warnings() {
+        return warnings;
+    }
+
+    /** All settings of the modules on the class path, by name. */
+    public List<Entry> entries() {
+        return DECLARED.values().stream().map(this::entry).toList();
+    }
+
+    private Entry entry(Setting<?> setting) {
+        return layer(setting)
+                .map(layer -> new Entry(setting, String.valueOf(layer.text(setting)), layer.source()))
+                .orElse(new Entry(setting, setting.defaultText(), "default"));
+    }
+
+    /** Collects what the program sets; everything else comes from the lower sources. Not thread-safe. */
+    public static final class Builder {
+        private final Map<String, String> values = new TreeMap<>();
+
+        private Builder() {}
+
+        /** Sets a setting. */
+        public <T> Builder set(Setting<T> setting, T value) {
+            return set(setting.name(), setting.printer().apply(value));
+        }
+
+        /** Sets a setting by its name. */
+        public Builder set(String name, String value) {
+            values.put(name, value);
+            return this;
+        }
+
+        /** Sets several settings by their names. */
+        public Builder setAll(Map<String, String> values) {
+            values.forEach(this::set);
+            return this;
+        }
+
+        /**
+         * The program's settings over the defaults alone; nothing outside is read.
+         *
+         * @throws ConfigException if a value is not allowed
+         */
+        public Config build() {
+            return checked(List.of(program()));
+        }
+
+        /**
+         * The program's settings over those of this process.
+         *
+         * @throws ConfigException if a value is not allowed or the named file cannot be read
+         */
+        public Config load() {
+            return load(values(System.getProperties()), System.getenv(), Path.of(""));
+        }
+
+        /**
+         * The program's settings over given ones.
+         *
+         * @param properties what stands for the JVM's system properties
+         * @param environment what stands for the environment variables
+         * @param directory what stands for the working directory
+         * @throws ConfigException if a value is not allowed or the named file cannot be read
+         */
+        public Config load(Map<String, String> properties, Map<String, String> environment, Path directory) {
+            List<Layer> layers = new ArrayList<>(List.of(
+                    program(),
+                    new Layer("system property", false, properties).only(Builder::concernsUs),
+                    new Layer("environment variable", false, environment).only(Builder::concernsUs)));
+            Optional<Path> named = new Config(layers, List.of()).find(FILE);
+            Path file = directory.resolve(named.orElse(Path.of(DEFAULT_FILE)));
+            if (named.isPresent() || Files.exists(file)) {
+                layers.add(read(file));
+            }
+            Path tuned = directory.resolve(TUNED_FILE);
+            if (Files.exists(tuned) && !tuned.equals(file)) {
+                layers.add(read(tuned));
+            }
+            return checked(layers);
+        }
+
+        private Layer program() {
+            return new Layer("set by the program", false, values);
+        }
+
+        /** Nothing else of a process's environment is kept. */
+        private static boolean concernsUs(String name) {
+            return DECLARED.containsKey(name) || UnknownNames.isOurs(name);
+        }
+
+        private static Layer read(Path file) {
+            Properties properties = new Properties();
+            try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+                properties.load(reader);
+            } catch (IOException | IllegalArgumentException e) {
+                throw new ConfigException(
+                        "cannot read the properties file " + file + " (" + e
+                                + "); name another by BANYAN_CONFIG, or mend it",
+                        e);
+            }
+            return new Layer("file " + file, true, values(properties));
+        }
+
+        private static Map<String, String> values(Properties properties) {
+            return properties.stringPropertyNames().stream()
+                    .collect(Collectors.toMap(name -> name, name -> properties.getProperty(name, "")));
+        }
+
+        private static Config checked(List<Layer> layers) {
+            Config config =
+                    new Config(layers, layers.stream().flatMap(Layer::warnings).toList());
+            DECLARED.values().forEach(config::find);
+            PROVIDERS.forEach(provider -> provider.check(config));
+            return config;
+        }
+    }
+
+    /** One source of settings, by name. */
+    private record Layer(String source, boolean file, Map<String, String> values) {
+        Layer {
+            values = Collections.unmodifiableMap(new TreeMap<>(values));
+        }
+
+        @Nullable
+        String text(Setting<?> setting) {
+            String text = values.get(setting.name());
+            return text == null || text.isBlank() || (file && !setting.inFiles()) ? null : text;
+        }
+
+        <T> T parse(Setting<T> setting) {
+            return setting.parse(String.valueOf(text(setting)), source);
+        }
+
+        Layer only(Predicate<String> wanted) {
+            return new Layer(
+                    source,
+                    file,
+                    values.entrySet().stream()
+                            .filter(entry -> wanted.test(entry.getKey()))
+                            .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue)));
+        }
+
+        Stream<String> warnings() {
+            return values.keySet().stream().flatMap(name -> warning(name).stream());
+        }
+
+        private Optional<String> warning(String name) {
+            Setting<?> setting = DECLARED.get(name);
+            if (file && setting != null && !setting.inFiles()) {
+                return Optional.of(name + " (" + source + ") has no effect in a file; make it an environment variable");
+            }
+            return file || UnknownNames.isOurs(name)
+                    ? UnknownNames.warning(name, source, DECLARED.keySet())
+                    : Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package dev.banyan.config;
+
+import java.util.Comparator;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** Explains names that look like settings and are none. */
+final class UnknownNames {
+    /** Names that modules declare which need not be on the class path, so that nobody is warned of them. */
+    static final Set<String> ELSEWHERE = Set.of(
+            "BANYAN_BUFFER_LIMIT",
+            "BANYAN_CHECK_ORDER",
+            "BANYAN_FUSION_BYTES",
+            "BANYAN_JAVA_HOME",
+            "BANYAN_JAVA_OPTS",
+            "BANYAN_MPI_LIBRARY",
+            "BANYAN_NVML_LIBRARY",
+            "BANYAN_OUTSTANDING",
+            "BANYAN_THREADS",
+            "BANYAN_TIMEOUT_MS",
+            "MXNET_ENABLE_GPU_P2P",
+            "MXNET_KVSTORE_BIGARRAY_BOUND");
+
+    private static final int MOST_EDITS = 2;
+
+    private UnknownNames() {}
+
+    /** Whether a name outside files of settings can only be meant for Banyan. */
+    static boolean isOurs(String name) {
+        return name.startsWith("BANYAN_") || name.startsWith("MXNET_KVSTORE_TREE_");
+    }
+
+    /** Returns what is wrong with a name as one sentence, or nothing if some module of Banyan declares it. */
+    static Optional<String> warning(String name, String source, Set<String> declared) {
+        if (declared.contains(name) || ELSEWHERE.contains(name)) {
+            return Optional.empty();
+        }
+        String remedy = Stream.concat(declared.stream(), ELSEWHERE.stream())
+                .filter(known -> edits(name, known) <= MOST_EDITS)
+                .min(Comparator.<String>comparingInt(known -> edits(name, known))
+                        .thenComparing(Comparator.naturalOrder()))
+                .map(known -> "did you mean " + known + "?")
+                .orElse("banyan settings lists all settings");
+        return Optional.of(name + " (" + source + ") is not a setting and has no effect; " + remedy);
+    }
+
+    /** The least number of letters to insert, delete or replace that makes one name the other (Levenshtein). */
+    private static int edits(String from, String to) {
+        int[] row = IntStream.rangeClosed(0, to.length()).toArray();
+        for (int i = 1; i <= from.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= to.length(); j++) {
+                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[to.length()];
+    }
+}
