@@ -57,9 +57,8 @@ class DeclaredSettingsTest {
         assertThat(setting.meaning()).matches("[A-Z][^|]*\\.");
         assertThat(setting.allowed()).isNotBlank().doesNotEndWith(".").doesNotContain("|");
         assertThat(setting.defaultText()).isNotBlank().doesNotContain("|");
-        Config config = Config.builder().set(setting, setting.defaultValue()).build();
-        assertThat(config.get(setting)).isEqualTo(setting.defaultValue());
-        assertThat(config.warnings()).isEmpty();
+        String text = setting.printer().apply(setting.defaultValue());
+        assertThat(setting.parse(text, "default")).isEqualTo(setting.defaultValue());
     }
 
     @Test
