@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.schedule.plan.AlgorithmChoice;
@@ -38,7 +39,7 @@ class CudaFaultTest {
     private static final long LIMIT = 64 << 20;
     private static final int COUNT = 5000;
     /** Pieces are copied before they are reduced. */
-    private static final Moves COPIES = new Moves(2048, 64, 2, 0);
+    private static final Tuning COPIES = new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime);
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
 
@@ -55,7 +56,7 @@ class CudaFaultTest {
                 "fail cuMemAlloc 8 2",
                 "fail cuMemAlloc 9 2",
                 "fail cuMemAlloc 16 2",
-                "fail cuMemsetD8 3 719",
+                "fail cuMemsetD8Async 3 719",
                 "fail cuMemHostAlloc 1 2",
                 "fail cuMemHostGetDevicePointer 1 1",
                 "fail cuCtxEnablePeerAccess 1 999",
@@ -150,7 +151,7 @@ class CudaFaultTest {
             emulator.tell("op any 5 hang");
             List<CompletableFuture<Void>> futures = new ArrayList<>();
             for (int i = 0; i < 4; i++) {
-                futures.add(cuda.allReduceAsync(buffers, COUNT, DataType.F32, ReduceOp.SUM));
+                futures.add(cuda.runAsync(CollectiveCall.allReduce(buffers, COUNT, DataType.F32, ReduceOp.SUM)));
             }
             for (CompletableFuture<Void> future : futures) {
                 assertThatThrownBy(future::join).hasMessageContaining("did not end within");
@@ -170,8 +171,8 @@ class CudaFaultTest {
                 Communicator cuda = Communicator.create(MACHINE, config, backend)) {
             List<MemorySegment> buffers = buffers(cuda);
             beforeRuns.run();
-            var first = cuda.allReduceAsync(buffers, COUNT, DataType.F32, ReduceOp.SUM);
-            var second = cuda.allReduceAsync(buffers, COUNT, DataType.F32, ReduceOp.SUM);
+            var first = cuda.runAsync(CollectiveCall.allReduce(buffers, COUNT, DataType.F32, ReduceOp.SUM));
+            var second = cuda.runAsync(CollectiveCall.allReduce(buffers, COUNT, DataType.F32, ReduceOp.SUM));
             CompletableFuture<Void> both =
                     CompletableFuture.allOf(first, second).exceptionally(e -> null);
             both.join();
@@ -202,7 +203,7 @@ class CudaFaultTest {
         List<MemorySegment> buffers = new ArrayList<>();
         for (int rank = 0; rank < cuda.size(); rank++) {
             buffers.add(cuda.allocate(rank, 4 * COUNT));
-            cuda.write(buffers.getLast(), ones);
+            cuda.copyToDevice(buffers.getLast(), ones);
         }
         return buffers;
     }
@@ -211,7 +212,7 @@ class CudaFaultTest {
         cuda.allReduce(ones, COUNT, DataType.F32, ReduceOp.SUM);
         float[] got = new float[COUNT];
         for (MemorySegment buffer : ones) {
-            cuda.read(buffer, MemorySegment.ofArray(got));
+            cuda.copyToHost(buffer, MemorySegment.ofArray(got));
             assertThat(got).containsOnly(cuda.size());
         }
     }
