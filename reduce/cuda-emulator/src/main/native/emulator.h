@@ -201,7 +201,7 @@ extern Emulator emu;
 /* What has been counted since the last reset. */
 typedef struct {
     int64_t copies, fills, kernels, hosts, graph_launches, peer_copies, staged_copies, problems, unsupported, abandoned,
-        copied_bytes;
+        copied_bytes, execs_destroyed_in_flight;
 } Counters;
 
 extern Counters counters;

@@ -494,8 +494,12 @@ static void really_free(Exec *exec) {
 }
 
 void free_exec(Exec *exec) {
-    if (exec->last && !exec->last->done) exec->dying = 1;
-    else really_free(exec);
+    if (!exec->last || exec->last->done) {
+        really_free(exec);
+        return;
+    }
+    exec->dying = 1;
+    counters.execs_destroyed_in_flight++;
 }
 
 #define EXEC_OF(exec, handle) \

@@ -359,7 +359,8 @@ static int64_t count_of(const char *what) {
                  {"staged copies", &counters.staged_copies}, {"copied bytes", &counters.copied_bytes},
                  {"fills", &counters.fills}, {"kernels", &counters.kernels}, {"host functions", &counters.hosts},
                  {"graph launches", &counters.graph_launches}, {"problems", &counters.problems},
-                 {"unsupported", &counters.unsupported}, {"abandoned", &counters.abandoned}};
+                 {"unsupported", &counters.unsupported}, {"abandoned", &counters.abandoned},
+                 {"execs destroyed in flight", &counters.execs_destroyed_in_flight}};
     static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         if (!strcmp(what, named[i].name)) return *named[i].value;

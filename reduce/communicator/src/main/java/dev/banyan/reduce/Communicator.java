@@ -25,6 +25,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -409,6 +410,18 @@ public final class Communicator implements AutoCloseable {
             }
             return started.isEmpty() ? null : CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
         }
+
+        @Override
+        public int runCount() {
+            return Math.max(1, runs.size());
+        }
+
+        @Override
+        public void poll(Future<?> ended) {
+            if (!runs.isEmpty()) {
+                runs.getLast().poll(ended);
+            }
+        }
     }
 
     /** One call. */
@@ -448,6 +461,14 @@ public final class Communicator implements AutoCloseable {
                 return null;
             }
             return running.whenComplete((_, failure) -> end(event, ready, failure == null));
+        }
+
+        @Override
+        public void poll(Future<?> ended) {
+            Plan ready = plan;
+            if (ready != null) {
+                ready.executable().poll(ended);
+            }
         }
 
         private void end(CollectiveEvent event, Plan ready, boolean succeeded) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.Deadlines;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmHint;
@@ -18,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -172,6 +174,39 @@ class AsynchronousCallsTest {
         awaitStarts(1);
         devices.runs.getFirst().complete(null);
         assertThat(call).succeedsWithin(Duration.ofSeconds(PATIENCE_SECONDS));
+    }
+
+    /** One thread starts and ends the calls and looks for late ones, in the order of time, however late it is itself. */
+    @Test
+    void aCallsTimeoutCountsFromTheEndOfTheCallBefore() {
+        try (CallQueue queue = new CallQueue("test", Duration.ofSeconds(1), Duration.ZERO)) {
+            CompletableFuture<CompletableFuture<Void>> last = new CompletableFuture<>();
+            var _ = Deadlines.after(0, () -> {
+                List<CompletableFuture<Void>> runs = new ArrayList<>();
+                for (int i = 1; i <= 3; i++) {
+                    CompletableFuture<Void> run = new CompletableFuture<>();
+                    var _ = Deadlines.after(TimeUnit.MILLISECONDS.toNanos(600L * i), () -> run.complete(null));
+                    runs.add(run);
+                }
+                last.complete(runs.stream()
+                        .map(run -> queue.enqueue(() -> run))
+                        .toList()
+                        .getLast());
+            });
+            assertThat(last.thenCompose(call -> call)).succeedsWithin(Duration.ofSeconds(PATIENCE_SECONDS));
+        }
+    }
+
+    /** The grace period is a second, so that the batch may take more than 20. */
+    @Test
+    void aBatchHasTheTimeoutOfAllItsRuns() {
+        try (Communicator communicator = Communicator.create(FOUR, timeout(Duration.ofMillis(50)), devices)) {
+            CompletableFuture<Void> batch = communicator.runAllAsync(Collections.nCopies(20, call(8)));
+            awaitStarts(20);
+            var _ = Deadlines.after(
+                    TimeUnit.MILLISECONDS.toNanos(1500), () -> devices.runs.forEach(run -> run.complete(null)));
+            assertThat(batch).succeedsWithin(Duration.ofSeconds(PATIENCE_SECONDS));
+        }
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
@@ -12,8 +13,8 @@ import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One GPU: its primary context, which the process shares, and the kernels that were loaded into it. Used by one
- * thread at a time.
+ * One GPU: its primary context, which the process shares, and the kernels that were loaded into it. {@link #enter},
+ * {@link #tryEnter} and {@link #fault} are safe for use from any thread; the others are used by one thread at a time.
  */
 final class CudaDevice implements AutoCloseable {
     /** Of Volta, the first whose instructions the kernels use. */
@@ -72,6 +73,11 @@ final class CudaDevice implements AutoCloseable {
         Cuda.check(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent to device " + ordinal);
     }
 
+    /** Does the same where the driver lets it, and returns whether it did. */
+    boolean tryEnter() {
+        return JCudaDriver.cuCtxSetCurrent(context) == CUresult.CUDA_SUCCESS;
+    }
+
     /** A kernel, compiled by the driver when it is first asked for. */
     CUfunction function(Kernel kernel) {
         return kernels.computeIfAbsent(kernel, this::load).function();
@@ -92,21 +98,24 @@ final class CudaDevice implements AutoCloseable {
         return new Loaded(module, function);
     }
 
-    /** Address of a 32-bit 1. */
-    long one() {
-        DeviceAddress known = one;
-        if (known == null) {
-            enter();
-            known = new DeviceAddress();
-            Cuda.check(JCudaDriver.cuMemAlloc(known, 4), "cuMemAlloc of 4 bytes on device " + ordinal);
-            one = known;
-            Cuda.check(JCudaDriver.cuMemsetD32(known, 1, 1), "cuMemsetD32 on device " + ordinal);
-            Cuda.check(JCudaDriver.cuStreamSynchronize(null), "cuMemsetD32 on device " + ordinal);
-        }
-        return known.value();
+    /** Allocates the word that {@link #one} is the address of. */
+    void makeOne(CopyLane lane) {
+        enter();
+        DeviceAddress word = new DeviceAddress();
+        Cuda.check(JCudaDriver.cuMemAlloc(word, 4), "cuMemAlloc of 4 bytes on device " + ordinal);
+        one = word;
+        lane.fill(word, 1, 1);
     }
 
-    /** The error that every call on this device gives since something went wrong there, or CUDA_SUCCESS. */
+    /** Returns the address of a 32-bit 1 in the device's memory. */
+    long one() {
+        return Objects.requireNonNull(one).value();
+    }
+
+    /**
+     * Returns the error that every call on this device gives since something went wrong there, or CUDA_SUCCESS. The
+     * calling thread's driver calls then go to this device, as after {@link #enter}.
+     */
     int fault() {
         int entered = JCudaDriver.cuCtxSetCurrent(context);
         if (entered != CUresult.CUDA_SUCCESS) {

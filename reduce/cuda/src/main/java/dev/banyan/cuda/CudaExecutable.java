@@ -2,143 +2,129 @@ package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.internal.Completions;
 import java.lang.foreign.MemorySegment;
-import java.nio.IntBuffer;
+import java.lang.foreign.ValueLayout;
+import java.nio.LongBuffer;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import jcuda.driver.CUgraphExec;
+import java.util.concurrent.Future;
+import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
-/** A plan and its graphs, one for each set of buffers of late. */
+/** A plan on its backend. {@link #abort} does nothing, as the driver cannot end a graph early. */
 final class CudaExecutable implements Executable {
-    /** A model may have some hundred gradients of one length, which share a plan and have buffers of their own. */
-    private static final int KEPT_GRAPHS = 256;
-
     private final CudaBackend backend;
-    private final Plan plan;
-    private final IntBuffer marks;
-    /** By the addresses of all buffers: inputs of ranks 0..n-1, then outputs. */
-    private final Map<List<Long>, CUgraphExec> graphs = new LinkedHashMap<>(16, 0.75f, true);
+    private final GraphPlan plan;
+    private final MemorySegment marks;
 
-    private long[] lastAddresses = {};
-    private @Nullable CUgraphExec lastGraph;
-    private boolean closed;
-
-    CudaExecutable(CudaBackend backend, Plan plan) {
+    CudaExecutable(CudaBackend backend, GraphPlan plan) {
         this.backend = backend;
         this.plan = plan;
-        marks = plan.marks().view().asIntBuffer();
+        marks = plan.marks().memory();
     }
 
     @Override
     public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
-        checkNumber(inputs, outputs);
-        if (!plan.routes().isEmpty()) {
-            backend.run(this, inputs, outputs);
+        CompletableFuture<Void> run = start(inputs, outputs, null);
+        if (run != null) {
+            poll(run);
+            Completions.join(run);
         }
     }
 
     @Override
     public @Nullable CompletableFuture<Void> start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
-        if (streams == null) {
-            run(inputs, outputs);
-        } else {
-            checkNumber(inputs, outputs);
-            backend.run(this, inputs, outputs, streams, () -> {});
-        }
-        return null;
-    }
-
-    private void checkNumber(MemorySegment[] inputs, MemorySegment[] outputs) {
         int ranks = plan.devices().size();
         if (inputs.length != ranks || outputs.length != ranks) {
             throw new IllegalArgumentException(inputs.length + " inputs and " + outputs.length + " outputs for " + ranks
                     + " ranks; give one of each per rank");
         }
+        return plan.routes().isEmpty() && streams == null ? null : backend.start(this, inputs, outputs, streams);
     }
 
-    /** The graph for these buffers; made if they are new. */
-    CUgraphExec graph(MemorySegment[] inputs, MemorySegment[] outputs) {
-        CUgraphExec graph = lastGraph;
-        if (graph == null || !isLast(inputs, outputs)) {
-            long[] addresses = addresses(inputs, outputs);
-            graph = graphs.computeIfAbsent(Arrays.stream(addresses).boxed().toList(), key -> build(addresses));
-            lastAddresses = addresses;
-            lastGraph = graph;
-            evict();
-        }
-        return graph;
+    @Override
+    public void poll(Future<?> ended) {
+        backend.poll(ended);
     }
 
-    private boolean isLast(MemorySegment[] inputs, MemorySegment[] outputs) {
-        int ranks = inputs.length;
-        for (int r = 0; r < ranks; r++) {
-            if (lastAddresses[r] != inputs[r].address() || lastAddresses[ranks + r] != outputs[r].address()) {
-                return false;
-            }
-        }
-        return true;
+    @Override
+    public void close() {
+        backend.release(this);
     }
 
-    private static long[] addresses(MemorySegment[] inputs, MemorySegment[] outputs) {
+    GraphPlan plan() {
+        return plan;
+    }
+
+    String name() {
+        return plan.name();
+    }
+
+    /** Returns what the graph for these buffers depends on. */
+    GraphCache.Key key(MemorySegment[] inputs, MemorySegment[] outputs) {
         long[] addresses = new long[2 * inputs.length];
         for (int r = 0; r < inputs.length; r++) {
             addresses[r] = inputs[r].address();
             addresses[inputs.length + r] = outputs[r].address();
         }
-        return addresses;
+        return new GraphCache.Key(this, LongBuffer.wrap(addresses));
     }
 
-    private CUgraphExec build(long[] values) {
+    /**
+     * Builds a graph.
+     *
+     * @throws IllegalArgumentException if an address is no memory of the rank's device
+     */
+    Graph build(GraphCache.Key key, DeviceMemory memory) {
         int ranks = plan.devices().size();
+        long[] addresses = key.addresses().array();
         for (Route route : plan.routes()) {
             route.buffers().forEach(location -> {
                 switch (location.space()) {
-                    case INPUT -> backend.checkOwner(location.rank(), values[location.rank()]);
-                    case OUTPUT -> backend.checkOwner(location.rank(), values[ranks + location.rank()]);
+                    case INPUT -> memory.checkOwner(location.rank(), addresses[location.rank()]);
+                    case OUTPUT -> memory.checkOwner(location.rank(), addresses[ranks + location.rank()]);
                     case SCRATCH -> {}
                 }
             });
         }
-        return new GraphBuilder(plan, Arrays.copyOf(values, ranks), Arrays.copyOfRange(values, ranks, 2 * ranks))
+        return new GraphBuilder(plan, Arrays.copyOf(addresses, ranks), Arrays.copyOfRange(addresses, ranks, 2 * ranks))
                 .build();
     }
 
-    private void evict() {
-        if (graphs.size() > KEPT_GRAPHS) {
-            var eldest = graphs.entrySet().iterator();
-            CUgraphExec graph = eldest.next().getValue();
-            eldest.remove();
-            Cuda.check(JCudaDriver.cuGraphExecDestroy(graph), "cuGraphExecDestroy");
+    /**
+     * Clears the marks for a run that is about to be launched.
+     *
+     * @param inFlight whether an earlier run may still set them; they are then cleared behind it in the stream
+     */
+    void clearMarks(boolean inFlight, CUstream stream) {
+        if (inFlight) {
+            Cuda.check(
+                    JCudaDriver.cuMemsetD8Async(
+                            new DeviceAddress(plan.marks().address()), (byte) 0, marks.byteSize(), stream),
+                    "cuMemsetD8Async of the marks of " + name());
+        } else {
+            marks.fill((byte) 0);
         }
     }
 
-    void clearMarks() {
-        for (int i = 0; i < marks.capacity(); i++) {
-            marks.put(i, 0);
-        }
-    }
-
-    /** The first step that is not done and whose predecessors are, if possible one of a device. */
+    /** Returns the first step that is not done and whose predecessors are, if possible one of a device. */
     Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         Unfinished first = null;
         int mark = 0;
         for (Route route : plan.routes()) {
             for (int s = 0; s < route.steps().size(); s++, mark++) {
                 int step = s;
-                if (marks.get(mark) != 0) {
+                if (marks.getAtIndex(ValueLayout.JAVA_INT, mark) != 0) {
                     continue;
                 }
-                Operation operation = route.operations().stream()
+                NodeTemplate template = route.templates().stream()
                         .filter(o -> o.step() == step && o.last())
                         .findFirst()
                         .orElseThrow();
-                CudaDevice device = plan.devices().get(operation.rank());
+                CudaDevice device = plan.devices().get(template.rank());
                 if (device.equals(wanted)) {
                     return new Unfinished(device, route.steps().get(s) + " of " + plan.name());
                 }
@@ -152,33 +138,4 @@ final class CudaExecutable implements Executable {
 
     /** A step that is not done. */
     record Unfinished(CudaDevice device, String step) {}
-
-    String name() {
-        return plan.name();
-    }
-
-    @Override
-    public void close() {
-        backend.release(this);
-    }
-
-    /** Gives everything back; nothing of it may be running. */
-    void free(boolean sound) {
-        if (closed) {
-            return;
-        }
-        closed = true;
-        for (CUgraphExec graph : graphs.values()) {
-            int result = JCudaDriver.cuGraphExecDestroy(graph);
-            if (sound) {
-                Cuda.check(result, "cuGraphExecDestroy");
-            }
-        }
-        graphs.clear();
-        lastGraph = null;
-        int result = plan.marks().free();
-        if (sound) {
-            Cuda.check(result, "cuMemFreeHost");
-        }
-    }
 }

@@ -17,30 +17,31 @@ import jcuda.driver.CUmemorytype;
 import jcuda.driver.JCudaDriver;
 
 /**
- * Makes a graph of routes for given buffers. A piece waits for what it needs, for the piece before it at the same
- * operation, and for the readers of what its place in the ring held before; for nothing else.
+ * Makes a graph of routes for given buffers. A piece's node waits for what it needs, for the same node of the piece
+ * before it, and for the readers of what its place in the ring held before; for nothing else.
  *
  * <p>When the last piece has gone through a step, that step's mark in the host's memory becomes 1.
  *
- * <p>Cost: O(pieces x operations) calls of the driver.
+ * <p>Cost: O(pieces x templates) calls of the driver.
  */
 final class GraphBuilder {
-    private final Plan plan;
+    private final GraphPlan plan;
     private final long[] inputs;
     private final long[] outputs;
     private final CUgraph graph = new CUgraph();
+    private int nodeCount;
 
     /**
      * @param inputs address of each rank's input
      * @param outputs address of each rank's output
      */
-    GraphBuilder(Plan plan, long[] inputs, long[] outputs) {
+    GraphBuilder(GraphPlan plan, long[] inputs, long[] outputs) {
         this.plan = plan;
         this.inputs = inputs;
         this.outputs = outputs;
     }
 
-    CUgraphExec build() {
+    Graph build() {
         Cuda.check(JCudaDriver.cuGraphCreate(graph, 0), "cuGraphCreate");
         try {
             int mark = 0;
@@ -50,7 +51,7 @@ final class GraphBuilder {
             }
             CUgraphExec exec = new CUgraphExec();
             Cuda.check(JCudaDriver.cuGraphInstantiate(exec, graph, 0), "cuGraphInstantiate");
-            return exec;
+            return new Graph(exec, nodeCount);
         } finally {
             Cuda.check(JCudaDriver.cuGraphDestroy(graph), "cuGraphDestroy");
         }
@@ -62,7 +63,7 @@ final class GraphBuilder {
         private final int firstMark;
         private final Route route;
         private final List<CUgraphNode[]> nodes = new ArrayList<>();
-        /** Operations that read each slot, then each host slot. */
+        /** Templates that read each slot, then each host slot. */
         private final List<List<Integer>> readers = new ArrayList<>();
 
         RouteNodes(int number, int firstMark) {
@@ -72,8 +73,8 @@ final class GraphBuilder {
             for (int s = 0; s < route.slots().size() + route.hostSlots().size(); s++) {
                 readers.add(new ArrayList<>());
             }
-            for (int o = 0; o < route.operations().size(); o++) {
-                for (Operand source : route.operations().get(o).sources()) {
+            for (int o = 0; o < route.templates().size(); o++) {
+                for (Operand source : route.templates().get(o).sources()) {
                     if (source.kind() != Operand.Kind.BUFFER) {
                         readers.get(slot(source)).add(o);
                     }
@@ -89,19 +90,19 @@ final class GraphBuilder {
 
         void add() {
             for (int p = 0; p < route.pieces().size(); p++) {
-                nodes.add(new CUgraphNode[route.operations().size()]);
-                for (int o = 0; o < route.operations().size(); o++) {
-                    nodes.get(p)[o] = node(p, route.operations().get(o), before(p, o));
+                nodes.add(new CUgraphNode[route.templates().size()]);
+                for (int o = 0; o < route.templates().size(); o++) {
+                    nodes.get(p)[o] = node(p, route.templates().get(o), before(p, o));
                 }
             }
-            for (int o = 0; o < route.operations().size(); o++) {
-                Operation operation = route.operations().get(o);
-                if (operation.last()) {
-                    CudaDevice device = plan.devices().get(operation.rank());
+            for (int o = 0; o < route.templates().size(); o++) {
+                NodeTemplate template = route.templates().get(o);
+                if (template.last()) {
+                    CudaDevice device = plan.devices().get(template.rank());
                     copyNode(
                             device,
                             device.one(),
-                            plan.marks().address() + 4L * (firstMark + operation.step()),
+                            plan.marks().address() + 4L * (firstMark + template.step()),
                             4,
                             new CUgraphNode[] {nodes.getLast()[o]});
                 }
@@ -109,38 +110,38 @@ final class GraphBuilder {
         }
 
         private CUgraphNode[] before(int p, int o) {
-            Operation operation = route.operations().get(o);
+            NodeTemplate template = route.templates().get(o);
             Set<CUgraphNode> before = new LinkedHashSet<>();
-            for (int other : operation.after()) {
+            for (int other : template.after()) {
                 before.add(nodes.get(p)[other]);
             }
             if (p > 0) {
                 before.add(nodes.get(p - 1)[o]);
             }
-            if (p >= plan.ring() && operation.target().kind() != Operand.Kind.BUFFER) {
-                for (int reader : readers.get(slot(operation.target()))) {
+            if (p >= plan.ring() && template.target().kind() != Operand.Kind.BUFFER) {
+                for (int reader : readers.get(slot(template.target()))) {
                     before.add(nodes.get(p - plan.ring())[reader]);
                 }
             }
             return before.toArray(CUgraphNode[]::new);
         }
 
-        private CUgraphNode node(int p, Operation operation, CUgraphNode[] before) {
+        private CUgraphNode node(int p, NodeTemplate template, CUgraphNode[] before) {
             Route.Piece piece = route.pieces().get(p);
-            CudaDevice device = plan.devices().get(operation.rank());
-            return switch (operation) {
-                case Operation.Copy copy ->
+            CudaDevice device = plan.devices().get(template.rank());
+            return switch (template) {
+                case NodeTemplate.Copy copy ->
                     copyNode(
                             device,
                             address(copy.source(), p),
                             address(copy.target(), p),
                             piece.elements() * bytes(copy),
                             before);
-                case Operation.Launch launch -> kernelNode(device, launch, p, before);
+                case NodeTemplate.Launch launch -> kernelNode(device, launch, p, before);
             };
         }
 
-        private int bytes(Operation.Copy copy) {
+        private int bytes(NodeTemplate.Copy copy) {
             for (Operand operand : List.of(copy.source(), copy.target())) {
                 switch (operand.kind()) {
                     case SLOT -> {
@@ -155,7 +156,7 @@ final class GraphBuilder {
             return plan.elementBytes();
         }
 
-        private CUgraphNode kernelNode(CudaDevice device, Operation.Launch launch, int p, CUgraphNode[] before) {
+        private CUgraphNode kernelNode(CudaDevice device, NodeTemplate.Launch launch, int p, CUgraphNode[] before) {
             long elements = route.pieces().get(p).elements();
             List<NativePointerObject> parameters = new ArrayList<>();
             parameters.add(parameter(address(launch.target(), p)));
@@ -174,6 +175,7 @@ final class GraphBuilder {
             node.blockDimZ = 1;
             node.kernelParams = Pointer.to(parameters.toArray(NativePointerObject[]::new));
             CUgraphNode added = new CUgraphNode();
+            nodeCount++;
             device.enter();
             Cuda.check(
                     JCudaDriver.cuGraphAddKernelNode(added, graph, before, before.length, node),
@@ -233,6 +235,7 @@ final class GraphBuilder {
         copy.Height = 1;
         copy.Depth = 1;
         CUgraphNode added = new CUgraphNode();
+        nodeCount++;
         device.enter();
         Cuda.check(
                 JCudaDriver.cuGraphAddMemcpyNode(added, graph, before, before.length, copy, device.context()),

@@ -2,8 +2,6 @@ package dev.banyan.cuda;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import jcuda.Pointer;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
@@ -32,7 +30,7 @@ final class HostBlock {
         address = seen.value();
     }
 
-    /** By which devices know it. */
+    /** Returns the address by which devices know it. */
     long address() {
         return address;
     }
@@ -41,18 +39,19 @@ final class HostBlock {
         return bytes;
     }
 
-    /** By which copies to and from the host know it. */
+    /** Returns the address by which copies to and from the host know it. */
     Pointer pointer() {
         return memory;
     }
 
-    /** A view for the host; at most 2^31-1 bytes. */
-    ByteBuffer view() {
-        return memory.getByteBuffer(0, bytes).order(ByteOrder.nativeOrder());
+    /** Returns a view for the host, which must not be used after {@link #free}. */
+    @SuppressWarnings("restricted")
+    MemorySegment memory() {
+        return MemorySegment.ofAddress(memory.value()).reinterpret(bytes);
     }
 
     /**
-     * The same as a segment.
+     * Returns a view for the host that ends with an arena.
      *
      * @param freed frees the block when the arena is closed
      */
@@ -61,7 +60,7 @@ final class HostBlock {
         return MemorySegment.ofAddress(memory.value()).reinterpret(bytes, arena, _ -> freed.run());
     }
 
-    /** What the driver's function gave. */
+    /** Frees the block and returns the driver's result. */
     int free() {
         return JCudaDriver.cuMemFreeHost(memory);
     }

@@ -1,6 +1,5 @@
 package dev.banyan.cuda;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -9,10 +8,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import jcuda.driver.CUevent;
-import jcuda.driver.CUevent_flags;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
-import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,7 +58,7 @@ public final class PeerMeter implements AutoCloseable {
         deadlineNanos = deadline.toNanos();
         try {
             for (int ordinal : ordinals) {
-                gpus.add(new Gpu(new CudaDevice(ordinal), bytes));
+                gpus.add(new Gpu(ordinal, bytes));
             }
         } catch (Throwable e) {
             gpus.forEach(Gpu::close);
@@ -73,37 +70,42 @@ public final class PeerMeter implements AutoCloseable {
     /** One GPU with what is sent, what arrives, and what is staged. */
     private static final class Gpu implements AutoCloseable {
         final CudaDevice device;
-        final CUstream sender = new CUstream();
+        final CUstream sender;
         /** Apart, so that a stuck peer copy holds back no other copy. */
-        final CUstream peerSender = new CUstream();
+        final CUstream peerSender;
 
-        final CUstream receiver = new CUstream();
-        final CUevent piece = new CUevent();
-        final DeviceAddress source = new DeviceAddress();
-        final DeviceAddress target = new DeviceAddress();
+        final CUstream receiver;
+        final CUevent piece;
+        final DeviceAddress source;
+        final DeviceAddress target;
         /** What is sent; no two GPUs send the same. */
         final HostBlock pattern;
 
         final HostBlock staging;
+        private final DriverObjects objects;
 
-        Gpu(CudaDevice device, long bytes) {
-            this.device = device;
-            device.enter();
-            for (CUstream stream : List.of(sender, peerSender, receiver)) {
-                check(JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+        Gpu(int ordinal, long bytes) {
+            device = new CudaDevice(ordinal);
+            objects = new DriverObjects(device);
+            try {
+                sender = objects.stream();
+                peerSender = objects.stream();
+                receiver = objects.stream();
+                piece = objects.event();
+                source = objects.memory(bytes);
+                target = objects.memory(bytes);
+                pattern = objects.pinned(bytes);
+                staging = objects.pinned(bytes);
+                SplittableRandom random = new SplittableRandom(ordinal);
+                for (long at = 0; at + Long.BYTES <= bytes; at += Long.BYTES) {
+                    pattern.memory().set(ValueLayout.JAVA_LONG_UNALIGNED, at, random.nextLong());
+                }
+                check(JCudaDriver.cuMemcpyHtoD(source, pattern.pointer(), bytes), "cuMemcpyHtoD");
+            } catch (Throwable e) {
+                objects.free();
+                device.close();
+                throw e;
             }
-            check(JCudaDriver.cuEventCreate(piece, CUevent_flags.CU_EVENT_DISABLE_TIMING), "cuEventCreate");
-            for (DeviceAddress address : List.of(source, target)) {
-                check(JCudaDriver.cuMemAlloc(address, bytes), "cuMemAlloc of " + bytes + " bytes");
-            }
-            pattern = new HostBlock(bytes);
-            staging = new HostBlock(bytes);
-            MemorySegment memory = MemorySegment.ofBuffer(pattern.view());
-            SplittableRandom random = new SplittableRandom(device.ordinal());
-            for (long at = 0; at + Long.BYTES <= bytes; at += Long.BYTES) {
-                memory.set(ValueLayout.JAVA_LONG_UNALIGNED, at, random.nextLong());
-            }
-            check(JCudaDriver.cuMemcpyHtoD(source, pattern.pointer(), bytes), "cuMemcpyHtoD");
         }
 
         void check(int result, String what) {
@@ -112,21 +114,14 @@ public final class PeerMeter implements AutoCloseable {
 
         @Override
         public void close() {
-            device.enter();
-            check(JCudaDriver.cuMemFree(source), "cuMemFree");
-            check(JCudaDriver.cuMemFree(target), "cuMemFree");
-            check(JCudaDriver.cuEventDestroy(piece), "cuEventDestroy");
-            for (CUstream stream : List.of(sender, peerSender, receiver)) {
-                check(JCudaDriver.cuStreamDestroy(stream), "cuStreamDestroy");
-            }
-            check(pattern.free(), "cuMemFreeHost");
-            check(staging.free(), "cuMemFreeHost");
+            List<Integer> results = objects.free();
             device.close();
+            results.forEach(result -> check(result, "freeing what copies were timed with"));
         }
     }
 
     /** Queues a copy; it has ended when the given stream's work has. */
-    private interface AlgorithmHint {
+    private interface Way {
         CUstream copy(Gpu from, Gpu to, long length);
     }
 
@@ -205,7 +200,7 @@ public final class PeerMeter implements AutoCloseable {
         return CudaDevices.peer(from.device.ordinal(), to.device.ordinal()).access();
     }
 
-    private boolean arrives(AlgorithmHint way, Gpu from, Gpu to) {
+    private boolean arrives(Way way, Gpu from, Gpu to) {
         to.device.enter();
         to.check(JCudaDriver.cuMemsetD8Async(to.target, (byte) 0, bytes, to.receiver), "cuMemsetD8Async");
         await(to.receiver, to);
@@ -215,11 +210,11 @@ public final class PeerMeter implements AutoCloseable {
                 JCudaDriver.cuMemcpyDtoHAsync(to.staging.pointer(), to.target, bytes, to.receiver),
                 "cuMemcpyDtoHAsync");
         await(to.receiver, to);
-        return MemorySegment.ofBuffer(to.staging.view()).mismatch(MemorySegment.ofBuffer(from.pattern.view())) < 0;
+        return to.staging.memory().mismatch(from.pattern.memory()) < 0;
     }
 
     /** GB/s one way and both ways, and us of a small copy. */
-    private double[] time(AlgorithmHint way, Gpu from, Gpu to) {
+    private double[] time(Way way, Gpu from, Gpu to) {
         double oneWay = nanosPerCopy(way, from, to, false);
         double bothWays = from.equals(to) ? oneWay : nanosPerCopy(way, from, to, true);
         long start = System.nanoTime();
@@ -232,13 +227,13 @@ public final class PeerMeter implements AutoCloseable {
         return new double[] {bytes / oneWay, 2 * bytes / bothWays, latencyUs};
     }
 
-    private double nanosPerCopy(AlgorithmHint way, Gpu from, Gpu to, boolean back) {
+    private double nanosPerCopy(Way way, Gpu from, Gpu to, boolean back) {
         long first = nanos(way, from, to, back, 1);
         int copies = Math.clamp(TIMED_NANOS / Math.max(1, first), 1, MOST_COPIES);
         return (double) nanos(way, from, to, back, copies) / copies;
     }
 
-    private long nanos(AlgorithmHint way, Gpu from, Gpu to, boolean back, int copies) {
+    private long nanos(Way way, Gpu from, Gpu to, boolean back, int copies) {
         CUstream there = from.sender;
         CUstream andBack = to.sender;
         long start = System.nanoTime();

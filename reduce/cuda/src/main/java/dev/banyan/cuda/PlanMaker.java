@@ -3,7 +3,9 @@ package dev.banyan.cuda;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +22,8 @@ final class PlanMaker {
     private final long bufferLimit;
     private final Map<CudaDevice, Blocks> blocks = new HashMap<>();
     private final List<HostBlock> hostBlocks = new ArrayList<>();
+    /** Marks of plans that are closed, by their length. To free pinned memory the driver would wait for what runs. */
+    private final Map<Long, Deque<HostBlock>> spareMarks = new HashMap<>();
 
     /** @param bufferLimit greatest number of bytes of receive buffers on each device */
     PlanMaker(List<CudaDevice> ranks, PeerAccess peers, Moves moves, long bufferLimit) {
@@ -30,7 +34,7 @@ final class PlanMaker {
     }
 
     /** @throws CudaException if the receive buffers would be beyond the limit, or there is no memory for them */
-    Plan plan(Schedule schedule, DataType type, ReduceOp op) {
+    GraphPlan plan(Schedule schedule, DataType type, ReduceOp op) {
         Moves fitting = moves;
         while (true) {
             List<Route> routes = new RouteCompiler(schedule, type, op, peers, fitting).routes();
@@ -52,7 +56,7 @@ final class PlanMaker {
         }
     }
 
-    private Plan plan(Schedule schedule, DataType type, List<Route> routes, Layout layout, int ring) {
+    private GraphPlan plan(Schedule schedule, DataType type, List<Route> routes, Layout layout, int ring) {
         Map<CudaDevice, Long> places = new HashMap<>();
         layout.deviceBytes()
                 .forEach((device, bytes) -> places.put(
@@ -60,7 +64,7 @@ final class PlanMaker {
         ranks.getFirst().enter();
         int steps = routes.stream().mapToInt(route -> route.steps().size()).sum();
         long hostBlock = hostBlock(layout.hostBytes());
-        return new Plan(
+        return new GraphPlan(
                 schedule.collective().label() + " by " + schedule.algorithm(),
                 routes,
                 ranks,
@@ -69,7 +73,22 @@ final class PlanMaker {
                 places,
                 hostBlock,
                 ring,
-                new HostBlock(4L * Math.max(1, steps)));
+                marks(steps));
+    }
+
+    private HostBlock marks(int steps) {
+        long bytes = 4L * Math.max(16, Integer.highestOneBit(Math.max(1, steps - 1)) << 1);
+        HostBlock spare = spares(bytes).poll();
+        return spare == null ? new HostBlock(bytes) : spare;
+    }
+
+    private Deque<HostBlock> spares(long bytes) {
+        return spareMarks.computeIfAbsent(bytes, _ -> new ArrayDeque<>());
+    }
+
+    /** Takes back what a plan has alone; nothing of it runs. */
+    void close(GraphPlan plan) {
+        spares(plan.marks().bytes()).push(plan.marks());
     }
 
     private long hostBlock(long bytes) {
@@ -86,8 +105,13 @@ final class PlanMaker {
         return block.address();
     }
 
-    /** Frees the buffers; gives what the driver answered. */
+    /**
+     * Frees the buffers and the marks of closed plans.
+     *
+     * @return results of the driver
+     */
     List<Integer> free(boolean sound) {
+        spareMarks.values().forEach(hostBlocks::addAll);
         List<Integer> results = hostBlocks.stream().map(HostBlock::free).toList();
         hostBlocks.clear();
         blocks.values().forEach(block -> block.free(sound));

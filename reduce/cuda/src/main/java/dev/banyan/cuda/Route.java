@@ -4,10 +4,10 @@ import dev.banyan.schedule.Location;
 import java.util.List;
 
 /**
- * Chunks that go the same way, cut into pieces, each of which passes through the same operations. A piece
- * follows the one before it through every operation.
+ * Chunks that go the same way, cut into pieces, each of which has a node of every template. A piece
+ * follows the one before it through all of them.
  *
- * @param operations each after those that it depends on
+ * @param templates each after those that it depends on
  * @param slots memory of the plan on devices, of which the ring has several
  * @param hostSlots the same in the host's memory; their ranks mean nothing
  * @param pieces in the order in which they are sent
@@ -15,7 +15,7 @@ import java.util.List;
  * @param steps what the steps are, for messages
  */
 record Route(
-        List<Operation> operations,
+        List<NodeTemplate> templates,
         List<Slot> slots,
         List<Slot> hostSlots,
         List<Piece> pieces,

@@ -80,15 +80,15 @@ final class RouteCompiler {
     private final class Shape {
         private final ChunkShape.Numbered chunk;
         private final long pieceBytes;
-        private final List<Operation> operations = new ArrayList<>();
+        private final List<NodeTemplate> templates = new ArrayList<>();
         private final List<Route.Slot> slots = new ArrayList<>();
         private final List<Route.Slot> hostSlots = new ArrayList<>();
         private final List<String> steps = new ArrayList<>();
         /** Where each location is kept. */
         private final Operand[] kept;
-        /** The operation that wrote what is there, or -1. */
+        /** The template that wrote what is there, or -1. */
         private final int[] writer;
-        /** The last operation of each step. */
+        /** The last template of each step. */
         private final List<Integer> ends = new ArrayList<>();
 
         Shape(ChunkShape.Numbered chunk, long pieceBytes) {
@@ -116,7 +116,7 @@ final class RouteCompiler {
             if (wide) {
                 takeMeans();
             }
-            return new Route(operations, slots, hostSlots, pieces, chunk.locations(), steps);
+            return new Route(templates, slots, hostSlots, pieces, chunk.locations(), steps);
         }
 
         private void add(ChunkShape.NumberedStep step, int s, int divisor) {
@@ -135,7 +135,7 @@ final class RouteCompiler {
                     widen(source, s);
                     sources.add(within(source, rank, s, after));
                 }
-                operations.add(new Operation.Launch(
+                templates.add(new NodeTemplate.Launch(
                         rank,
                         new Kernel.Reduce(op, wide ? Element.wide(type) : Element.of(type), sources.size()),
                         sources,
@@ -145,8 +145,8 @@ final class RouteCompiler {
                         s,
                         true));
             }
-            writer[step.target()] = operations.size() - 1;
-            ends.add(operations.size() - 1);
+            writer[step.target()] = templates.size() - 1;
+            ends.add(templates.size() - 1);
         }
 
         /** Where a kernel on a rank's device can load a source; {@code after} gets what must be done before. */
@@ -160,25 +160,25 @@ final class RouteCompiler {
             List<Integer> before = new ArrayList<>();
             add(before, writer[source]);
             copy(kept[source], from, slot, rank, before, s, false);
-            add(after, operations.size() - 1);
+            add(after, templates.size() - 1);
             return slot;
         }
 
         private void copy(Operand source, int from, Operand target, int to, List<Integer> after, int s, boolean last) {
             if (peers.reaches(from, to)) {
-                operations.add(new Operation.Copy(from, source, target, List.copyOf(after), s, last));
+                templates.add(new NodeTemplate.Copy(from, source, target, List.copyOf(after), s, last));
             } else {
                 Operand host = new Operand(Operand.Kind.HOST, hostSlots.size());
                 hostSlots.add(new Route.Slot(from, elementBytes()));
-                operations.add(new Operation.Copy(from, source, host, List.copyOf(after), s, false));
-                operations.add(new Operation.Copy(to, host, target, List.of(operations.size() - 1), s, last));
+                templates.add(new NodeTemplate.Copy(from, source, host, List.copyOf(after), s, false));
+                templates.add(new NodeTemplate.Copy(to, host, target, List.of(templates.size() - 1), s, last));
             }
         }
 
         /** Before the first reading of what the caller gave. */
         private void widen(int number, int s) {
             if (wide && writer[number] < 0) {
-                operations.add(new Operation.Launch(
+                templates.add(new NodeTemplate.Launch(
                         rank(number),
                         new Kernel.Widen(type),
                         List.of(new Operand(Operand.Kind.BUFFER, number)),
@@ -187,14 +187,14 @@ final class RouteCompiler {
                         List.of(),
                         s,
                         false));
-                writer[number] = operations.size() - 1;
+                writer[number] = templates.size() - 1;
             }
         }
 
         private void takeMeans() {
             for (int number = 0; number < kept.length; number++) {
                 if (schedule.hasResultAt(chunk.locations().get(number))) {
-                    operations.add(new Operation.Launch(
+                    templates.add(new NodeTemplate.Launch(
                             rank(number),
                             new Kernel.Mean(type),
                             List.of(kept[number]),
@@ -230,9 +230,9 @@ final class RouteCompiler {
                     + rank(step.target());
         }
 
-        private static void add(List<Integer> after, int operation) {
-            if (operation >= 0 && !after.contains(operation)) {
-                after.add(operation);
+        private static void add(List<Integer> after, int template) {
+            if (template >= 0 && !after.contains(template)) {
+                after.add(template);
             }
         }
     }

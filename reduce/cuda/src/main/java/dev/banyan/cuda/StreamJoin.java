@@ -4,7 +4,6 @@ import dev.banyan.reduce.backend.CallerStreams;
 import java.util.ArrayList;
 import java.util.List;
 import jcuda.driver.CUevent;
-import jcuda.driver.CUevent_flags;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
@@ -14,6 +13,8 @@ final class StreamJoin {
     private final CUstream own;
     /** One per rank; made when first needed. */
     private final List<CUevent> reached = new ArrayList<>();
+
+    private final List<DriverObjects> owners = new ArrayList<>();
 
     /**
      * @param ranks the device of each rank
@@ -36,17 +37,15 @@ final class StreamJoin {
         return cuda;
     }
 
-    /** What is put into the own stream from now on waits for what is in the others. */
+    /** Lets what is put into the backend's stream from now on wait for what is in the caller's streams. */
     void after(CudaStreams streams) {
         for (int rank = 0; rank < ranks.size(); rank++) {
             CudaDevice device = ranks.get(rank);
             device.enter();
             if (rank == reached.size()) {
-                CUevent event = new CUevent();
-                Cuda.check(
-                        JCudaDriver.cuEventCreate(event, CUevent_flags.CU_EVENT_DISABLE_TIMING),
-                        "cuEventCreate on device " + device.ordinal());
-                reached.add(event);
+                DriverObjects objects = new DriverObjects(device);
+                reached.add(objects.event());
+                owners.add(objects);
             }
             Cuda.check(
                     JCudaDriver.cuEventRecord(
@@ -58,7 +57,7 @@ final class StreamJoin {
         }
     }
 
-    /** What is put into the streams from now on waits for an event. */
+    /** Lets what is put into the caller's streams from now on wait for an event. */
     void before(CudaStreams streams, CUevent done) {
         for (int rank = 0; rank < ranks.size(); rank++) {
             ranks.get(rank).enter();
@@ -68,11 +67,13 @@ final class StreamJoin {
         }
     }
 
-    /** Gives what the driver's functions gave to whoever checks it. */
+    /**
+     * Frees the events.
+     *
+     * @return results of the driver
+     */
     List<Integer> free() {
-        List<Integer> results =
-                reached.stream().map(JCudaDriver::cuEventDestroy).toList();
         reached.clear();
-        return results;
+        return owners.stream().flatMap(objects -> objects.free().stream()).toList();
     }
 }

@@ -41,7 +41,7 @@ class CudaFaultTest {
     private static final long LIMIT = 64 << 20;
     private static final int COUNT = 5000;
     /** Pieces are copied before they are reduced. */
-    private static final Moves COPIES = new Moves(2048, 64, 2, 0);
+    private static final Tuning COPIES = new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime);
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
 
@@ -58,7 +58,7 @@ class CudaFaultTest {
                 "fail cuMemAlloc 8 2",
                 "fail cuMemAlloc 9 2",
                 "fail cuMemAlloc 16 2",
-                "fail cuMemsetD8 3 719",
+                "fail cuMemsetD8Async 3 719",
                 "fail cuMemHostAlloc 1 2",
                 "fail cuMemHostGetDevicePointer 1 1",
                 "fail cuCtxEnablePeerAccess 1 999",

@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What timed copies find on emulated machines that are sound, corrupt and stuck. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -41,6 +43,10 @@ class PeerMeterTest {
             }
         }
         assertThat(emulator.problems()).isEmpty();
+        nothingIsLeft();
+    }
+
+    private void nothingIsLeft() {
         assertThat(List.of(
                         emulator.count("bytes"),
                         emulator.count("contexts"),
@@ -48,6 +54,25 @@ class PeerMeterTest {
                         emulator.count("events"),
                         emulator.count("host allocations")))
                 .containsOnly(0L);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "cuStreamCreate 2",
+                "cuEventCreate 2",
+                "cuMemAlloc 3",
+                "cuMemAlloc 4",
+                "cuMemHostAlloc 3",
+                "cuMemHostAlloc 4",
+                "cuMemcpyHtoD 2"
+            })
+    void nothingIsLeftWhereAnAllocationFails(String call) {
+        emulator.tell("fail " + call + " 2");
+        assertThatThrownBy(() -> new PeerMeter(List.of(0, 1), 4096, PATIENCE))
+                .isInstanceOf(CudaException.class)
+                .hasMessageContaining("CUDA_ERROR_OUT_OF_MEMORY");
+        nothingIsLeft();
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.banyan.reduce.backend;
 
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,8 +30,8 @@ public interface Executable extends AutoCloseable {
      * @param streams streams of the caller: the run begins when the work that is in them has ended, and work that is
      *     put into them after the call waits for the end of the run; null for none
      * @return completes when every output is complete, with a {@link CollectiveTimeoutException} if that takes longer
-     *     than the backend's timeout; null if the run has ended. It completes on a thread of the backend: what depends
-     *     on it must be short and must not block
+     *     than the backend's timeout, counted from the end of the run before it; null if the run has ended. It completes
+     *     on a thread of the backend or one that polls: what depends on it must be short and must not block
      * @throws IllegalArgumentException if the backend has no such streams
      */
     default @Nullable CompletableFuture<Void> start(
@@ -41,6 +42,14 @@ public interface Executable extends AutoCloseable {
         run(inputs, outputs);
         return null;
     }
+
+    /**
+     * Looks for the end of runs on the calling thread, for a time in which it is not worth while to sleep: a caller that is
+     * about to wait for a run then sees its end sooner than another thread could wake it.
+     *
+     * @param ended what the caller waits for; the method returns early when it is done
+     */
+    default void poll(Future<?> ended) {}
 
     /** Asks a run to end early, with an exception, where the backend can end it. Its outputs are then undefined. */
     default void abort() {}

@@ -6,6 +6,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -16,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * caller's thread; all others start on one daemon thread, which begins with the first of them and is parked while there
  * is none. A call that returns before it has ended (work on a device) keeps no later call from starting.
  *
- * <p>A call that has not ended a grace period after its timeout breaks the queue: that call and all others that have
- * not ended fail, and the queue takes no more. A call that fails with a {@link CollectiveTimeoutException} breaks it,
+ * <p>A call's timeout counts from its start, or from the end of the call before it if that is later. A call that has not
+ * ended a grace period after its timeout breaks the queue: that call and all others that have not ended fail, and the
+ * queue takes no more. A call that fails with a {@link CollectiveTimeoutException} breaks it,
  * too. The timer of {@link Deadlines} is armed while there is something to watch.
  *
  * <p>Safe for use from any thread, also from dependents of a call's future, which run on threads of their own
@@ -37,6 +39,14 @@ public final class CallQueue implements AutoCloseable {
          */
         @Nullable
         CompletableFuture<Void> start();
+
+        /** Returns the number of runs that the call consists of, at least 1; the call may take so many timeouts. */
+        default int runCount() {
+            return 1;
+        }
+
+        /** Looks for the end of the call for a short while, on a thread that is about to wait for it. */
+        default void poll(Future<?> ended) {}
     }
 
     private static final class Pending {
@@ -57,8 +67,10 @@ public final class CallQueue implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Pending> waiting = new ArrayDeque<>();
-    /** Calls whose timeout counts, in the order of their starts. */
-    private final ArrayDeque<Started> inFlight = new ArrayDeque<>();
+    /** Calls that have started and not ended, in the order of their starts. The timeout of the first one counts. */
+    private final ArrayDeque<Pending> inFlight = new ArrayDeque<>();
+    /** Value of {@link System#nanoTime()} at which the first call in flight became the first. */
+    private long firstSince;
 
     private boolean starting;
     private boolean watched;
@@ -66,12 +78,9 @@ public final class CallQueue implements AutoCloseable {
     private boolean closed;
     private @Nullable RuntimeException failure;
 
-    /** A call and the value of {@link System#nanoTime()} at which it breaks the queue. */
-    private record Started(Pending pending, long lastMoment) {}
-
     /**
      * @param name the daemon thread's name
-     * @param timeout how long a call may take
+     * @param timeout how long a run of a call may take
      * @param grace what a call gets beyond it, to report that itself
      */
     public CallQueue(String name, Duration timeout, Duration grace) {
@@ -83,7 +92,9 @@ public final class CallQueue implements AutoCloseable {
 
     /** Runs a call and returns when it has ended; throws what it failed with. */
     public void run(Call call) {
-        Completions.join(startOrSubmit(call).ended);
+        Pending pending = startOrSubmit(call);
+        call.poll(pending.ended);
+        Completions.join(pending.ended);
     }
 
     /** Runs work after the calls that were submitted before and returns when it has ended; throws what it threw. */
@@ -239,13 +250,13 @@ public final class CallQueue implements AutoCloseable {
     }
 
     private void start(Pending pending) {
-        Started started = null;
+        boolean started = false;
         CompletableFuture<Void> call = null;
         Throwable thrown = null;
         try {
             pending.call.prepare();
             started = arm(pending);
-            if (started != null) {
+            if (started) {
                 call = pending.call.start();
             }
         } catch (Throwable e) {
@@ -262,32 +273,36 @@ public final class CallQueue implements AutoCloseable {
         if (call == null) {
             end(pending, started, thrown);
         } else {
-            Started armed = started;
-            var _ = call.whenComplete((_, e) -> end(pending, armed, e));
+            var _ = call.whenComplete((_, e) -> end(pending, true, e));
         }
     }
 
-    /** Starts a call's clock; null if the queue broke before. */
-    private @Nullable Started arm(Pending pending) {
+    /** Puts a call behind those in flight; returns false if the queue broke before. */
+    private boolean arm(Pending pending) {
         lock.lock();
         try {
             if (failure != null) {
-                return null;
+                return false;
             }
-            Started started = new Started(pending, System.nanoTime() + patienceNanos);
-            inFlight.add(started);
+            if (inFlight.isEmpty()) {
+                firstSince = System.nanoTime();
+            }
+            inFlight.add(pending);
             watch();
-            return started;
+            return true;
         } finally {
             lock.unlock();
         }
     }
 
-    private void end(Pending pending, @Nullable Started started, @Nullable Throwable thrown) {
+    private void end(Pending pending, boolean started, @Nullable Throwable thrown) {
         RuntimeException reason;
         lock.lock();
         try {
-            inFlight.remove(started);
+            if (pending.equals(inFlight.peek())) {
+                firstSince = System.nanoTime();
+            }
+            inFlight.remove(pending);
             changed.signalAll();
             reason = failure;
         } finally {
@@ -298,20 +313,26 @@ public final class CallQueue implements AutoCloseable {
         }
         if (thrown != null) {
             pending.ended.completeExceptionally(thrown);
-        } else if (started == null && reason != null) {
+        } else if (!started && reason != null) {
             pending.ended.completeExceptionally(reason);
         } else {
             pending.ended.complete(null);
         }
     }
 
-    /** Arms the timer for the call that was started first. */
+    /** Arms the timer for the first call in flight. */
     private void watch() {
-        Started first = inFlight.peek();
-        if (!watched && first != null && failure == null) {
+        if (!watched && !inFlight.isEmpty() && failure == null) {
             watched = true;
-            var _ = Deadlines.after(first.lastMoment() - System.nanoTime(), this::look);
+            // A long batch may end soon and leave a short call the first one.
+            var _ = Deadlines.after(Math.min(patienceNanos, remaining(inFlight.element())), this::look);
         }
+    }
+
+    /** Returns the time after which the first call in flight breaks the queue, in ns. */
+    private long remaining(Pending first) {
+        int runs = first.call.runCount();
+        return Math.min(patienceNanos, Long.MAX_VALUE / 2 / runs) * runs - (System.nanoTime() - firstSince);
     }
 
     private void look() {
@@ -319,8 +340,8 @@ public final class CallQueue implements AutoCloseable {
         lock.lock();
         try {
             watched = false;
-            Started first = inFlight.peek();
-            late = first != null && first.lastMoment() - System.nanoTime() <= 0;
+            Pending first = inFlight.peek();
+            late = first != null && remaining(first) <= 0;
             if (!late) {
                 watch();
             }
@@ -342,7 +363,7 @@ public final class CallQueue implements AutoCloseable {
                 return;
             }
             failure = reason;
-            inFlight.forEach(started -> failed.add(started.pending()));
+            failed.addAll(inFlight);
             failed.addAll(waiting);
             waiting.clear();
             changed.signalAll();

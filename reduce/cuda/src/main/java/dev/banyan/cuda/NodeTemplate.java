@@ -2,19 +2,19 @@ package dev.banyan.cuda;
 
 import java.util.List;
 
-/** One node of the graph, for each piece of a {@link Route}. */
-sealed interface Operation {
-    /** The rank whose device carries it out. */
+/** A node of a graph that every piece of a {@link Route} has. */
+sealed interface NodeTemplate {
+    /** Returns the rank whose device carries it out. */
     int rank();
 
     List<Operand> sources();
 
     Operand target();
 
-    /** Operations of the same piece that must be done before, by their indices. */
+    /** Returns the indices of the nodes of the same piece that must be done before. */
     List<Integer> after();
 
-    /** Step of the schedule's chunk that it belongs to. */
+    /** Returns the step of the schedule's chunk that it belongs to. */
     int step();
 
     /**
@@ -23,7 +23,7 @@ sealed interface Operation {
      * @param last whether the step is done with it
      */
     record Copy(int rank, Operand source, Operand target, List<Integer> after, int step, boolean last)
-            implements Operation {
+            implements NodeTemplate {
         @Override
         public List<Operand> sources() {
             return List.of(source);
@@ -44,8 +44,8 @@ sealed interface Operation {
             List<Integer> after,
             int step,
             boolean last)
-            implements Operation {}
+            implements NodeTemplate {}
 
-    /** Whether the step is done with it. */
+    /** Returns whether the step is done with it. */
     boolean last();
 }

@@ -14,7 +14,7 @@ import java.util.Map;
  * @param ring places of each slot
  * @param marks one 32-bit word per step of each route
  */
-record Plan(
+record GraphPlan(
         String name,
         List<Route> routes,
         List<CudaDevice> devices,

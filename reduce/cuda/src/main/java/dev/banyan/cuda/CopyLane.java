@@ -1,0 +1,231 @@
+package dev.banyan.cuda;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import jcuda.Pointer;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUmemorytype;
+import jcuda.driver.CUpointer_attribute;
+import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Copies between the memory of one device and the host's, in a stream of their own: collectives do not delay them. Pinned
+ * memory is copied at once. Other memory goes in parts through pinned staging memory of two halves: while the device
+ * copies one half, the host copies the other.
+ *
+ * <p>Safe for use from any thread. Copies of one device follow each other.
+ */
+final class CopyLane {
+    /** Length of a half of the staging memory: long enough to keep a link busy. */
+    private static final int PART_BYTES = 2 << 20;
+
+    private final CudaDevice device;
+    private final long timeoutNanos;
+    private final DriverObjects objects;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final CUstream stream;
+    /** Recorded behind the last copy of each half. */
+    private final List<CUevent> copied;
+
+    private @Nullable HostBlock staging;
+
+    /** @param timeoutNanos how long one copy of the driver may take */
+    CopyLane(CudaDevice device, long timeoutNanos) {
+        this.device = device;
+        this.timeoutNanos = timeoutNanos;
+        objects = new DriverObjects(device);
+        try {
+            stream = objects.stream();
+            copied = List.of(objects.event(), objects.event());
+        } catch (Throwable e) {
+            objects.free();
+            throw e;
+        }
+    }
+
+    /** Copies from the host and returns when the device has all bytes. */
+    void write(long target, MemorySegment source) {
+        inTurn(source, () -> {
+            if (isPinned(source)) {
+                check(
+                        JCudaDriver.cuMemcpyHtoDAsync(
+                                new DeviceAddress(target),
+                                new HostAddress(source.address()),
+                                source.byteSize(),
+                                stream),
+                        "cuMemcpyHtoDAsync");
+                settle(0);
+                return;
+            }
+            HostBlock block = staging();
+            long bytes = source.byteSize();
+            for (long at = 0; at < bytes; at += PART_BYTES) {
+                int half = half(at);
+                long part = Math.min(PART_BYTES, bytes - at);
+                await(half);
+                MemorySegment.copy(source, at, block.memory(), (long) half * PART_BYTES, part);
+                check(
+                        JCudaDriver.cuMemcpyHtoDAsync(
+                                new DeviceAddress(target + at), pointer(block, half), part, stream),
+                        "cuMemcpyHtoDAsync");
+                record(half);
+            }
+            await(half(bytes - 1));
+        });
+    }
+
+    /** Copies to the host and returns when the host has all bytes. */
+    void read(long source, MemorySegment target) {
+        inTurn(target, () -> {
+            if (!target.isReadOnly() && isPinned(target)) {
+                check(
+                        JCudaDriver.cuMemcpyDtoHAsync(
+                                new HostAddress(target.address()),
+                                new DeviceAddress(source),
+                                target.byteSize(),
+                                stream),
+                        "cuMemcpyDtoHAsync");
+                settle(0);
+                return;
+            }
+            HostBlock block = staging();
+            long bytes = target.byteSize();
+            for (long at = 0; at < bytes + PART_BYTES; at += PART_BYTES) {
+                if (at < bytes) {
+                    check(
+                            JCudaDriver.cuMemcpyDtoHAsync(
+                                    pointer(block, half(at)),
+                                    new DeviceAddress(source + at),
+                                    Math.min(PART_BYTES, bytes - at),
+                                    stream),
+                            "cuMemcpyDtoHAsync");
+                    record(half(at));
+                }
+                long before = at - PART_BYTES;
+                if (before >= 0) {
+                    await(half(before));
+                    MemorySegment.copy(
+                            block.memory(),
+                            (long) half(before) * PART_BYTES,
+                            target,
+                            before,
+                            Math.min(PART_BYTES, bytes - before));
+                }
+            }
+        });
+    }
+
+    /** Fills memory of the device with zeros and returns when that is done. */
+    void clear(DeviceAddress target, long bytes) {
+        inTurn(MemorySegment.NULL, () -> {
+            check(JCudaDriver.cuMemsetD8Async(target, (byte) 0, bytes, stream), "cuMemsetD8Async");
+            settle(0);
+        });
+    }
+
+    /** Sets the words of memory of the device and returns when that is done. */
+    void fill(DeviceAddress target, int value, long words) {
+        inTurn(MemorySegment.NULL, () -> {
+            check(JCudaDriver.cuMemsetD32Async(target, value, words, stream), "cuMemsetD32Async");
+            settle(0);
+        });
+    }
+
+    /** Whether a copy has not ended. */
+    boolean isRunning() {
+        return JCudaDriver.cuStreamQuery(stream) == CUresult.CUDA_ERROR_NOT_READY;
+    }
+
+    /** Whether something went wrong on the device. Cheaper than {@link CudaDevice#fault}, as no context changes. */
+    boolean isFaulty() {
+        int result = JCudaDriver.cuStreamQuery(stream);
+        return result != CUresult.CUDA_SUCCESS && result != CUresult.CUDA_ERROR_NOT_READY;
+    }
+
+    /**
+     * Frees what the lane has; no copy is running.
+     *
+     * @return results of the driver
+     */
+    List<Integer> free() {
+        return objects.free();
+    }
+
+    /** Runs a copy when those before have ended; keeps the host's memory reachable meanwhile. */
+    private void inTurn(MemorySegment host, Runnable copy) {
+        lock.lock();
+        try {
+            device.enter();
+            // A copy that failed may have left work that uses the staging memory.
+            await(0);
+            await(1);
+            copy.run();
+        } finally {
+            Reference.reachabilityFence(host);
+            lock.unlock();
+        }
+    }
+
+    private HostBlock staging() {
+        HostBlock block = staging;
+        if (block == null) {
+            block = objects.pinned(2L * PART_BYTES);
+            staging = block;
+        }
+        return block;
+    }
+
+    private static int half(long at) {
+        return (int) (at / PART_BYTES % 2);
+    }
+
+    private static Pointer pointer(HostBlock block, int half) {
+        return block.pointer().withByteOffset((long) half * PART_BYTES);
+    }
+
+    private void settle(int half) {
+        record(half);
+        await(half);
+    }
+
+    private void record(int half) {
+        check(JCudaDriver.cuEventRecord(copied.get(half), stream), "cuEventRecord");
+    }
+
+    /** Waits for the last copy of a half. */
+    private void await(int half) {
+        int result = Waiting.until(() -> JCudaDriver.cuEventQuery(copied.get(half)), System.nanoTime() + timeoutNanos);
+        if (result == CUresult.CUDA_ERROR_NOT_READY) {
+            throw new CollectiveTimeoutException("a copy to or from device " + device.ordinal()
+                    + " did not end within " + Math.ceilDiv(timeoutNanos, 1_000_000)
+                    + " ms; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
+        }
+        check(result, "a copy");
+    }
+
+    private void check(int result, String what) {
+        Cuda.check(result, what + " on device " + device.ordinal());
+    }
+
+    /** Whether the driver can copy from and to memory of the host without a detour, and the calling thread may. */
+    private static boolean isPinned(MemorySegment host) {
+        return host.isNative()
+                && host.scope().isAlive()
+                && host.isAccessibleBy(Thread.currentThread())
+                && isPinned(host.address())
+                && isPinned(host.address() + host.byteSize() - 1);
+    }
+
+    private static boolean isPinned(long address) {
+        int[] type = {0};
+        int result = JCudaDriver.cuPointerGetAttribute(
+                Pointer.to(type), CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, new DeviceAddress(address));
+        return result == CUresult.CUDA_SUCCESS && type[0] == CUmemorytype.CU_MEMORYTYPE_HOST;
+    }
+}

@@ -1,0 +1,204 @@
+package dev.banyan.cuda;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntSupplier;
+import jcuda.Pointer;
+import jcuda.driver.CUpointer_attribute;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * Memory that a backend allocates for its users, and copies between any memory of its devices and the host.
+ *
+ * <p>The driver waits for a device's work before it frees memory. Memory that an arena frees while something runs is
+ * therefore kept until a later call finds that nothing runs.
+ *
+ * <p>Safe for use from any thread.
+ */
+final class DeviceMemory {
+    /** A thread that no arena belongs to. */
+    private static final Thread ANOTHER = Thread.ofPlatform().unstarted(() -> {});
+
+    private final List<CudaDevice> ranks;
+    private final Map<CudaDevice, CopyLane> lanes;
+    private final BooleanSupplier running;
+    /** Addresses of what is allocated on devices. */
+    private final Set<Long> allocations = ConcurrentHashMap.newKeySet();
+    /** Free what arenas gave back. */
+    private final ConcurrentLinkedQueue<IntSupplier> kept = new ConcurrentLinkedQueue<>();
+
+    /**
+     * @param ranks the device of each rank
+     * @param lanes copies to and from each device
+     * @param running whether something may touch memory
+     */
+    DeviceMemory(List<CudaDevice> ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running) {
+        this.ranks = ranks;
+        this.lanes = lanes;
+        this.running = running;
+    }
+
+    /** Allocates zeroed memory of a rank's device, which {@link #free} frees. */
+    MemorySegment allocate(int rank, long bytes) {
+        checkAllocation(rank, bytes);
+        return bytes == 0 ? MemorySegment.NULL : DeviceSpace.segment(allocated(rank, bytes), bytes);
+    }
+
+    /** Allocates zeroed memory of a rank's device, which the arena frees, or {@link #free} if that comes first. */
+    @SuppressWarnings("restricted")
+    MemorySegment allocate(int rank, long bytes, Arena arena) {
+        checkAllocation(rank, bytes);
+        if (!MemorySegment.NULL.reinterpret(arena, null).isAccessibleBy(ANOTHER)) {
+            throw new IllegalArgumentException(
+                    "the arena belongs to one thread; give Arena.ofShared(), Arena.ofAuto() or Arena.global()");
+        }
+        if (bytes == 0) {
+            return MemorySegment.NULL.reinterpret(0, arena, null);
+        }
+        long address = allocated(rank, bytes);
+        try {
+            return MemorySegment.ofAddress(address).reinterpret(bytes, arena, _ -> free(address));
+        } catch (RuntimeException e) {
+            free(address);
+            throw e;
+        }
+    }
+
+    private void checkAllocation(int rank, long bytes) {
+        if (rank < 0 || rank >= ranks.size() || bytes < 0) {
+            throw new IllegalArgumentException(
+                    bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks.size() - 1) + ", bytes at least 0");
+        }
+    }
+
+    private long allocated(int rank, long bytes) {
+        freeKept();
+        CudaDevice device = ranks.get(rank);
+        device.enter();
+        DeviceAddress address = new DeviceAddress();
+        Cuda.check(
+                JCudaDriver.cuMemAlloc(address, bytes),
+                "cuMemAlloc of " + bytes + " bytes on device " + device.ordinal());
+        allocations.add(address.value());
+        lane(device).clear(address, bytes);
+        return address.value();
+    }
+
+    /** Frees memory of a device unless that is done; {@link #freeKept} does it where something runs. */
+    private void free(long address) {
+        if (allocations.remove(address)) {
+            free(() -> JCudaDriver.cuMemFree(new DeviceAddress(address)));
+        }
+    }
+
+    /** Frees something now, or later where something runs. */
+    void free(IntSupplier memory) {
+        kept.add(memory);
+        freeKept();
+    }
+
+    /** Frees what arenas gave back, unless something runs. */
+    private void freeKept() {
+        if (!kept.isEmpty() && !running.getAsBoolean()) {
+            boolean sound = ranks.getFirst().fault() == CUresult.CUDA_SUCCESS;
+            for (IntSupplier memory = kept.poll(); memory != null; memory = kept.poll()) {
+                int result = memory.getAsInt();
+                if (sound) {
+                    Cuda.check(result, "freeing memory of an arena");
+                }
+            }
+        }
+    }
+
+    /** Copies from the host to a device. */
+    void write(MemorySegment target, MemorySegment source) {
+        checkLengths(target, source);
+        if (source.byteSize() > 0) {
+            lane(owner(target)).write(target.address(), source);
+        }
+    }
+
+    /** Copies from a device to the host. */
+    void read(MemorySegment source, MemorySegment target) {
+        checkLengths(source, target);
+        if (target.byteSize() > 0) {
+            lane(owner(source)).read(source.address(), target);
+        }
+    }
+
+    private static void checkLengths(MemorySegment device, MemorySegment host) {
+        if (device.byteSize() < host.byteSize()) {
+            throw new IllegalArgumentException(
+                    "the device's memory has " + device.byteSize() + " bytes, the host's " + host.byteSize());
+        }
+    }
+
+    private CudaDevice owner(MemorySegment buffer) {
+        int ordinal = ordinal("the buffer", buffer.address());
+        return lanes.keySet().stream()
+                .filter(device -> device.ordinal() == ordinal)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("the buffer at 0x" + Long.toHexString(buffer.address())
+                        + " is on device " + ordinal + ", which has no rank"));
+    }
+
+    private CopyLane lane(CudaDevice device) {
+        CopyLane lane = lanes.get(device);
+        if (lane == null) {
+            throw new IllegalStateException("device " + device.ordinal() + " has no lane for copies");
+        }
+        return lane;
+    }
+
+    /** @throws IllegalArgumentException if an address is no memory of the rank's device */
+    void checkOwner(int rank, long address) {
+        int ordinal = ordinal("the buffer of rank " + rank, address);
+        int own = ranks.get(rank).ordinal();
+        if (ordinal != own) {
+            throw new IllegalArgumentException("the buffer of rank " + rank + " at 0x" + Long.toHexString(address)
+                    + " is on device " + ordinal + ", but the rank is on device " + own);
+        }
+    }
+
+    private int ordinal(String buffer, long address) {
+        ranks.getFirst().enter();
+        int[] ordinal = {-1};
+        int result = JCudaDriver.cuPointerGetAttribute(
+                Pointer.to(ordinal),
+                CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                new DeviceAddress(address));
+        if (result == CUresult.CUDA_ERROR_INVALID_VALUE) {
+            throw new IllegalArgumentException(buffer + " at 0x" + Long.toHexString(address)
+                    + " is no memory of a device; take it from Communicator.allocate or CudaBackend.memory");
+        }
+        Cuda.check(result, "cuPointerGetAttribute of " + buffer);
+        return ordinal[0];
+    }
+
+    /**
+     * Frees everything; nothing runs.
+     *
+     * @return results of the driver
+     */
+    List<Integer> free() {
+        List<Integer> results = new ArrayList<>();
+        for (long address : List.copyOf(allocations)) {
+            // An automatic arena may free it at the same time.
+            if (allocations.remove(address)) {
+                results.add(JCudaDriver.cuMemFree(new DeviceAddress(address)));
+            }
+        }
+        for (IntSupplier memory = kept.poll(); memory != null; memory = kept.poll()) {
+            results.add(memory.getAsInt());
+        }
+        return results;
+    }
+}

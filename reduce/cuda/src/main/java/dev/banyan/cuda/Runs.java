@@ -1,0 +1,339 @@
+package dev.banyan.cuda;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The runs of a backend, which follow each other on one stream. A daemon thread, the watcher, sees their ends and
+ * completes their futures; so does every thread that polls. A run that fails, or that has not ended when the timeout has
+ * passed since the one before it ended, breaks the queue: all runs that have not ended fail, and no further one is
+ * launched.
+ *
+ * <p>Launches are made by one thread at a time. Everything else is safe for use from any thread.
+ */
+final class Runs {
+    private final CudaDevice first;
+    private final Map<CudaDevice, CopyLane> lanes;
+    private final long timeoutNanos;
+    private final LongSupplier clock;
+    private final DriverObjects objects;
+    private final CUstream stream;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    /** Runs that are not known to have ended, in the order of their launches; empty after a failure. */
+    private final ArrayDeque<Run> inFlight = new ArrayDeque<>();
+
+    private final ArrayDeque<CUevent> spareEvents = new ArrayDeque<>();
+    /** The time from which the timeout of the first run in flight counts. */
+    private long firstSince;
+
+    private @Nullable RuntimeException failure;
+    private boolean watched;
+    private boolean closed;
+    /** Threads that poll; the watcher leaves the driver to them. */
+    private final AtomicInteger pollers = new AtomicInteger();
+
+    /**
+     * @param first the device whose context the stream is in
+     * @param lanes copies to and from all devices
+     * @param timeoutNanos how long a run may take
+     * @param clock the time, as {@link System#nanoTime()}
+     */
+    Runs(CudaDevice first, Map<CudaDevice, CopyLane> lanes, long timeoutNanos, LongSupplier clock) {
+        this.first = first;
+        this.lanes = lanes;
+        this.timeoutNanos = timeoutNanos;
+        this.clock = clock;
+        objects = new DriverObjects(first);
+        stream = objects.stream();
+    }
+
+    CUstream stream() {
+        return stream;
+    }
+
+    /**
+     * Launches a graph behind the runs before.
+     *
+     * @throws CudaException if the driver refuses that
+     */
+    Run launch(CudaExecutable executable, Graph graph) {
+        CUevent event = event();
+        first.enter();
+        executable.clearMarks(isInFlight(run -> run.executable().equals(executable)), stream);
+        int result = JCudaDriver.cuGraphLaunch(graph.exec(), stream);
+        if (result == CUresult.CUDA_SUCCESS) {
+            result = JCudaDriver.cuEventRecord(event, stream);
+        }
+        if (result != CUresult.CUDA_SUCCESS) {
+            throw failed(executable, result);
+        }
+        Run run = new Run(executable, graph, event, new CompletableFuture<>());
+        lock.lock();
+        try {
+            checkUnbroken();
+            if (inFlight.isEmpty()) {
+                firstSince = clock.getAsLong();
+            }
+            inFlight.add(run);
+            if (!watched) {
+                watched = true;
+                Thread.ofPlatform().daemon().name("banyan-cuda-watcher").start(this::watch);
+            }
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        return run;
+    }
+
+    private CUevent event() {
+        lock.lock();
+        try {
+            CUevent spare = spareEvents.poll();
+            return spare == null ? objects.event() : spare;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** @throws CudaException if a run failed */
+    void checkUnbroken() {
+        lock.lock();
+        try {
+            if (failure != null) {
+                throw new CudaException(
+                        "the communicator is broken since an earlier failure: " + failure.getMessage(), failure);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether a run that was launched is not known to have ended. */
+    boolean isInFlight(Predicate<Run> which) {
+        lock.lock();
+        try {
+            return failure == null ? inFlight.stream().anyMatch(which) : isStreamBusy();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether a run may touch memory. */
+    boolean isRunning() {
+        look();
+        return isInFlight(_ -> true);
+    }
+
+    /** Whether a run failed. */
+    boolean isBroken() {
+        lock.lock();
+        try {
+            return failure != null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean isStreamBusy() {
+        return first.fault() == CUresult.CUDA_SUCCESS
+                && JCudaDriver.cuStreamQuery(stream) == CUresult.CUDA_ERROR_NOT_READY;
+    }
+
+    /**
+     * Looks for ends on the calling thread until a future is done, but for no longer than a short collective takes: being
+     * woken by the watcher would take a good part of that.
+     */
+    void poll(Future<?> ended) {
+        if (ended.isDone() || !first.tryEnter()) {
+            return;
+        }
+        pollers.incrementAndGet();
+        try {
+            long begun = System.nanoTime();
+            while (!ended.isDone() && System.nanoTime() - begun < Waiting.SPIN_NANOS) {
+                look();
+                Thread.onSpinWait();
+            }
+        } finally {
+            pollers.decrementAndGet();
+        }
+    }
+
+    /** Runs on the watcher. */
+    private void watch() {
+        first.tryEnter();
+        for (Run run = next(); run != null; run = next()) {
+            Waiting waiting = new Waiting();
+            while (!run.future().isDone()) {
+                if (pollers.get() > 0) {
+                    waiting.nap();
+                } else {
+                    look();
+                    waiting.pause();
+                }
+            }
+        }
+    }
+
+    /** Returns the first run in flight; waits for one, and returns null when there will be none. */
+    private @Nullable Run next() {
+        lock.lock();
+        try {
+            while (inFlight.isEmpty() && !closed) {
+                changed.awaitUninterruptibly();
+            }
+            return inFlight.peek();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Completes the futures of the runs that have ended, and of all where one has failed. */
+    private void look() {
+        List<Run> ended = new ArrayList<>(1);
+        RuntimeException reason = null;
+        lock.lock();
+        try {
+            int result = CUresult.CUDA_SUCCESS;
+            while (!inFlight.isEmpty() && result == CUresult.CUDA_SUCCESS) {
+                result = result(inFlight.element());
+                if (result == CUresult.CUDA_SUCCESS) {
+                    Run run = inFlight.remove();
+                    spareEvents.add(run.ended());
+                    ended.add(run);
+                    firstSince = clock.getAsLong();
+                    changed.signalAll();
+                }
+            }
+            if (result == CUresult.CUDA_ERROR_NOT_READY) {
+                if (clock.getAsLong() - firstSince >= timeoutNanos) {
+                    reason = late(inFlight.element().executable());
+                }
+            } else if (result != CUresult.CUDA_SUCCESS) {
+                reason = failed(inFlight.element().executable(), result);
+            }
+        } finally {
+            lock.unlock();
+        }
+        ended.forEach(run -> run.future().complete(null));
+        if (reason != null) {
+            breakWith(reason);
+        }
+    }
+
+    /**
+     * Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. The event alone
+     * does not say that all is well: it belongs to the first device.
+     */
+    private int result(Run run) {
+        int result = JCudaDriver.cuEventQuery(run.ended());
+        return result == CUresult.CUDA_SUCCESS && lanes.values().stream().anyMatch(CopyLane::isFaulty)
+                ? CUresult.CUDA_ERROR_LAUNCH_FAILED
+                : result;
+    }
+
+    /** Fails all runs that have not ended; no further one is launched. */
+    void breakWith(RuntimeException reason) {
+        List<Run> failing;
+        lock.lock();
+        try {
+            if (failure == null) {
+                failure = reason;
+            }
+            failing = List.copyOf(inFlight);
+            inFlight.clear();
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        failing.forEach(run -> run.future().completeExceptionally(reason));
+    }
+
+    private CollectiveTimeoutException late(CudaExecutable executable) {
+        CudaExecutable.Unfinished step = executable.firstUnfinished(null);
+        return new CollectiveTimeoutException(executable.name() + " did not end within "
+                + Math.ceilDiv(timeoutNanos, 1_000_000) + " ms: device "
+                + step.device().ordinal() + " has not done " + step.step()
+                + "; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
+    }
+
+    private CudaException failed(CudaExecutable executable, int result) {
+        CudaDevice faulty = null;
+        int error = result;
+        for (CudaDevice device : lanes.keySet()) {
+            int fault = device.fault();
+            if (fault != CUresult.CUDA_SUCCESS) {
+                faulty = device;
+                error = fault;
+                break;
+            }
+        }
+        CudaExecutable.Unfinished step = executable.firstUnfinished(faulty);
+        CudaDevice named = faulty == null ? step.device() : faulty;
+        return new CudaException(executable.name() + " failed on device " + named.ordinal() + " in " + step.step()
+                + ": " + Cuda.name(error) + "; create a new communicator, without that device if it is lost");
+    }
+
+    /**
+     * Waits until every run has ended or timed out, and ends the watcher. When a run has failed, what its failure left
+     * running gets another timeout to end.
+     */
+    void close() {
+        first.tryEnter();
+        Waiting.until(
+                () -> {
+                    look();
+                    return hasWatchedRuns() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS;
+                },
+                System.nanoTime() + Long.MAX_VALUE);
+        lock.lock();
+        try {
+            closed = true;
+            changed.signalAll();
+            if (failure instanceof CollectiveTimeoutException) {
+                return;
+            }
+        } finally {
+            lock.unlock();
+        }
+        Waiting.until(
+                () -> isStreamBusy() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS,
+                System.nanoTime() + timeoutNanos);
+    }
+
+    private boolean hasWatchedRuns() {
+        lock.lock();
+        try {
+            return !inFlight.isEmpty();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Frees the stream and the events; nothing runs.
+     *
+     * @return results of the driver
+     */
+    List<Integer> free() {
+        return objects.free();
+    }
+}
