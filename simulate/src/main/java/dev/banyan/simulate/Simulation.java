@@ -56,9 +56,4 @@ public final class Simulation {
     public double reducedBytes(int rank) {
         return bytes[arcs + rank];
     }
-
-    /** Time for which kernels of a rank's device worked, in us. */
-    public double reducingUs(int rank) {
-        return busyUs[arcs + rank];
-    }
 }

@@ -15,6 +15,7 @@ import dev.banyan.study.measured.P2pReport;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -104,7 +105,7 @@ public final class CalibrateCommand implements Runnable {
 
     private static void write(Profile profile, Path file) {
         try {
-            ProfileJson.write(profile, file);
+            Files.writeString(file, ProfileJson.write(profile));
         } catch (IOException e) {
             throw new UncheckedIOException("can't write " + file + " (" + e.getMessage() + "); name another file", e);
         }
