@@ -1,5 +1,6 @@
 package dev.banyan.cli;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.LinkMatrix;
@@ -7,7 +8,6 @@ import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.IntFunction;
 
 /**
@@ -93,7 +93,7 @@ record TopoReport(
     }
 
     private static String pad(String text, int width) {
-        return String.format(Locale.ROOT, "%" + width + "s", text);
+        return Numbers.format("%" + width + "s", text);
     }
 
     private static int width(String[] cells) {
@@ -102,7 +102,7 @@ record TopoReport(
 
     /** At most three decimals, none where there are none. */
     private static String number(double value) {
-        String text = String.format(Locale.ROOT, "%.3f", value);
+        String text = Numbers.format("%.3f", value);
         return text.replaceFirst("\\.?0+$", "");
     }
 }

@@ -1,6 +1,5 @@
 package dev.banyan.cli;
 
-import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.schedule.plan.Config;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.balanced.Exact;
@@ -49,12 +48,5 @@ enum TreeAlgorithm {
     /** What the configuration asks for. */
     static TreeAlgorithm of(Config config) {
         return config.treeBacktrack() ? EXACT : KERNIGHAN_LIN;
-    }
-
-    /** For picocli. */
-    static final class Converter extends NamedConverter<TreeAlgorithm> {
-        Converter() {
-            super("tree algorithm", byName(values(), TreeAlgorithm::label));
-        }
     }
 }

@@ -2,11 +2,10 @@ package dev.banyan.cli;
 
 import dev.banyan.cli.compare.SubsetsReport;
 import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Json;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.schedule.plan.Config;
 import dev.banyan.schedule.type.Collective;
@@ -25,10 +24,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan trees}: the trees that fit the machine. */
 @Command(
@@ -50,7 +46,7 @@ import picocli.CommandLine.Spec;
             "  banyan trees --machine p3.16xlarge -a packing --format msccl > trees.xml",
             "  banyan trees --machine p3.16xlarge --all-subsets"
         })
-final class TreesCommand implements Runnable {
+final class TreesCommand extends Subcommand {
     /** What {@code --format} chooses from. */
     enum Format {
         table,
@@ -61,16 +57,12 @@ final class TreesCommand implements Runnable {
         markdown
     }
 
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
     @Option(
             names = {"-a", "--algorithm"},
             paramLabel = "NAME",
-            converter = TreeAlgorithm.Converter.class,
             description = "kernighan-lin, exhaustive, exact or packing (default: kernighan-lin, or exact where"
                     + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
     private @Nullable TreeAlgorithm algorithm;
@@ -92,7 +84,6 @@ final class TreesCommand implements Runnable {
     @Option(
             names = "--collective",
             paramLabel = "NAME",
-            converter = CollectiveConverter.class,
             description = "What a packing, or a schedule for MSCCL, carries: all_reduce, reduce, broadcast,"
                     + " reduce_scatter or all_gather (default: all_reduce).")
     private @Nullable Collective collective;
@@ -181,12 +172,6 @@ final class TreesCommand implements Runnable {
         }
     }
 
-    private void require(boolean condition, String message) {
-        if (!condition) {
-            throw new ParameterException(spec.commandLine(), message);
-        }
-    }
-
     private Plan forest(ChosenMachine chosen, ForestGenerator generator) {
         LinkMatrix links = chosen.links();
         int[] roots = root == null ? IntStream.range(0, links.size()).toArray() : new int[] {root};
@@ -214,15 +199,15 @@ final class TreesCommand implements Runnable {
 
     private void print(ChosenMachine chosen, Plan plan, List<String> warnings) {
         TreesReport report = TreesReport.of(chosen, plan, warnings);
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         switch (format) {
             case json -> Json.print(out, report);
             case dot -> {
-                Remarks.printAside(spec, chosen.remark(), warnings);
+                remarkAside(chosen.remark(), warnings);
                 out.print(DotForest.of(plan.forest(), chosen.links()));
             }
             case svg -> {
-                Remarks.printAside(spec, chosen.remark(), warnings);
+                remarkAside(chosen.remark(), warnings);
                 out.print(SvgPacking.of(
                         plan.packing(), plan.loads(), plan.collective().label()));
             }
@@ -233,15 +218,14 @@ final class TreesCommand implements Runnable {
                                 + " such a file; leave --relays out");
                 MscclExport export = MscclExport.of(chosen, plan, carried(), rootOfCarried(), chunks);
                 warnings.addAll(export.warnings());
-                Remarks.printAside(spec, chosen.remark(), warnings);
+                remarkAside(chosen.remark(), warnings);
                 out.print(export.xml());
             }
             case table, markdown -> {
-                Remarks.print(spec, chosen.remark(), warnings);
+                remark(chosen.remark(), warnings);
                 report.printTable(out, plan);
             }
         }
-        out.flush();
     }
 
     private void survey(ChosenMachine chosen, int size) {
@@ -249,21 +233,16 @@ final class TreesCommand implements Runnable {
         Function<ChosenMachine, int[]> forwarding = relays.given() ? relays::of : null;
         SubsetsReport report;
         try {
-            report = SubsetsReport.of(
-                    chosen,
-                    size == 0 ? null : size,
-                    forwarding,
-                    spec.commandLine().getErr());
+            report = SubsetsReport.of(chosen, size == 0 ? null : size, forwarding, err());
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw wrong(e.getMessage());
         }
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         if (format == Format.json) {
             Json.print(out, report);
             return;
         }
-        Remarks.print(spec, format == Format.table ? chosen.remark() : null, chosen.warnings());
+        remark(format == Format.table ? chosen.remark() : null, chosen.warnings());
         report.print(out, format == Format.markdown ? TableFormat.markdown : TableFormat.table);
-        out.flush();
     }
 }

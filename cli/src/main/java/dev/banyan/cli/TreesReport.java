@@ -211,8 +211,7 @@ record TreesReport(
 
     void printTable(PrintWriter out, Plan plan) {
         String carried = plan.packed() ? " for " + collective : "";
-        out.println(String.format(
-                Locale.ROOT,
+        out.println(Numbers.format(
                 "# %s: %d devices, %s%s, %d %s in %.2f ms",
                 TerminalText.of(machine),
                 devices,
@@ -233,17 +232,12 @@ record TreesReport(
             PackedTree packed = plan.packing().trees().get(i);
             out.println("#");
             if (plan.packed()) {
-                String share =
-                        tree.share == 1 ? "1" : String.format(Locale.ROOT, "%s = %.3f", tree.exactShare, tree.share);
+                String share = tree.share == 1 ? "1" : Numbers.format("%s = %.3f", tree.exactShare, tree.share);
                 out.println("# root " + tree.root + ", share " + share + ", " + Numbers.gbs(plan.gbs(packed.share())));
             } else {
                 // Level arrays are for trees that are binary; weights for those that were built by weight.
-                out.println(String.format(
-                        Locale.ROOT,
-                        "# root %d, share %.3f, weight %s",
-                        tree.root,
-                        tree.share,
-                        Numbers.plain(tree.weight)));
+                out.println(Numbers.format(
+                        "# root %d, share %.3f, weight %s", tree.root, tree.share, Numbers.plain(tree.weight)));
                 out.println(LevelText.of(forest.trees().get(i)));
             }
             out.println(TreeDrawing.of(forest.trees().get(i)).stripTrailing());
@@ -257,14 +251,14 @@ record TreesReport(
             printPaths(out);
         } else {
             out.println("# total weight: " + Numbers.plain(totalWeight));
-            out.println(String.format(Locale.ROOT, "# trees per GB/s on the busiest link: %.3f", busiestLinkLoad));
+            out.println(Numbers.format("# trees per GB/s on the busiest link: %.3f", busiestLinkLoad));
             printRate(out);
         }
     }
 
     private void printRate(PrintWriter out) {
         out.println("# rate: " + Numbers.gbs(rateGBs) + " of at most " + Numbers.gbs(boundGBs)
-                + String.format(Locale.ROOT, ", ratio %.3f, depth %d", ratio, depth));
+                + Numbers.format(", ratio %.3f, depth %d", ratio, depth));
         out.println("# bound: " + TerminalText.of(certificate.sentence()));
         if (relays != null) {
             out.println("# relays "

@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
@@ -13,7 +14,6 @@ import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -126,24 +126,15 @@ final class OverlapBench {
     private List<String> lines(List<Result> results) {
         Result first = results.getFirst();
         List<String> lines = new ArrayList<>();
-        lines.add(String.format(
-                Locale.ROOT,
+        lines.add(Numbers.format(
                 "# workload %s: %d keys, %d bytes on each of %d devices, released over %.1f ms, the last layer first",
-                first.workload,
-                first.keys,
-                first.bytes,
-                machine.size(),
-                first.computeMs));
+                first.workload, first.keys, first.bytes, machine.size(), first.computeMs));
         lines.addAll(StepTimes.table(results));
         lines.add("#");
         for (Result other : results.subList(1, results.size())) {
-            lines.add(String.format(
-                    Locale.ROOT,
+            lines.add(Numbers.format(
                     "# exposed communication of %s is %.3f ms, %+.3f ms to that of %s",
-                    first.kvstore,
-                    first.exposedMs,
-                    first.exposedMs - other.exposedMs,
-                    other.kvstore));
+                    first.kvstore, first.exposedMs, first.exposedMs - other.exposedMs, other.kvstore));
         }
         return lines;
     }

@@ -18,7 +18,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -163,8 +162,8 @@ final class SimulatedBench implements Bench {
             reporter.lines(List.of(
                     "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes + " bytes on each of "
                             + chosen.machine().size() + " devices, in place; calls in flight share the wires",
-                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s", "algorithm", "in flight", "time", "algbw"),
-                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s", "", "(keys)", "(ms)", "(GB/s)")));
+                    Numbers.format("# %12s  %9s  %10s  %7s", "algorithm", "in flight", "time", "algbw"),
+                    Numbers.format("# %12s  %9s  %10s  %7s", "", "(keys)", "(ms)", "(GB/s)")));
             for (AlgorithmChoice algorithm : algorithms.choices()) {
                 Predictions predictions = predictions(algorithm);
                 List<PlannedSchedule> calls = predictions.plan(workload);
@@ -180,13 +179,9 @@ final class SimulatedBench implements Bench {
                             bytes / us / 1e3);
                     reports.add(report);
                     progress.step();
-                    progress.print(() -> reporter.lines(List.of(String.format(
-                            Locale.ROOT,
+                    progress.print(() -> reporter.lines(List.of(Numbers.format(
                             "  %12s  %9d  %10.3f  %7.2f",
-                            report.algorithm,
-                            report.inFlight,
-                            report.timeMs,
-                            report.algbwGBs))));
+                            report.algorithm, report.inFlight, report.timeMs, report.algbwGBs))));
                     if (reporter.abandoned()) {
                         return 0;
                     }

@@ -1,8 +1,8 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import java.util.List;
-import java.util.Locale;
 
 /** What a backward pass with a store takes: medians in ms. */
 interface StepTimes {
@@ -30,10 +30,10 @@ interface StepTimes {
         for (StepTimes store : stores) {
             table.row(
                     store.kvstore(),
-                    String.format(Locale.ROOT, "%.3f", store.communicationMs()),
-                    String.format(Locale.ROOT, "%.3f", store.stepMs()),
-                    String.format(Locale.ROOT, "%.3f", store.exposedMs()),
-                    String.format(Locale.ROOT, "%.1f%%", 100 * store.overlapRatio()),
+                    Numbers.format("%.3f", store.communicationMs()),
+                    Numbers.format("%.3f", store.stepMs()),
+                    Numbers.format("%.3f", store.exposedMs()),
+                    Numbers.format("%.1f%%", 100 * store.overlapRatio()),
                     Long.toString(store.wrong()));
         }
         return table.lines();

@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -12,7 +13,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -132,18 +132,13 @@ final class WorkloadBench {
     }
 
     private static String heading(String algorithm, String inFlight, String time, String algbw, String wrong) {
-        return String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s  %6s", algorithm, inFlight, time, algbw, wrong);
+        return Numbers.format("# %12s  %9s  %10s  %7s  %6s", algorithm, inFlight, time, algbw, wrong);
     }
 
     private static String line(Result result) {
-        return String.format(
-                Locale.ROOT,
+        return Numbers.format(
                 "  %12s  %9d  %10.3f  %7.2f  %6d",
-                result.algorithm,
-                result.inFlight,
-                result.timeMs,
-                result.algbwGBs,
-                result.wrong);
+                result.algorithm, result.inFlight, result.timeMs, result.algbwGBs, result.wrong);
     }
 
     /** The largest key's buffers stand for all. */
@@ -154,15 +149,11 @@ final class WorkloadBench {
                 results.stream().min(Comparator.comparingDouble(Result::timeMs)).orElseThrow();
         return List.of(
                 "#",
-                String.format(
-                        Locale.ROOT,
+                Numbers.format(
                         "# what to expect: reading and writing all gradients once by all cores takes %.1f ms here;",
                         leastMs),
-                String.format(
-                        Locale.ROOT,
+                Numbers.format(
                         "# the best, %s with %d in flight, reached %.0f%% of that",
-                        best.algorithm,
-                        best.inFlight,
-                        100 * leastMs / best.timeMs));
+                        best.algorithm, best.inFlight, 100 * leastMs / best.timeMs));
     }
 }

@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
@@ -20,7 +21,6 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -226,14 +226,10 @@ final class WorldBench {
         }
         double alone = Measurement.median(bare) / 1e6;
         double whole = Measurement.median(through) / 1e6;
-        return String.format(
-                Locale.ROOT,
+        return Numbers.format(
                 "# all_reduce of 64 MiB: %.1f ms by MPI alone, %.1f ms over %d devices of each process, %.2f times as"
                         + " long",
-                alone,
-                whole,
-                local.size(),
-                whole / alone);
+                alone, whole, local.size(), whole / alone);
     }
 
     private static long timed(World world, Runnable call) {
@@ -246,8 +242,7 @@ final class WorldBench {
     private static List<String> lines(World world, int devices, List<Result> results) {
         Result first = results.getFirst();
         List<String> lines = new ArrayList<>();
-        lines.add(String.format(
-                Locale.ROOT,
+        lines.add(Numbers.format(
                 "# %s, %d processes of %d devices; workload %s: %d keys, %d bytes on each device, released over %.1f"
                         + " ms, the last layer first; medians of %d rounds",
                 world.version(),

@@ -1,5 +1,6 @@
 package dev.banyan.cli.figures;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Axis;
 import dev.banyan.cli.plot.Curve;
 import dev.banyan.cli.plot.LineChart;
@@ -15,7 +16,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Stream;
 
 /** Figure (b): what a training step takes with MXNet's trees, by the bound above which keys take all trees. */
@@ -92,8 +92,8 @@ record ArrayBound(List<Row> rows) {
         return Stream.concat(
                         Stream.of("array_bound_elements,step_us,communication_us"),
                         rows.stream()
-                                .map(row -> String.format(
-                                        Locale.ROOT, "%d,%.3f,%.3f", row.bound(), row.stepUs(), row.communicationUs())))
+                                .map(row -> Numbers.format(
+                                        "%d,%.3f,%.3f", row.bound(), row.stepUs(), row.communicationUs())))
                 .toList();
     }
 }

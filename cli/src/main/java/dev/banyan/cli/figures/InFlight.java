@@ -1,5 +1,6 @@
 package dev.banyan.cli.figures;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Axis;
 import dev.banyan.cli.plot.Curve;
 import dev.banyan.cli.plot.LineChart;
@@ -14,7 +15,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 
@@ -127,13 +127,8 @@ record InFlight(List<Row> rows) {
         return Stream.concat(
                         Stream.of("store,in_flight,bytes,time_us"),
                         rows.stream()
-                                .map(row -> String.format(
-                                        Locale.ROOT,
-                                        "%s,%d,%d,%.3f",
-                                        row.store(),
-                                        row.inFlight(),
-                                        row.bytes(),
-                                        row.us())))
+                                .map(row -> Numbers.format(
+                                        "%s,%d,%d,%.3f", row.store(), row.inFlight(), row.bytes(), row.us())))
                 .toList();
     }
 }

@@ -7,6 +7,11 @@ import org.apache.commons.numbers.fraction.BigFraction;
 public final class Numbers {
     private Numbers() {}
 
+    /** {@link String#format} with a point before decimals, whatever the user's language. */
+    public static String format(String format, Object... values) {
+        return String.format(Locale.ROOT, format, values);
+    }
+
     /** A bandwidth with its unit and at most three decimals, e.g. {@code 85.714 GB/s}. */
     public static String gbs(double gbs) {
         return plain(gbs) + " GB/s";
@@ -19,7 +24,7 @@ public final class Numbers {
 
     /** At most three decimals, none where there are none. */
     public static String plain(double value) {
-        return String.format(Locale.ROOT, "%.3f", value).replaceFirst("\\.?0+$", "");
+        return format("%.3f", value).replaceFirst("\\.?0+$", "");
     }
 
     /** A fraction without spaces, e.g. {@code 600/7}, or {@code 80} where it is whole. */

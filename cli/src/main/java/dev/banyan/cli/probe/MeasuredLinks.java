@@ -1,5 +1,6 @@
 package dev.banyan.cli.probe;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cuda.PairFigures;
 import dev.banyan.cuda.PairFigures.Outcome;
 import dev.banyan.cuda.PeerMeter;
@@ -10,7 +11,6 @@ import dev.banyan.topology.Routes;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
@@ -93,23 +93,16 @@ public final class MeasuredLinks {
             avoid(
                     a,
                     b,
-                    String.format(
-                            Locale.ROOT,
+                    Numbers.format(
                             "peer copies between %s reach %.2f GB/s and those through the host %.2f: they should not"
                                 + " use peer access; disable ACS on the PCIe switches (setpci) and boot with iommu=off"
                                 + " or iommu=pt",
-                            pair,
-                            gbs,
-                            host));
+                            pair, gbs, host));
         } else if (gbs < EXPECTED_SHARE * connection.gbs()) {
-            warnings.add(String.format(
-                    Locale.ROOT,
+            warnings.add(Numbers.format(
                     "%s (%s) reaches %.2f of the %.1f GB/s of its kind; see nvidia-smi nvlink -s and -e, nvidia-smi -q"
                             + " -d PERFORMANCE, and the width and speed of PCIe links by nvidia-smi -q",
-                    pair,
-                    connection.label(),
-                    gbs,
-                    connection.gbs()));
+                    pair, connection.label(), gbs, connection.gbs()));
         }
     }
 
@@ -148,7 +141,6 @@ public final class MeasuredLinks {
         print(out, "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)", "   D\\D", " %6.2f", PairFigures::bothGbs);
         print(out, "P2P=Disabled Latency Matrix (us)", "   GPU", " %6.2f", PairFigures::hostLatencyUs);
         print(out, "P2P=Enabled Latency (P2P Writes) Matrix (us)", "   GPU", " %6.2f", PairFigures::latencyUs);
-        out.flush();
     }
 
     private void print(
@@ -156,13 +148,13 @@ public final class MeasuredLinks {
         out.println(title);
         out.println(corner
                 + row(IntStream.range(0, figures.length)
-                        .mapToObj(column -> String.format(Locale.ROOT, "%6d ", column))
+                        .mapToObj(column -> Numbers.format("%6d ", column))
                         .toList()));
         for (int from = 0; from < figures.length; from++) {
             PairFigures[] line = figures[from];
-            out.println(String.format(Locale.ROOT, "%6d", from)
+            out.println(Numbers.format("%6d", from)
                     + row(IntStream.range(0, line.length)
-                            .mapToObj(to -> String.format(Locale.ROOT, form, value(figure, line, to)))
+                            .mapToObj(to -> Numbers.format(form, value(figure, line, to)))
                             .toList()));
         }
     }

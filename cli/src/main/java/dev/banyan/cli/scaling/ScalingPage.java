@@ -7,7 +7,6 @@ import dev.banyan.study.cluster.HostCosts;
 import dev.banyan.study.cluster.Minsky;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * The page on training with many machines, in Markdown, and its picture.
@@ -152,8 +151,7 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
 
     private static String plan(ModelReport model, Point point) {
         int batch = model.rate().batch();
-        return String.format(
-                Locale.ROOT,
+        return Numbers.format(
                 "- %s on %,d GPUs: %,d images per step, %.1f steps per epoch; all keys' allreduces take %.0f ms one"
                         + " after another, %.0f%% of the computing. Whether a model still learns from such steps is"
                         + " another matter.",

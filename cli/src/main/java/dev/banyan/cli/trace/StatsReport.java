@@ -135,8 +135,8 @@ record StatsReport(
                     ms(phases.computationUs()),
                     ms(phases.overlapUs()),
                     ms(phases.communicationUs()));
-            out.println("# overlap ratio "
-                    + (overlapRatio == null ? "-" : String.format(Locale.ROOT, "%.1f%%", 100 * overlapRatio)));
+            out.println(
+                    "# overlap ratio " + (overlapRatio == null ? "-" : Numbers.format("%.1f%%", 100 * overlapRatio)));
         }
         out.println("#");
         TextTable lengths =
@@ -160,17 +160,17 @@ record StatsReport(
 
     private static String[] cells(String name, String key, Spread spread) {
         List<String> cells = new ArrayList<>(List.of(name, key, Long.toString(spread.count())));
-        cells.add(String.format(Locale.ROOT, "%.1f", spread.mean()));
+        cells.add(Numbers.format("%.1f", spread.mean()));
         cells.add(Long.toString(spread.min()));
         cells.add(Long.toString(spread.max()));
         return cells.toArray(String[]::new);
     }
 
     private static String megabytes(double bytes) {
-        return bytes < 1e5 ? Numbers.plain(bytes / 1e3) + " kB" : String.format(Locale.ROOT, "%.2f MB", bytes / 1e6);
+        return bytes < 1e5 ? Numbers.plain(bytes / 1e3) + " kB" : Numbers.format("%.2f MB", bytes / 1e6);
     }
 
     private static String ms(double us) {
-        return String.format(Locale.ROOT, "%.3f", us / 1e3);
+        return Numbers.format("%.3f", us / 1e3);
     }
 }
