@@ -224,7 +224,7 @@ public final class BenchCommand extends Subcommand {
         Config config = Config.load();
         Reporter reporter = new Reporter(out(), err(), format, plot);
         if (workload != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
-            refuseWrong(new WorldBench(machine, err())
+            refuseWrong(new WorldBench(machine)
                     .run(workload, store, computeMs, runs, Objects.requireNonNullElse(localDevices, 1), reporter));
             return;
         }

@@ -26,6 +26,21 @@ final class Summary {
     }
 
     /**
+     * Algorithms side by side, where there are several, and where one overtakes another.
+     *
+     * @param times what times they are, in words
+     */
+    List<String> comparison(String times) {
+        List<String> lines = new ArrayList<>();
+        if (algorithms.size() > 1) {
+            lines.add("#");
+            lines.addAll(table(times));
+        }
+        crossover().ifPresent(lines::add);
+        return lines;
+    }
+
+    /**
      * Times out of place in us, size by algorithm, the least of each size marked.
      *
      * @param times what times they are, in words
