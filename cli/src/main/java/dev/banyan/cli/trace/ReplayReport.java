@@ -2,7 +2,7 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.dlc.replay.Replayed;
+import dev.banyan.dlc.Replayed;
 import java.io.PrintWriter;
 import java.util.List;
 

@@ -10,6 +10,7 @@ import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
+import dev.banyan.dlc.DlcTrace;
 import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
@@ -274,9 +275,7 @@ final class TraceRunCommand extends Subcommand {
                     played.keys(),
                     iterations,
                     computeMs,
-                    recorder.traces().stream()
-                            .mapToInt(trace -> trace.records().size())
-                            .sum(),
+                    recorder.traces().stream().mapToInt(DlcTrace::size).sum(),
                     stepMs,
                     files.stream().map(Path::toString).toList());
         } catch (IOException e) {

@@ -60,7 +60,7 @@ final class PhaseFinder {
     }
 
     /** The phases of those iterations. */
-    Optional<Phases> phases(Set<Integer> iterations) {
+    Optional<DlcStatistics.Phases> phases(Set<Integer> iterations) {
         int taken = 0;
         long computing = 0;
         long both = 0;
@@ -77,7 +77,7 @@ final class PhaseFinder {
         }
         return taken == 0
                 ? Optional.empty()
-                : Optional.of(new Phases(
+                : Optional.of(new DlcStatistics.Phases(
                         taken, (double) computing / taken, (double) both / taken, (double) communicating / taken));
     }
 

@@ -1,7 +1,5 @@
-package dev.banyan.dlc.replay;
+package dev.banyan.dlc;
 
-import dev.banyan.dlc.DlcMessage;
-import dev.banyan.dlc.DlcRun;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
@@ -78,7 +76,7 @@ public final class DlcReplay {
             DlcMessage pushed = push == null ? null : push.sent();
             if (message.isPull() && push != null && pushed != null && pulled != null) {
                 double done = simulation.endUs(message.job);
-                Times times = keys.computeIfAbsent(message.id.key(), key -> new Times());
+                Times times = keys.computeIfAbsent(message.id.exchange().key(), key -> new Times());
                 times.traced.accept(pulled.timeUs() - pushed.timeUs());
                 times.predicted.accept(done - begin(jobs.get(push.job), simulation));
                 end = Math.max(end, done);
