@@ -31,7 +31,7 @@ import picocli.CommandLine.PicocliException;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The command itself: its subcommands, and how errors are told. */
+/** The command itself: its subcommands, and how it reports errors. */
 @Command(
         name = "banyan",
         description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to its links.",
@@ -114,7 +114,7 @@ final class BanyanCommand extends Subcommand {
 
     private int failed(Exception error, CommandLine command, @Nullable ParseResult parsed) {
         PrintWriter err = command.getErr();
-        // Who waits for a future is told of its failure in a wrapping.
+        // Who waits for a future is reported of its failure in a wrapping.
         Exception told =
                 error instanceof CompletionException && error.getCause() instanceof Exception cause ? cause : error;
         err.println("banyan: " + sentence(told));

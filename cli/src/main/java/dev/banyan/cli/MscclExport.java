@@ -37,7 +37,8 @@ record MscclExport(String xml, List<String> warnings) {
      * @param chunks number of equal chunks, or null for the least that the shares need
      * @throws IllegalArgumentException if the format has no room for it: the message says what to change
      */
-    static MscclExport of(ChosenMachine chosen, Plan plan, Collective collective, int root, @Nullable Integer chunks) {
+    static MscclExport of(
+            ChosenMachine chosen, PlannedTrees plan, Collective collective, int root, @Nullable Integer chunks) {
         TreeAlgorithm algorithm = plan.packed()
                 ? new PackedAlgorithm(chosen.machine().size(), (carried, at) -> plan.packing())
                 : new ForestAlgorithm(plan.algorithm(), plan.forest());
@@ -56,7 +57,7 @@ record MscclExport(String xml, List<String> warnings) {
                                 + reached + " instead of " + planned));
     }
 
-    private static int leastChunks(Plan plan, Collective collective, List<PackedTree> trees) {
+    private static int leastChunks(PlannedTrees plan, Collective collective, List<PackedTree> trees) {
         if (!plan.packed()) {
             return MscclRequests.equalChunks(plan.forest(), MOST_CHUNKS);
         }
@@ -66,7 +67,7 @@ record MscclExport(String xml, List<String> warnings) {
                 trees.stream().map(tree -> tree.share().multiply(cuts)).toList(), MOST_CHUNKS);
     }
 
-    private static BigFraction rate(Plan plan, Collective collective, List<PackedTree> trees) {
+    private static BigFraction rate(PlannedTrees plan, Collective collective, List<PackedTree> trees) {
         LinkLoads loads = plan.unloaded();
         for (PackedTree tree : trees) {
             if (collective.reduces()) {
@@ -79,7 +80,7 @@ record MscclExport(String xml, List<String> warnings) {
         return loads.rateGbs();
     }
 
-    private static BigFraction rate(Plan plan, Schedule schedule) {
+    private static BigFraction rate(PlannedTrees plan, Schedule schedule) {
         ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
         LinkLoads loads = plan.unloaded();
         for (int from = 0; from < traffic.ranks(); from++) {

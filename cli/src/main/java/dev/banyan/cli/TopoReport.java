@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * What {@code banyan topo} tells, in the order of its JSON.
+ * What {@code banyan topo} reports, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices number of devices

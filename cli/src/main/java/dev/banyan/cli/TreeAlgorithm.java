@@ -27,7 +27,7 @@ enum TreeAlgorithm {
             return Optional.of(new Exact(penalty));
         }
     },
-    /** Trees that share wires by their bandwidths, not by weights. */
+    /** Trees that share links by their bandwidths, not by weights. */
     PACKING("packing");
 
     private final String label;

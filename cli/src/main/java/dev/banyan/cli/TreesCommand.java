@@ -135,7 +135,7 @@ final class TreesCommand extends Subcommand {
         require(root == null || (root >= 0 && root < ranks), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
         Optional<ForestGenerator> generator =
                 Objects.requireNonNullElse(algorithm, TreeAlgorithm.of(config)).generator(factor, config.seed());
-        Plan plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
+        PlannedTrees plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
         List<String> warnings = new ArrayList<>(plan.warnings());
         warnings.addAll(config.warnings());
         print(chosen, plan, warnings);
@@ -172,19 +172,19 @@ final class TreesCommand extends Subcommand {
         }
     }
 
-    private Plan forest(ChosenMachine chosen, ForestGenerator generator) {
+    private PlannedTrees forest(ChosenMachine chosen, ForestGenerator generator) {
         LinkMatrix links = chosen.links();
         int[] roots = root == null ? IntStream.range(0, links.size()).toArray() : new int[] {root};
         long start = System.nanoTime();
         Forest forest = generator.generate(links, roots);
         double generationMs = (System.nanoTime() - start) / 1e6;
-        return Plan.of(chosen, generator.name(), forest, generationMs);
+        return PlannedTrees.of(chosen, generator.name(), forest, generationMs);
     }
 
-    private Plan packing(ChosenMachine chosen) {
+    private PlannedTrees packing(ChosenMachine chosen) {
         Collective carried = carried();
         int[] forwarding = relays.required(chosen);
-        return Plan.packing(
+        return PlannedTrees.packing(
                 chosen, carried, rootOfCarried(), Objects.requireNonNullElse(maxTrees, Integer.MAX_VALUE), forwarding);
     }
 
@@ -197,7 +197,7 @@ final class TreesCommand extends Subcommand {
         return carried().hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
     }
 
-    private void print(ChosenMachine chosen, Plan plan, List<String> warnings) {
+    private void print(ChosenMachine chosen, PlannedTrees plan, List<String> warnings) {
         TreesReport report = TreesReport.of(chosen, plan, warnings);
         PrintWriter out = out();
         switch (format) {

@@ -26,7 +26,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan trees} tells, in the order of its JSON. Devices are ranks.
+ * What {@code banyan trees} reports, in the order of its JSON. Devices are ranks.
  *
  * @param machine the machine's name
  * @param devices number of devices
@@ -102,16 +102,16 @@ record TreesReport(
     record Forwarder(int node, String name, String kind) {}
 
     /** How data go from one rank to another. */
-    record PathReport(int from, int to, List<AlgorithmHint> ways) {}
+    record PathReport(int from, int to, List<Route> ways) {}
 
     /**
-     * One of several ways.
+     * One of several routes.
      *
      * @param share of what goes from the one rank to the other
      * @param nodes by index, both ranks included
      * @param names of these nodes
      */
-    record AlgorithmHint(double share, String exactShare, List<Integer> nodes, List<String> names) {}
+    record Route(double share, String exactShare, List<Integer> nodes, List<String> names) {}
 
     /**
      * What relays are good for.
@@ -127,7 +127,7 @@ record TreesReport(
             double rateWithGBs,
             double boundWithGBs) {}
 
-    static TreesReport of(ChosenMachine chosen, Plan plan, List<String> warnings) {
+    static TreesReport of(ChosenMachine chosen, PlannedTrees plan, List<String> warnings) {
         LinkMatrix links = chosen.links();
         TreePacking packing = plan.packing();
         Network network = packing.network();
@@ -184,7 +184,7 @@ record TreesReport(
                 link.from(),
                 link.to(),
                 link.paths().stream()
-                        .map(path -> new AlgorithmHint(
+                        .map(path -> new Route(
                                 path.share().doubleValue(),
                                 Numbers.exact(path.share()),
                                 path.nodes(),
@@ -194,7 +194,7 @@ record TreesReport(
                         .toList());
     }
 
-    private static @Nullable RelayReport relays(Plan plan) {
+    private static @Nullable RelayReport relays(PlannedTrees plan) {
         TreePacking alone = plan.alone();
         TreePacking together = plan.together();
         if (alone == null || together == null) {
@@ -209,7 +209,7 @@ record TreesReport(
                 together.bound().gbs().doubleValue());
     }
 
-    void printTable(PrintWriter out, Plan plan) {
+    void printTable(PrintWriter out, PlannedTrees plan) {
         String carried = plan.packed() ? " for " + collective : "";
         out.println(Numbers.format(
                 "# %s: %d devices, %s%s, %d %s in %.2f ms",
@@ -272,9 +272,9 @@ record TreesReport(
     private void printPaths(PrintWriter out) {
         Map<String, List<String>> pairs = new TreeMap<>();
         for (PathReport path : paths) {
-            for (AlgorithmHint way : path.ways()) {
-                List<String> through = way.names().subList(1, way.names().size() - 1);
-                String share = path.ways().size() == 1 ? "" : " (" + way.exactShare() + ")";
+            for (Route route : path.ways()) {
+                List<String> through = route.names().subList(1, route.names().size() - 1);
+                String share = path.ways().size() == 1 ? "" : " (" + route.exactShare() + ")";
                 pairs.computeIfAbsent(
                                 through.isEmpty() ? "over the direct link" : "through " + String.join(", ", through),
                                 key -> new ArrayList<>())

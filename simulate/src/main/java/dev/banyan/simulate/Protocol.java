@@ -1,8 +1,8 @@
 package dev.banyan.simulate;
 
-/** How NCCL's kernels tell each other that data are there; which decides what a hop takes and carries. */
+/** How NCCL's kernels signal to each other that data have arrived: it decides a hop's latency and bandwidth. */
 public enum Protocol {
-    /** A flag beside every 4 bytes: least latency, and half of the wires' bandwidth at most. */
+    /** A flag beside every 4 bytes: least latency, and half of the links' bandwidth at most. */
     LL("LL", Constant.NCCL_LL_BASE_US, Constant.NCCL_LL_HOP_US, Constant.NCCL_LL_FRACTION),
     /** A flag in every 128 bytes, which takes links that keep the order of stores. */
     LL128("LL128", Constant.NCCL_LL128_BASE_US, Constant.NCCL_LL128_HOP_US, Constant.NCCL_LL128_FRACTION),

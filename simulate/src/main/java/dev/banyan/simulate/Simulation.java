@@ -2,7 +2,7 @@ package dev.banyan.simulate;
 
 import java.util.Arrays;
 
-/** What a simulation found. Immutable and safe for use from any thread. */
+/** The result of a simulation. Immutable and safe for use from any thread. */
 public final class Simulation {
     private final int steps;
     private final double[] jobEndUs;

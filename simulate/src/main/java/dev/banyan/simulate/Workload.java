@@ -78,7 +78,7 @@ final class Workload {
     /**
      * Flattens jobs in O(steps and sources).
      *
-     * @throws IllegalArgumentException if a job has other ranks than the wires, or needs a path that they
+     * @throws IllegalArgumentException if a job has other ranks than the links, or needs a path that they
      *     don't have
      */
     static Workload of(List<Job> jobs, Wiring wiring) {

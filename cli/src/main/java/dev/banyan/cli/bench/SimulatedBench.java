@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Predicts by the simulator, on the machine's own wires. The same input gives the same output. */
+/** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
 final class SimulatedBench implements Bench {
     private final ChosenMachine chosen;
     private final SimulatedCosts costs;

@@ -116,7 +116,7 @@ final class Summary {
     }
 
     /**
-     * What the wires carry at most, and each algorithm's share of it at the largest size.
+     * What the links carry at most, and each algorithm's share of it at the largest size.
      *
      * @param gbs the bound in GB/s algbw
      */

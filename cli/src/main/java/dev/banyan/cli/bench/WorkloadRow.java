@@ -70,7 +70,7 @@ record WorkloadRow(
         return List.of(
                 "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes(workload)
                         + " bytes on each of " + devices + " devices, in place"
-                        + (measured ? "" : "; calls in flight share the links"),
+                        + (measured ? "" : "; calls in flight share the wires"),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(keys)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }

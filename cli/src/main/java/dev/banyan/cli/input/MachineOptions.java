@@ -103,7 +103,7 @@ public final class MachineOptions {
     }
 
     /**
-     * The machine and the GPU of each rank. Where {@code --devices} names a GPU several times, no wire joins those
+     * The machine and the GPU of each rank. Where {@code --devices} names a GPU several times, no link joins those
      * ranks, and the machine's first devices stand for all.
      *
      * @param least number of ranks that the command needs

@@ -16,10 +16,10 @@ import java.util.stream.IntStream;
 
 /** Timed copies between all pairs of a machine, and what follows from them. */
 public final class MeasuredLinks {
-    /** Of what a link's kind can do, copies of many MiB get this much at least. */
+    /** A pair is reported as slow if large copies reach less than this share of its link's nominal bandwidth. */
     private static final double EXPECTED_SHARE = 0.7;
-    /** By how much the way through the host must be faster before it is preferred. */
-    private static final double CLEARLY = 1.1;
+    /** A pair is sent through the host if that is faster than peer access by more than this factor. */
+    private static final double HOST_SPEEDUP_THRESHOLD = 1.1;
 
     private final PairFigures[][] figures;
     private final List<String> warnings = new ArrayList<>();
@@ -34,7 +34,7 @@ public final class MeasuredLinks {
      * Measures all ordered pairs.
      *
      * @param meter of the machine's devices, in their order
-     * @param progress told after each pair
+     * @param progress runs after each pair
      * @throws dev.banyan.cuda.CudaException if the driver fails
      */
     public static MeasuredLinks of(Machine machine, PeerMeter meter, Runnable progress) {
@@ -89,7 +89,7 @@ public final class MeasuredLinks {
     private void judgeSpeed(int a, int b, String pair, Connection connection) {
         double gbs = Math.min(figures[a][b].gbs(), figures[b][a].gbs());
         double host = Math.min(figures[a][b].hostGbs(), figures[b][a].hostGbs());
-        if (host > CLEARLY * gbs) {
+        if (host > HOST_SPEEDUP_THRESHOLD * gbs) {
             avoid(
                     a,
                     b,

@@ -25,7 +25,8 @@ import java.util.stream.Stream;
 record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves> variants) {
     private static final double OVERSUBSCRIBED = 4;
     private static final int VARIANTS_FROM_GPUS = 128;
-    private static final double CLEARLY = 0.99;
+    /** Concum is listed as faster if its step takes less than this share of depcha's. */
+    private static final double FASTER_THRESHOLD = 0.99;
 
     ModelReport {
         variants = List.copyOf(variants);
@@ -116,14 +117,14 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
         return table;
     }
 
-    /** Where concum is clearly ahead of depcha, whatever was changed. */
+    /** Lines on the variants and sizes at which concum is faster than depcha. */
     List<String> whereGroupsWin() {
         List<String> lines = new ArrayList<>();
         for (Curves curves : variants) {
             for (Point point : curves.points()) {
                 double concum = point.stepUs(Design.CONCUM);
                 double depcha = point.stepUs(Design.DEPCHA);
-                if (concum < CLEARLY * depcha) {
+                if (concum < FASTER_THRESHOLD * depcha) {
                     lines.add(Numbers.format(
                             "- %s on %,d GPUs, %s: a step takes %s ms over concum and %s ms over depcha. Latencies"
                                 + " count most here; several calls at once hide each other's, a chain adds them up.",

@@ -16,7 +16,7 @@ import java.util.List;
  * @param arguments of the command that writes it
  */
 record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
-    private static final long FEWEST_GPUS_OF_PLANS = 1024;
+    private static final long LARGE_SCALE_MIN_GPUS = 1024;
 
     ScalingPage {
         models = List.copyOf(models);
@@ -33,7 +33,7 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
         lines.addAll(constants());
         lines.addAll(List.of("", "![time of a step by GPUs](" + picture + ")"));
         models.forEach(model -> lines.addAll(model.lines()));
-        lines.addAll(plans());
+        lines.addAll(atLargeScale());
         if (setup.machine().name().equals(Minsky.NAME)) {
             lines.addAll(new Published(models).lines());
         }
@@ -131,12 +131,12 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
         lines.add("| " + name + " | " + value + " | " + source + " |");
     }
 
-    private List<String> plans() {
+    private List<String> atLargeScale() {
         List<String> lines = new ArrayList<>();
         for (ModelReport model : models) {
             for (Point point : model.main().points()) {
-                if (point.gpus() >= FEWEST_GPUS_OF_PLANS) {
-                    lines.add(plan(model, point));
+                if (point.gpus() >= LARGE_SCALE_MIN_GPUS) {
+                    lines.add(atLargeScale(model, point));
                 }
             }
         }
@@ -149,7 +149,7 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
         return lines;
     }
 
-    private static String plan(ModelReport model, Point point) {
+    private static String atLargeScale(ModelReport model, Point point) {
         int batch = model.rate().batch();
         return Numbers.format(
                 "- %s on %,d GPUs: %,d images per step, %.1f steps per epoch; all keys' allreduces take %.0f ms one"

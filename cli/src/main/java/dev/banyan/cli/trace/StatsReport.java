@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan trace stats} tells, in the order of its JSON. Times are in us.
+ * What {@code banyan trace stats} reports, in the order of its JSON. Times are in us.
  *
  * @param records records of all files
  * @param setupRecords setup messages among them

@@ -11,7 +11,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code banyan trace stats}: what traces tell of a run. */
+/** {@code banyan trace stats}: statistics of a traced run. */
 @Command(
         name = "stats",
         description = "Sizes of messages, volume, overheads, phases and overlap of a traced run.",

@@ -29,7 +29,7 @@ record TuneReport(
         String how,
         List<Tuner.Found> sizes,
         @Nullable Workload workload,
-        List<IterationTimes.AlgorithmHint> ways,
+        List<IterationTimes.Iteration> ways,
         IterationTimes.@Nullable Bound bound) {
     private SizeRules rules() {
         return tuning.rules().getOrDefault(collective, SizeRules.AUTO);
@@ -121,7 +121,7 @@ record TuneReport(
             String rules,
             List<Size> sizes,
             @Nullable String workload,
-            List<IterationTimes.AlgorithmHint> ways,
+            List<IterationTimes.Iteration> ways,
             @Nullable Long bestArrayBound,
             String output) {}
 

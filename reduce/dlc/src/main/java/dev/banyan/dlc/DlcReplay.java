@@ -17,11 +17,11 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Carries the iterations of a recorded run out on the wires of a simulator's machine: the same messages, each
+ * Carries the iterations of a recorded run out on the links of a simulator's machine: the same messages, each
  * after those that it waited for. What the recorded nodes did between messages takes as long as it took then:
  * computation before a push, and a server's work where its trace is there too. How long messages take is
- * predicted. Of an acknowledgement for which no server's trace tells what it waited for, it is taken that it
- * follows the pushes of its key by all recorded workers at once, as in synchronous training.
+ * predicted. If no server's trace records what an acknowledgement waited for, it is assumed to
+ * follow the pushes of its key by all recorded workers at once, as in synchronous training.
  *
  * <p>Worker w is rank w. Server s is rank W + s if the machine has a device for every node, else it is rank s
  * modulo the number of ranks, on a worker's device. Each worker's first iteration begins at time 0.

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the traces of a run's nodes tell of it: traffic, overheads and overlap. Some of the nodes' traces are
+ * Statistics of a run from its nodes' traces: traffic, overheads and overlap. Some of the nodes' traces are
  * enough; what both a worker and a server recorded counts once.
  *
  * <p>Making it takes O(r log r) time for r records. Immutable and safe for use from any thread.
@@ -258,7 +258,7 @@ public final class DlcStatistics {
         return traffic;
     }
 
-    /** An overhead in us over all keys; empty where the traces don't tell. */
+    /** An overhead in us over all keys; empty if no trace records it. */
     public Optional<Spread> overhead(Overhead overhead) {
         LongSummaryStatistics all = new LongSummaryStatistics();
         measured(overhead).values().forEach(all::combine);

@@ -67,7 +67,7 @@ class MscclWriterTest {
         Algo algo = MscclWriter.algo(uneven(201), MscclOptions.named("x"));
         assertThat(algo.chunksPerLoop()).isEqualTo(201);
         assertThat(algo.gpus().get(0).threadblocks().getFirst().instructions())
-                .extracting(Instruction::count)
+                .extracting(Algo.Instruction::count)
                 .containsExactly(66, 67, 67);
         assertThat(MscclWriter.algo(allReduce(2, 200), MscclOptions.named("x")).chunksPerLoop())
                 .isEqualTo(1);

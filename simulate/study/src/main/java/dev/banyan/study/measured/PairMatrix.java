@@ -16,7 +16,7 @@ public final class PairMatrix {
         return rows[0].length;
     }
 
-    /** Number of rows that are there; the rest of the matrix was not told. */
+    /** Number of rows that are there; the rest of the matrix was not reported. */
     public int rows() {
         return rows.length;
     }
