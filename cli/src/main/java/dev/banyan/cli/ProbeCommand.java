@@ -6,6 +6,7 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.probe.MeasuredLinks;
 import dev.banyan.cli.probe.PeerChecks;
 import dev.banyan.cuda.CudaDevices;
@@ -14,10 +15,7 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
 import dev.banyan.topology.format.MachineWriter;
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -119,7 +117,7 @@ final class ProbeCommand extends Subcommand {
             machine = checked(machine, gpus(machine, CudaDevices.busIds()), remarks);
         }
         if (output != null) {
-            write(machine, output);
+            TextFile.write(output.file(), MachineWriter.write(machine, output.form()));
         }
         LinkMatrix links = LinkMatrix.of(machine);
         remarks.addAll(links.warnings());
@@ -163,17 +161,5 @@ final class ProbeCommand extends Subcommand {
         return machine.devices().stream()
                 .map(device -> busIds.indexOf(device.busId()))
                 .toList();
-    }
-
-    private static void write(Machine machine, Output output) {
-        String text = MachineWriter.write(machine, output.form());
-        try {
-            Files.writeString(output.file(), text);
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot write " + output.file() + " (" + e.getMessage() + "); name a file in a folder that is there"
-                            + " and may be written to",
-                    e);
-        }
     }
 }

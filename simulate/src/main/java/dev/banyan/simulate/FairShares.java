@@ -107,13 +107,7 @@ final class FairShares {
         this.path = path;
         int flows = pathStart.length - 1;
         int resources = capacity.length;
-        firstSeat = new int[resources + 1];
-        for (int resource : path) {
-            firstSeat[resource + 1]++;
-        }
-        for (int resource = 0; resource < resources; resource++) {
-            firstSeat[resource + 1] += firstSeat[resource];
-        }
+        firstSeat = Starts.of(path, path.length, resources);
         count = new int[resources];
         flowOn = new int[path.length];
         entryOn = new int[path.length];

@@ -27,17 +27,17 @@ public enum Protocol {
     }
 
     /** The constant of what a call takes beyond its hops and its data. */
-    public Constant baseUs() {
+    Constant baseUs() {
         return baseUs;
     }
 
     /** The constant of what each hop takes beyond its data. */
-    public Constant hopUs() {
+    Constant hopUs() {
         return hopUs;
     }
 
     /** The constant of the fraction of what links carry that it fills with data; 0 where it is not used. */
-    public Constant fraction() {
+    Constant fraction() {
         return fraction;
     }
 }

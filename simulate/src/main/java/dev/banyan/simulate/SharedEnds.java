@@ -60,13 +60,7 @@ final class SharedEnds {
         clock = new double[resources];
         readAt = new long[resources];
         level = new double[resources];
-        firstSeat = new int[resources + 1];
-        for (int resource : path) {
-            firstSeat[resource + 1]++;
-        }
-        for (int resource = 0; resource < resources; resource++) {
-            firstSeat[resource + 1] += firstSeat[resource];
-        }
+        firstSeat = Starts.of(path, path.length, resources);
         size = new int[resources];
         least = new double[resources];
         end = new long[resources];

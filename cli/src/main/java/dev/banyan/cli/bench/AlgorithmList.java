@@ -16,10 +16,6 @@ record AlgorithmList(List<AlgorithmChoice> choices) {
 
     static final AlgorithmList AUTO = new AlgorithmList(List.of(AlgorithmChoice.AUTO));
 
-    AlgorithmList {
-        choices = List.copyOf(choices);
-    }
-
     /** Reads names with commas between them. */
     static AlgorithmList parse(String names) {
         Map<String, AlgorithmList> known = new LinkedHashMap<>();

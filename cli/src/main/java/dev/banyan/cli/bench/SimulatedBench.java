@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Config;
@@ -11,8 +12,6 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.TraceWriter;
 import dev.banyan.trees.bound.Bound;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -123,12 +122,7 @@ final class SimulatedBench implements Bench {
         TraceWriter timeline = new TraceWriter(costs.network());
         List<Job> jobs = Predictions.jobs(calls, depth);
         double us = predictions.simulator(calls).run(jobs, timeline).endUs();
-        try {
-            timeline.write(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot write the timeline " + file + " (" + e + "); name another file with --trace", e);
-        }
+        TextFile.write(file, (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
                 "# timeline of " + (calls.size() == 1 ? "the largest size, in place" : "all keys in flight") + ", "

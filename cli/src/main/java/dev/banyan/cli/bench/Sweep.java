@@ -13,9 +13,6 @@ import java.util.List;
  * @param checked whether every element is checked against the reference
  */
 record Sweep(Call call, List<Long> counts, AlgorithmList algorithms, Repeats repeats, boolean checked) {
-    Sweep {
-        counts = List.copyOf(counts);
-    }
 
     long largestCount() {
         return counts.getLast();

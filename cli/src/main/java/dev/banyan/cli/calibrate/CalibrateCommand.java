@@ -4,6 +4,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProfileJson;
@@ -11,10 +12,7 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.study.measured.Calibration;
 import dev.banyan.study.measured.P2pReader;
 import dev.banyan.study.measured.P2pReport;
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -89,17 +87,9 @@ public final class CalibrateCommand extends Subcommand {
                 .forEach(constant -> out.println("# " + constant.key() + ": "
                         + TerminalText.of(calibration.profile().source(constant))));
         if (output != null) {
-            write(calibration.profile(), output);
+            TextFile.write(output, ProfileJson.write(calibration.profile()));
             out.println("#");
             out.println("# written to " + TerminalText.of(output.toString()));
-        }
-    }
-
-    private static void write(Profile profile, Path file) {
-        try {
-            Files.writeString(file, ProfileJson.write(profile));
-        } catch (IOException e) {
-            throw new UncheckedIOException("can't write " + file + " (" + e.getMessage() + "); name another file", e);
         }
     }
 }

@@ -5,6 +5,7 @@ import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Transport;
@@ -15,7 +16,6 @@ import dev.banyan.study.measured.Sweep;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -118,7 +118,7 @@ public final class ValidateCommand extends Subcommand {
         }
         own.ifPresent(chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         if (report != null) {
-            write(new SimulatorDocument(comparisons, leftOut).markdown(), report);
+            TextFile.write(report, new SimulatorDocument(comparisons, leftOut).markdown());
         }
         PrintWriter out = out();
         ValidationReport answer = ValidationReport.of(comparisons, leftOut);
@@ -186,13 +186,5 @@ public final class ValidateCommand extends Subcommand {
             }
         }
         return files;
-    }
-
-    private static void write(String text, Path file) {
-        try {
-            Files.writeString(file, text, StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException("can't write " + file + " (" + e.getMessage() + "); name another file", e);
-        }
     }
 }

@@ -39,10 +39,6 @@ record ArrayBound(List<Row> rows) {
      */
     record Row(long bound, double stepUs, double communicationUs) {}
 
-    ArrayBound {
-        rows = List.copyOf(rows);
-    }
-
     static ArrayBound of(Machine machine, Profile profile, TrainingStep step, Runnable afterEach) {
         List<Gradient> gradients = step.elements().stream()
                 .map(elements -> new Gradient(elements, 0))
@@ -76,16 +72,12 @@ record ArrayBound(List<Row> rows) {
                 new Axis("MXNET_KVSTORE_TREE_ARRAY_BOUND (elements)", Scale.COUNT),
                 new Axis("time (ms)", Scale.LINEAR),
                 List.of(
-                        new Curve(
-                                "training step",
-                                rows.stream()
-                                        .map(row -> new Curve.Point(row.bound(), row.stepUs() / 1e3))
-                                        .toList()),
-                        new Curve(
+                        Curve.of("training step", rows, Row::bound, row -> row.stepUs() / 1e3),
+                        Curve.of(
                                 "push-pull of all keys alone",
-                                rows.stream()
-                                        .map(row -> new Curve.Point(row.bound(), row.communicationUs() / 1e3))
-                                        .toList())))));
+                                rows,
+                                Row::bound,
+                                row -> row.communicationUs() / 1e3)))));
     }
 
     List<String> csv() {

@@ -37,10 +37,6 @@ record InFlight(List<Row> rows) {
      */
     record Row(String store, int inFlight, long bytes, double us) {}
 
-    InFlight {
-        rows = List.copyOf(rows);
-    }
-
     static InFlight of(Machine machine, Profile profile, Runnable afterEach) {
         List<KeyStore> stores = List.of(
                 KeyStores.nccl(machine, profile),
@@ -115,11 +111,7 @@ record InFlight(List<Row> rows) {
                 new Axis("size of each (bytes)", Scale.BYTES),
                 new Axis("time until all are done", Scale.MICROSECONDS),
                 STORES.stream()
-                        .map(store -> new Curve(
-                                store,
-                                curve(store, inFlight)
-                                        .map(row -> new Curve.Point(row.bytes(), row.us()))
-                                        .toList()))
+                        .map(store -> Curve.of(store, curve(store, inFlight).toList(), Row::bytes, Row::us))
                         .toList());
     }
 

@@ -47,10 +47,6 @@ record Speedups(List<Row> rows) {
         }
     }
 
-    Speedups {
-        rows = List.copyOf(rows);
-    }
-
     static Speedups of(Machine machine, Profile profile, Runnable afterEach) {
         KeyStore nccl = KeyStores.nccl(machine, profile);
         KeyStore server = KeyStores.parameterServer(machine, profile);

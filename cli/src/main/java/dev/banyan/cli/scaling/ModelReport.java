@@ -28,10 +28,6 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
     /** Concum is listed as faster if its step takes less than this share of depcha's. */
     private static final double FASTER_THRESHOLD = 0.99;
 
-    ModelReport {
-        variants = List.copyOf(variants);
-    }
-
     static ModelReport of(Setup setup, Workload workload, ComputeRate rate) {
         AllReduceRule least = AllReduceRule.LEAST_TIME;
         CallOrder input = CallOrder.INPUT_FIRST;
@@ -149,11 +145,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
     }
 
     private Curve curve(String name, ToDoubleFunction<Point> stepUs) {
-        return new Curve(
-                name,
-                main.points().stream()
-                        .map(point -> new Curve.Point(point.gpus(), stepUs.applyAsDouble(point) / 1e3))
-                        .toList());
+        return Curve.of(name, main.points(), Point::gpus, point -> stepUs.applyAsDouble(point) / 1e3);
     }
 
     static String ms(double us) {

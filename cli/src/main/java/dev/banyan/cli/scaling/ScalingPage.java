@@ -18,10 +18,6 @@ import java.util.List;
 record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
     private static final long LARGE_SCALE_MIN_GPUS = 1024;
 
-    ScalingPage {
-        models = List.copyOf(models);
-    }
-
     Picture picture() {
         return new Picture(models.stream().map(ModelReport::chart).toList());
     }

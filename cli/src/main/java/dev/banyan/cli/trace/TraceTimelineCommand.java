@@ -1,9 +1,8 @@
 package dev.banyan.cli.trace;
 
 import dev.banyan.cli.output.Subcommand;
-import java.io.IOException;
+import dev.banyan.cli.output.TextFile;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -47,12 +46,7 @@ final class TraceTimelineCommand extends Subcommand {
         }
         List<Recording> recordings = files.stream().map(Recording::read).toList();
         RecordedTimeline timeline = new RecordedTimeline(recordings);
-        try {
-            timeline.write(output);
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "can't write the timeline to " + output + " (" + e + "); name another file with --output", e);
-        }
+        TextFile.write(output, (TextFile.Content) timeline::write);
         PrintWriter out = out();
         out.println("# "
                 + recordings.stream()

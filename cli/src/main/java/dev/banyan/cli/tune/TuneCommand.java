@@ -14,6 +14,7 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Config;
@@ -24,16 +25,12 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -210,7 +207,7 @@ public final class TuneCommand extends Subcommand {
     }
 
     private void report(ChosenMachine chosen, TuneReport report) {
-        write(report);
+        TextFile.write(output, report.properties());
         if (plot != null) {
             TunePicture.of(chosen.machine().name(), chosen.machine().size(), collective, report.sizes())
                     .write(plot);
@@ -234,14 +231,5 @@ public final class TuneCommand extends Subcommand {
             sizes.add(size);
         }
         return sizes;
-    }
-
-    private void write(TuneReport report) {
-        try {
-            Files.writeString(output, report.properties().stream().collect(Collectors.joining("\n", "", "\n")));
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot write the settings to " + output + " (" + e + "); name another file with --output", e);
-        }
     }
 }

@@ -4,7 +4,6 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.SizeRules;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
@@ -33,9 +32,6 @@ final class Tuner {
      * @param best the best of each algorithm
      */
     record Found(long bytes, AlgorithmConfig choice, double us, Map<AlgorithmChoice, Tried> best) {
-        Found {
-            best = Collections.unmodifiableMap(new EnumMap<>(best));
-        }
 
         /** The best of an algorithm. */
         Tried tried(AlgorithmChoice algorithm) {

@@ -49,12 +49,12 @@ public record P2pReport(String source, Map<Measure, PairMatrix> matrices) {
     }
 
     /** A matrix, where the report has it. */
-    public Optional<PairMatrix> matrix(Measure measure) {
+    Optional<PairMatrix> matrix(Measure measure) {
         return Optional.ofNullable(matrices.get(measure));
     }
 
     /** Returns whether a pair has peer access both ways; a pair that the report leaves out is assumed to have it. */
-    public boolean mayAccess(int a, int b) {
+    boolean mayAccess(int a, int b) {
         PairMatrix access = matrices.get(Measure.ACCESS);
         return access == null || (grants(access, a, b) && grants(access, b, a));
     }
