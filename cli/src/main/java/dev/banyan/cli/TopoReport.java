@@ -71,7 +71,7 @@ record TopoReport(
         out.println("#");
         out.println("# " + title);
         String[][] cells = values.stream()
-                .map(row -> Arrays.stream(row).mapToObj(TopoReport::number).toArray(String[]::new))
+                .map(row -> Arrays.stream(row).mapToObj(Numbers::plain).toArray(String[]::new))
                 .toArray(String[][]::new);
         List<String> shown = names.stream().map(TerminalText::of).toList();
         int label = width(shown.toArray(String[]::new));
@@ -98,11 +98,5 @@ record TopoReport(
 
     private static int width(String[] cells) {
         return Arrays.stream(cells).mapToInt(String::length).max().orElse(1);
-    }
-
-    /** At most three decimals, none where there are none. */
-    private static String number(double value) {
-        String text = Numbers.format("%.3f", value);
-        return text.replaceFirst("\\.?0+$", "");
     }
 }

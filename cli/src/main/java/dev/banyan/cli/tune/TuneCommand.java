@@ -4,6 +4,7 @@ import dev.banyan.cli.bench.BenchBackend;
 import dev.banyan.cli.bench.CudaSite;
 import dev.banyan.cli.bench.HostSite;
 import dev.banyan.cli.bench.RankSite;
+import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
@@ -27,7 +28,6 @@ import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -195,7 +195,7 @@ public final class TuneCommand extends Subcommand {
     }
 
     private Tuner tune(Trials trials, long most, int factor) {
-        List<Long> sizes = sizes(most, factor);
+        List<Long> sizes = Sizes.byFactor(first.bytes(), most, factor);
         Tuner tuner = new Tuner(trials);
         try (Progress progress = Progress.start("tune", sizes.size(), err())) {
             for (long size : sizes) {
@@ -223,13 +223,5 @@ public final class TuneCommand extends Subcommand {
             }
             report.lines(output.toString()).forEach(out::println);
         }
-    }
-
-    private List<Long> sizes(long most, int factor) {
-        List<Long> sizes = new ArrayList<>();
-        for (long size = first.bytes(); size <= most; size = Math.multiplyExact(size, factor)) {
-            sizes.add(size);
-        }
-        return sizes;
     }
 }
