@@ -8,6 +8,7 @@ import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.IntFunction;
 
 /**
@@ -93,7 +94,7 @@ record TopoReport(
     }
 
     private static String pad(String text, int width) {
-        return Numbers.format("%" + width + "s", text);
+        return String.format(Locale.ROOT, "%" + width + "s", text);
     }
 
     private static int width(String[] cells) {

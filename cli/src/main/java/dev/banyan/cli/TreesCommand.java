@@ -235,7 +235,7 @@ final class TreesCommand extends Subcommand {
         try {
             report = SubsetsReport.of(chosen, size == 0 ? null : size, forwarding, err());
         } catch (IllegalArgumentException e) {
-            throw wrong(e.getMessage());
+            throw wrong(String.valueOf(e.getMessage()));
         }
         PrintWriter out = out();
         if (format == Format.json) {

@@ -63,6 +63,8 @@ enum NcclTable {
     }
 
     private static String time(double us) {
-        return Numbers.format(us >= 10_000 ? "%.0f" : us >= 100 ? "%.1f" : "%.2f", us);
+        return us >= 10_000
+                ? Numbers.format("%.0f", us)
+                : us >= 100 ? Numbers.format("%.1f", us) : Numbers.format("%.2f", us);
     }
 }

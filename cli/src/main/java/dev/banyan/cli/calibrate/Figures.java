@@ -13,7 +13,7 @@ final class Figures {
 
     /** Four figures or so, as nccl-tests print times. */
     static String us(double us) {
-        return Numbers.format(us < 1000 ? "%.1f" : "%.0f", us);
+        return us < 1000 ? Numbers.format("%.1f", us) : Numbers.format("%.0f", us);
     }
 
     /** With a sign and one decimal, e.g. {@code +3.4%}. */

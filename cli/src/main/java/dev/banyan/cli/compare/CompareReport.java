@@ -16,6 +16,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -209,6 +210,6 @@ record CompareReport(
     }
 
     private static String decimals(int count, @Nullable Double value) {
-        return Numbers.format("%." + count + "f", value);
+        return String.format(Locale.ROOT, "%." + count + "f", value);
     }
 }

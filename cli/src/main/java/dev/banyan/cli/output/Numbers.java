@@ -1,14 +1,17 @@
 package dev.banyan.cli.output;
 
+import com.google.errorprone.annotations.FormatMethod;
 import java.util.Locale;
 import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
 
 /** How figures are written for people, and fractions for programs. */
 public final class Numbers {
     private Numbers() {}
 
     /** {@link String#format} with a point before decimals, whatever the user's language. */
-    public static String format(String format, Object... values) {
+    @FormatMethod
+    public static String format(String format, @Nullable Object... values) {
         return String.format(Locale.ROOT, format, values);
     }
 

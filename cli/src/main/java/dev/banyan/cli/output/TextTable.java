@@ -2,6 +2,7 @@ package dev.banyan.cli.output;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -76,7 +77,7 @@ public final class TextTable {
     }
 
     private static String pad(String text, int width) {
-        return Numbers.format("%" + width + "s", text);
+        return String.format(Locale.ROOT, "%" + width + "s", text);
     }
 
     /** In GitHub's Markdown. */

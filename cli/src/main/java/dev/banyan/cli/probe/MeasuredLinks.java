@@ -11,6 +11,7 @@ import dev.banyan.topology.Routes;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
@@ -154,7 +155,7 @@ public final class MeasuredLinks {
             PairFigures[] line = figures[from];
             out.println(Numbers.format("%6d", from)
                     + row(IntStream.range(0, line.length)
-                            .mapToObj(to -> Numbers.format(form, value(figure, line, to)))
+                            .mapToObj(to -> String.format(Locale.ROOT, form, value(figure, line, to)))
                             .toList()));
         }
     }

@@ -153,6 +153,6 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
     }
 
     static String seconds(double seconds) {
-        return Numbers.format(seconds < 10 ? "%.2f" : "%.1f", seconds);
+        return seconds < 10 ? Numbers.format("%.2f", seconds) : Numbers.format("%.1f", seconds);
     }
 }

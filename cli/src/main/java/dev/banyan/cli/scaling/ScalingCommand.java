@@ -160,7 +160,7 @@ public final class ScalingCommand extends Subcommand {
                     new Fabric(nicGbs, nics, latencyUs, leaf, oversubscription),
                     machines.stream().sorted().distinct().toList());
         } catch (IllegalArgumentException e) {
-            throw wrong(e.getMessage());
+            throw wrong(String.valueOf(e.getMessage()));
         }
     }
 

@@ -98,7 +98,7 @@ record TuneReport(
     }
 
     private static String us(double us) {
-        return Numbers.format(us >= 10_000 ? "%.0f" : "%.1f", us);
+        return us >= 10_000 ? Numbers.format("%.0f", us) : Numbers.format("%.1f", us);
     }
 
     private static String ms(double ms) {
