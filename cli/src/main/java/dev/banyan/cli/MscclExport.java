@@ -47,7 +47,7 @@ record MscclExport(String xml, List<String> warnings) {
         Schedule schedule = algorithm.schedule(MscclRequests.of(collective, root, cut, false));
         String xml = MscclWriter.write(
                 schedule, MscclOptions.named(name(chosen.machine().name(), plan.algorithm(), schedule)));
-        String planned = Numbers.gbs(rate(plan, collective, trees));
+        String planned = Numbers.gbs(plan.loads(collective, trees).rateGbs());
         String reached = Numbers.gbs(rate(plan, schedule));
         return new MscclExport(
                 xml,
@@ -65,19 +65,6 @@ record MscclExport(String xml, List<String> warnings) {
         int cuts = blocks ? trees.getFirst().up().size() : 1;
         return MscclRequests.equalChunks(
                 trees.stream().map(tree -> tree.share().multiply(cuts)).toList(), MOST_CHUNKS);
-    }
-
-    private static BigFraction rate(PlannedTrees plan, Collective collective, List<PackedTree> trees) {
-        LinkLoads loads = plan.unloaded();
-        for (PackedTree tree : trees) {
-            if (collective.reduces()) {
-                loads.addUp(tree.share(), tree.up());
-            }
-            if (collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER) {
-                loads.addDown(tree.share(), tree.down());
-            }
-        }
-        return loads.rateGbs();
     }
 
     private static BigFraction rate(PlannedTrees plan, Schedule schedule) {

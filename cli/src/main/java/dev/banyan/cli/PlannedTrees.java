@@ -106,6 +106,10 @@ record PlannedTrees(
 
     /** Whether data go down a tree, to its leaves. */
     boolean goesDown() {
+        return goesDown(collective);
+    }
+
+    private static boolean goesDown(Collective collective) {
         return collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER;
     }
 
@@ -133,12 +137,17 @@ record PlannedTrees(
 
     /** How much of the data crosses each arc. */
     LinkLoads loads() {
+        return loads(collective, packing.trees());
+    }
+
+    /** How much of the data crosses each arc where a collective goes over the given trees. */
+    LinkLoads loads(Collective carried, List<PackedTree> trees) {
         LinkLoads loads = unloaded();
-        for (PackedTree tree : packing.trees()) {
-            if (goesUp()) {
+        for (PackedTree tree : trees) {
+            if (carried.reduces()) {
                 loads.addUp(tree.share(), tree.up());
             }
-            if (goesDown()) {
+            if (goesDown(carried)) {
                 loads.addDown(tree.share(), tree.down());
             }
         }

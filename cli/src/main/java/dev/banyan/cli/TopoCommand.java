@@ -3,11 +3,9 @@ package dev.banyan.cli;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.topology.format.MachineWriter;
-import java.io.PrintWriter;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -55,17 +53,14 @@ final class TopoCommand extends Subcommand {
             throw wrong("--write and --format exclude each other");
         }
         ChosenMachine chosen = machine.choose(0);
-        PrintWriter out = out();
         if (form != null) {
-            out.print(MachineWriter.write(chosen.machine(), form.name()));
+            out().print(MachineWriter.write(chosen.machine(), form.name()));
             return;
         }
         TopoReport report = TopoReport.of(chosen.machine(), chosen.links(), chosen.warnings());
-        if (format == OutputFormat.json) {
-            Json.print(out, report);
-            return;
-        }
-        remark(chosen.remark(), report.warnings());
-        report.printTable(out);
+        print(format == OutputFormat.json, report, () -> {
+            remark(chosen.remark(), report.warnings());
+            report.printTable(out());
+        });
     }
 }

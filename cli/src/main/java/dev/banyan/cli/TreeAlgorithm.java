@@ -9,24 +9,9 @@ import java.util.Optional;
 
 /** A way to build trees, as {@code --algorithm} names it. */
 enum TreeAlgorithm {
-    KERNIGHAN_LIN("kernighan-lin") {
-        @Override
-        Optional<ForestGenerator> generator(double penalty, long seed) {
-            return Optional.of(new KernighanLin(penalty, seed));
-        }
-    },
-    EXHAUSTIVE("exhaustive") {
-        @Override
-        Optional<ForestGenerator> generator(double penalty, long seed) {
-            return Optional.of(new Exhaustive(penalty));
-        }
-    },
-    EXACT("exact") {
-        @Override
-        Optional<ForestGenerator> generator(double penalty, long seed) {
-            return Optional.of(new Exact(penalty));
-        }
-    },
+    KERNIGHAN_LIN("kernighan-lin"),
+    EXHAUSTIVE("exhaustive"),
+    EXACT("exact"),
     /** Trees that share links by their bandwidths, not by weights. */
     PACKING("packing");
 
@@ -42,7 +27,12 @@ enum TreeAlgorithm {
 
     /** A generator of this kind, where it goes by weights; the seed matters only where ties are broken by chance. */
     Optional<ForestGenerator> generator(double penalty, long seed) {
-        return Optional.empty();
+        return switch (this) {
+            case KERNIGHAN_LIN -> Optional.of(new KernighanLin(penalty, seed));
+            case EXHAUSTIVE -> Optional.of(new Exhaustive(penalty));
+            case EXACT -> Optional.of(new Exact(penalty));
+            case PACKING -> Optional.empty();
+        };
     }
 
     /** What the configuration asks for. */

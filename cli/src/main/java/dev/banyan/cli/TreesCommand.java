@@ -237,12 +237,9 @@ final class TreesCommand extends Subcommand {
         } catch (IllegalArgumentException e) {
             throw wrong(String.valueOf(e.getMessage()));
         }
-        PrintWriter out = out();
-        if (format == Format.json) {
-            Json.print(out, report);
-            return;
-        }
-        remark(format == Format.table ? chosen.remark() : null, chosen.warnings());
-        report.print(out, format == Format.markdown ? TableFormat.markdown : TableFormat.table);
+        print(format == Format.json, report, () -> {
+            remark(format == Format.table ? chosen.remark() : null, chosen.warnings());
+            report.print(out(), format == Format.markdown ? TableFormat.markdown : TableFormat.table);
+        });
     }
 }

@@ -45,7 +45,10 @@ class GpuCommandTest {
                 run(List.of("sh", "-c", "command -v gcc")).status() == 0, "there is no gcc to build the drivers with");
         Path modules = Path.of(System.getProperty("banyan.modules", ".."));
         assertThat(run(List.of(
-                        "sh", modules.resolve("reduce/src/test/native/build.sh").toString(), drivers.toString())))
+                        "sh",
+                        modules.resolve("reduce/cuda-emulator/src/main/native/build.sh")
+                                .toString(),
+                        drivers.toString())))
                 .matches(run -> run.status() == 0);
         assertThat(run(List.of(
                         "gcc",

@@ -2,7 +2,6 @@ package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
@@ -14,7 +13,6 @@ import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.PublishedSweeps;
 import dev.banyan.study.measured.Sweep;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -120,13 +118,8 @@ public final class ValidateCommand extends Subcommand {
         if (report != null) {
             TextFile.write(report, new SimulatorDocument(comparisons, leftOut).markdown());
         }
-        PrintWriter out = out();
         ValidationReport answer = ValidationReport.of(comparisons, leftOut);
-        if (format == OutputFormat.json) {
-            Json.print(out, answer);
-        } else {
-            answer.print(out);
-        }
+        print(format == OutputFormat.json, answer, () -> answer.print(out()));
     }
 
     private boolean given(String option) {

@@ -3,10 +3,8 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
-import java.io.PrintWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -45,12 +43,9 @@ public final class BoundCommand extends Subcommand {
             throw wrong("--root is " + root + "; the ranks are 0.." + (ranks - 1));
         }
         BoundReport report = BoundReport.of(chosen, relays.required(chosen), root);
-        PrintWriter out = out();
-        if (format == TableFormat.json) {
-            Json.print(out, report);
-            return;
-        }
-        remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-        report.print(out, format);
+        print(format == TableFormat.json, report, () -> {
+            remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
+            report.print(out(), format);
+        });
     }
 }

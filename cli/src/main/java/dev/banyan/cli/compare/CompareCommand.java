@@ -3,11 +3,9 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -67,13 +65,10 @@ public final class CompareCommand extends Subcommand {
         try (Progress progress = Progress.start("compare", CompareReport.STEPS, err())) {
             report = CompareReport.of(chosen, forwarding, imported, progress);
         }
-        PrintWriter out = out();
-        if (format == TableFormat.json) {
-            Json.print(out, report);
-            return;
-        }
-        remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-        report.print(out, format);
+        print(format == TableFormat.json, report, () -> {
+            remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
+            report.print(out(), format);
+        });
     }
 
     private ImportedSchedule imported(Path file, ChosenMachine chosen) {

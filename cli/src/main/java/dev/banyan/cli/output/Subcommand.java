@@ -58,4 +58,17 @@ public abstract class Subcommand implements Runnable {
         }
         warnings.forEach(warning -> err().println("warning: " + TerminalText.of(warning)));
     }
+
+    /**
+     * Prints an answer: the report alone as JSON, or for people.
+     *
+     * @param table prints it for people
+     */
+    protected final void print(boolean json, Object report, Runnable table) {
+        if (json) {
+            Json.print(out(), report);
+        } else {
+            table.run();
+        }
+    }
 }

@@ -2,7 +2,6 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.dlc.DlcReplay;
@@ -10,7 +9,6 @@ import dev.banyan.dlc.DlcRun;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulator;
-import java.io.PrintWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -60,12 +58,9 @@ final class TraceReplayCommand extends Subcommand {
                 chosen.machine().name(),
                 constants.name(),
                 DlcReplay.run(traced, simulator, chosen.machine().size()));
-        PrintWriter out = out();
-        if (format == OutputFormat.json) {
-            Json.print(out, report);
-            return;
-        }
-        remark(chosen.remark(), chosen.warnings());
-        report.print(out);
+        print(format == OutputFormat.json, report, () -> {
+            remark(chosen.remark(), chosen.warnings());
+            report.print(out());
+        });
     }
 }

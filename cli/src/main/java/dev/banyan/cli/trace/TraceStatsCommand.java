@@ -1,11 +1,9 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.dlc.DlcStatistics;
-import java.io.PrintWriter;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -56,11 +54,6 @@ final class TraceStatsCommand extends Subcommand {
         if (plot != null) {
             StatsPicture.of(statistics).write(plot);
         }
-        PrintWriter out = out();
-        if (format == OutputFormat.json) {
-            Json.print(out, report);
-        } else {
-            report.print(out);
-        }
+        print(format == OutputFormat.json, report, () -> report.print(out()));
     }
 }
