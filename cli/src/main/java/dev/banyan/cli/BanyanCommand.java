@@ -7,10 +7,15 @@ import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.figures.FiguresCommand;
+import dev.banyan.cli.input.Converters;
+import dev.banyan.cli.input.Names;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.cli.scaling.ScalingCommand;
 import dev.banyan.cli.trace.TraceCommand;
 import dev.banyan.cli.tune.TuneCommand;
+import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -19,16 +24,14 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.PicocliException;
 import picocli.CommandLine.ScopeType;
-import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The command itself: its subcommands, and how errors are told. */
+/** The command itself: its subcommands, and how it reports errors. */
 @Command(
         name = "banyan",
         description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to its links.",
@@ -54,29 +57,33 @@ import picocli.CommandLine.UnmatchedArgumentException;
         usageHelpAutoWidth = true,
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {"0:done", "1:failed", "2:wrong usage"})
-final class BanyanCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+final class BanyanCommand extends Subcommand {
     @Option(names = "--debug", scope = ScopeType.INHERIT, description = "Show the stack trace of an error.")
     private boolean debug;
 
     /** The command, writing to the given places. */
     static CommandLine commandLine(PrintWriter out, PrintWriter err) {
         BanyanCommand root = new BanyanCommand();
-        return new CommandLine(root)
+        CommandLine command = new CommandLine(root)
                 .setOut(out)
                 .setErr(err)
                 .setParameterExceptionHandler(root::wrongUsage)
                 .setExecutionExceptionHandler(root::failed);
+        Converters converters = new Converters(command);
+        converters.add(PlotFile.class, PlotFile::of);
+        converters.add(Machine.class, ScalingCommand::machine);
+        converters.add(ProbeCommand.Output.class, ProbeCommand.Output::of);
+        converters.add(TopoCommand.Form.class, TopoCommand.Form::of);
+        converters.add(TreeAlgorithm.class, "tree algorithm", Names.of(TreeAlgorithm.values(), TreeAlgorithm::label));
+        BenchCommand.registerConverters(converters);
+        return command;
     }
 
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        List<String> names = List.copyOf(spec.subcommands().keySet());
-        throw new ParameterException(
-                spec.commandLine(),
+        List<String> names = List.copyOf(spec().subcommands().keySet());
+        throw wrong(
                 "which command? " + String.join(", ", names.subList(0, names.size() - 1)) + " or " + names.getLast());
     }
 
@@ -108,7 +115,7 @@ final class BanyanCommand implements Runnable {
 
     private int failed(Exception error, CommandLine command, @Nullable ParseResult parsed) {
         PrintWriter err = command.getErr();
-        // Who waits for a future is told of its failure in a wrapping.
+        // Who waits for a future is reported of its failure in a wrapping.
         Exception told =
                 error instanceof CompletionException && error.getCause() instanceof Exception cause ? cause : error;
         err.println("banyan: " + sentence(told));

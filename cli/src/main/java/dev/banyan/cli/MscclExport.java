@@ -37,7 +37,8 @@ record MscclExport(String xml, List<String> warnings) {
      * @param chunks number of equal chunks, or null for the least that the shares need
      * @throws IllegalArgumentException if the format has no room for it: the message says what to change
      */
-    static MscclExport of(ChosenMachine chosen, Plan plan, Collective collective, int root, @Nullable Integer chunks) {
+    static MscclExport of(
+            ChosenMachine chosen, PlannedTrees plan, Collective collective, int root, @Nullable Integer chunks) {
         TreeAlgorithm algorithm = plan.packed()
                 ? new PackedAlgorithm(chosen.machine().size(), (carried, at) -> plan.packing())
                 : new ForestAlgorithm(plan.algorithm(), plan.forest());
@@ -46,7 +47,7 @@ record MscclExport(String xml, List<String> warnings) {
         Schedule schedule = algorithm.schedule(MscclRequests.of(collective, root, cut, false));
         String xml = MscclWriter.write(
                 schedule, MscclOptions.named(name(chosen.machine().name(), plan.algorithm(), schedule)));
-        String planned = Numbers.gbs(rate(plan, collective, trees));
+        String planned = Numbers.gbs(plan.loads(collective, trees).rateGbs());
         String reached = Numbers.gbs(rate(plan, schedule));
         return new MscclExport(
                 xml,
@@ -56,7 +57,7 @@ record MscclExport(String xml, List<String> warnings) {
                                 + reached + " instead of " + planned));
     }
 
-    private static int leastChunks(Plan plan, Collective collective, List<PackedTree> trees) {
+    private static int leastChunks(PlannedTrees plan, Collective collective, List<PackedTree> trees) {
         if (!plan.packed()) {
             return MscclRequests.equalChunks(plan.forest(), MOST_CHUNKS);
         }
@@ -66,20 +67,7 @@ record MscclExport(String xml, List<String> warnings) {
                 trees.stream().map(tree -> tree.share().multiply(cuts)).toList(), MOST_CHUNKS);
     }
 
-    private static BigFraction rate(Plan plan, Collective collective, List<PackedTree> trees) {
-        LinkLoads loads = plan.unloaded();
-        for (PackedTree tree : trees) {
-            if (collective.reduces()) {
-                loads.addUp(tree.share(), tree.up());
-            }
-            if (collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER) {
-                loads.addDown(tree.share(), tree.down());
-            }
-        }
-        return loads.rateGbs();
-    }
-
-    private static BigFraction rate(Plan plan, Schedule schedule) {
+    private static BigFraction rate(PlannedTrees plan, Schedule schedule) {
         ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
         LinkLoads loads = plan.unloaded();
         for (int from = 0; from < traffic.ranks(); from++) {

@@ -4,8 +4,9 @@ import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.probe.MeasuredLinks;
 import dev.banyan.cli.probe.PeerChecks;
 import dev.banyan.cuda.CudaDevices;
@@ -14,10 +15,7 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
 import dev.banyan.topology.format.MachineWriter;
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,12 +23,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
-import picocli.CommandLine.TypeConversionException;
 
 /** {@code banyan probe}: the GPUs of this machine and how they are linked. */
 @Command(
@@ -44,13 +37,10 @@ import picocli.CommandLine.TypeConversionException;
             "  banyan probe --measure --output machine.json",
             "  banyan trees --machine machine.json"
         })
-final class ProbeCommand implements Runnable {
+final class ProbeCommand extends Subcommand {
     private static final long DEFAULT_BYTES = 16 << 20;
     private static final int LEAST_BYTES = 16;
     private static final int DEFAULT_SECONDS = 10;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
@@ -58,7 +48,6 @@ final class ProbeCommand implements Runnable {
     @Option(
             names = "--output",
             paramLabel = "FILE",
-            converter = Output.Converter.class,
             description = {
                 "Also write the machine to a file that --machine reads: .json (Banyan's own, without loss) or .xml"
                         + " (NCCL's)."
@@ -76,7 +65,6 @@ final class ProbeCommand implements Runnable {
     @Option(
             names = "--bytes",
             paramLabel = "SIZE",
-            converter = ByteSize.Converter.class,
             description = "With --measure: length of the copies (default: 16M).")
     private @Nullable ByteSize bytes;
 
@@ -92,18 +80,12 @@ final class ProbeCommand implements Runnable {
      * @param form what to write, one of {@link MachineWriter#formats}
      */
     record Output(Path file, String form) {
-        static final class Converter implements ITypeConverter<Output> {
-            @Override
-            public Output convert(String name) {
-                String lower = name.toLowerCase(Locale.ROOT);
-                if (lower.endsWith(".json")) {
-                    return new Output(Path.of(name), "json");
-                }
-                if (lower.endsWith(".xml")) {
-                    return new Output(Path.of(name), "nccl-xml");
-                }
-                throw new TypeConversionException("'" + name + "' ends neither in .json nor in .xml");
+        static Output of(String name) {
+            String lower = name.toLowerCase(Locale.ROOT);
+            if (!lower.endsWith(".json") && !lower.endsWith(".xml")) {
+                throw new IllegalArgumentException("'" + name + "' ends neither in .json nor in .xml");
             }
+            return new Output(Path.of(name), lower.endsWith(".json") ? "json" : "nccl-xml");
         }
     }
 
@@ -119,16 +101,10 @@ final class ProbeCommand implements Runnable {
         }
     }
 
-    private void require(boolean condition, String message) {
-        if (!condition) {
-            throw new ParameterException(spec.commandLine(), message);
-        }
-    }
-
     private void show(ThisMachine.Found found) {
         Machine machine = found.machine();
         List<String> remarks = new ArrayList<>(machine.warnings());
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         if (measure) {
             out.println("# " + TerminalText.of(found.remark()));
             List<Integer> gpus = gpus(machine, CudaDevices.busIds());
@@ -141,7 +117,7 @@ final class ProbeCommand implements Runnable {
             machine = checked(machine, gpus(machine, CudaDevices.busIds()), remarks);
         }
         if (output != null) {
-            write(machine, output);
+            TextFile.write(output.file(), MachineWriter.write(machine, output.form()));
         }
         LinkMatrix links = LinkMatrix.of(machine);
         remarks.addAll(links.warnings());
@@ -150,11 +126,10 @@ final class ProbeCommand implements Runnable {
             Json.print(out, report);
             return;
         }
-        Remarks.print(spec, measure ? null : found.remark(), report.warnings());
+        remark(measure ? null : found.remark(), report.warnings());
         if (!measure) {
             report.printTable(out);
         }
-        out.flush();
     }
 
     private static Machine checked(Machine machine, List<Integer> gpus, List<String> remarks) {
@@ -176,8 +151,7 @@ final class ProbeCommand implements Runnable {
         Duration patience = Duration.ofSeconds(deadline == null ? DEFAULT_SECONDS : deadline);
         long pairs = (long) machine.size() * machine.size();
         try (PeerMeter meter = new PeerMeter(gpus, length, patience);
-                Progress progress =
-                        Progress.start("pairs", pairs, spec.commandLine().getErr())) {
+                Progress progress = Progress.start("pairs", pairs, err())) {
             return MeasuredLinks.of(machine, meter, progress::step);
         }
     }
@@ -187,17 +161,5 @@ final class ProbeCommand implements Runnable {
         return machine.devices().stream()
                 .map(device -> busIds.indexOf(device.busId()))
                 .toList();
-    }
-
-    private static void write(Machine machine, Output output) {
-        String text = MachineWriter.write(machine, output.form());
-        try {
-            Files.writeString(output.file(), text);
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot write " + output.file() + " (" + e.getMessage() + "); name a file in a folder that is there"
-                            + " and may be written to",
-                    e);
-        }
     }
 }

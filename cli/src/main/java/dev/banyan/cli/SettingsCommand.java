@@ -1,7 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.output.Json;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
@@ -9,9 +9,7 @@ import dev.banyan.config.Config;
 import java.io.PrintWriter;
 import java.util.List;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan settings}: all settings, their values here, and what they mean. */
 @Command(
@@ -29,10 +27,7 @@ import picocli.CommandLine.Spec;
             "  BANYAN_THREADS=2 banyan settings --all",
             "  banyan settings --format json"
         })
-final class SettingsCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+final class SettingsCommand extends Subcommand {
     @Option(names = "--all", description = "Add to the table each setting's default, what is allowed, and its meaning.")
     private boolean all;
 
@@ -65,8 +60,8 @@ final class SettingsCommand implements Runnable {
     public void run() {
         Config config = Config.load();
         List<Row> rows = config.entries().stream().map(Row::of).toList();
-        PrintWriter out = spec.commandLine().getOut();
-        Remarks.printAside(spec, null, config.warnings());
+        PrintWriter out = out();
+        remarkAside(null, config.warnings());
         switch (format) {
             case json -> Json.print(out, rows);
             case markdown -> {
@@ -76,7 +71,6 @@ final class SettingsCommand implements Runnable {
             }
             case table -> printTable(out, rows);
         }
-        out.flush();
     }
 
     private void printTable(PrintWriter out, List<Row> rows) {

@@ -1,5 +1,6 @@
 package dev.banyan.cli;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.LinkMatrix;
@@ -11,7 +12,7 @@ import java.util.Locale;
 import java.util.function.IntFunction;
 
 /**
- * What {@code banyan topo} tells, in the order of its JSON.
+ * What {@code banyan topo} reports, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices number of devices
@@ -71,7 +72,7 @@ record TopoReport(
         out.println("#");
         out.println("# " + title);
         String[][] cells = values.stream()
-                .map(row -> Arrays.stream(row).mapToObj(TopoReport::number).toArray(String[]::new))
+                .map(row -> Arrays.stream(row).mapToObj(Numbers::plain).toArray(String[]::new))
                 .toArray(String[][]::new);
         List<String> shown = names.stream().map(TerminalText::of).toList();
         int label = width(shown.toArray(String[]::new));
@@ -98,11 +99,5 @@ record TopoReport(
 
     private static int width(String[] cells) {
         return Arrays.stream(cells).mapToInt(String::length).max().orElse(1);
-    }
-
-    /** At most three decimals, none where there are none. */
-    private static String number(double value) {
-        String text = String.format(Locale.ROOT, "%.3f", value);
-        return text.replaceFirst("\\.?0+$", "");
     }
 }

@@ -1,6 +1,5 @@
 package dev.banyan.cli;
 
-import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.trees.ForestGenerator;
@@ -11,25 +10,10 @@ import java.util.Optional;
 
 /** A way to build trees, as {@code --algorithm} names it. */
 enum TreeAlgorithm {
-    KERNIGHAN_LIN("kernighan-lin") {
-        @Override
-        Optional<ForestGenerator> generator(double penalty, long seed) {
-            return Optional.of(new KernighanLin(penalty, seed));
-        }
-    },
-    EXHAUSTIVE("exhaustive") {
-        @Override
-        Optional<ForestGenerator> generator(double penalty, long seed) {
-            return Optional.of(new Exhaustive(penalty));
-        }
-    },
-    EXACT("exact") {
-        @Override
-        Optional<ForestGenerator> generator(double penalty, long seed) {
-            return Optional.of(new Exact(penalty));
-        }
-    },
-    /** Trees that share wires by their bandwidths, not by weights. */
+    KERNIGHAN_LIN("kernighan-lin"),
+    EXHAUSTIVE("exhaustive"),
+    EXACT("exact"),
+    /** Trees that share links by their bandwidths, not by weights. */
     PACKING("packing");
 
     private final String label;
@@ -44,18 +28,16 @@ enum TreeAlgorithm {
 
     /** A generator of this kind, where it goes by weights; the seed matters only where ties are broken by chance. */
     Optional<ForestGenerator> generator(double penalty, long seed) {
-        return Optional.empty();
+        return switch (this) {
+            case KERNIGHAN_LIN -> Optional.of(new KernighanLin(penalty, seed));
+            case EXHAUSTIVE -> Optional.of(new Exhaustive(penalty));
+            case EXACT -> Optional.of(new Exact(penalty));
+            case PACKING -> Optional.empty();
+        };
     }
 
     /** What the configuration asks for. */
     static TreeAlgorithm of(Config config) {
         return config.get(Algorithms.TREE_BACKTRACK) ? EXACT : KERNIGHAN_LIN;
-    }
-
-    /** For picocli. */
-    static final class Converter extends NamedConverter<TreeAlgorithm> {
-        Converter() {
-            super("tree algorithm", byName(values(), TreeAlgorithm::label));
-        }
     }
 }

@@ -2,11 +2,10 @@ package dev.banyan.cli;
 
 import dev.banyan.cli.compare.SubsetsReport;
 import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Json;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.Algorithms;
@@ -26,10 +25,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan trees}: the trees that fit the machine. */
 @Command(
@@ -51,7 +47,7 @@ import picocli.CommandLine.Spec;
             "  banyan trees --machine p3.16xlarge -a packing --format msccl > trees.xml",
             "  banyan trees --machine p3.16xlarge --all-subsets"
         })
-final class TreesCommand implements Runnable {
+final class TreesCommand extends Subcommand {
     /** What {@code --format} chooses from. */
     enum Format {
         table,
@@ -62,16 +58,12 @@ final class TreesCommand implements Runnable {
         markdown
     }
 
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
     @Option(
             names = {"-a", "--algorithm"},
             paramLabel = "NAME",
-            converter = TreeAlgorithm.Converter.class,
             description = "kernighan-lin, exhaustive, exact or packing (default: kernighan-lin, or exact where"
                     + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
     private @Nullable TreeAlgorithm algorithm;
@@ -93,7 +85,6 @@ final class TreesCommand implements Runnable {
     @Option(
             names = "--collective",
             paramLabel = "NAME",
-            converter = CollectiveConverter.class,
             description = "What a packing, or a schedule for MSCCL, carries: all_reduce, reduce, broadcast,"
                     + " reduce_scatter or all_gather (default: all_reduce).")
     private @Nullable Collective collective;
@@ -145,7 +136,7 @@ final class TreesCommand implements Runnable {
         require(root == null || (root >= 0 && root < ranks), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
         Optional<ForestGenerator> generator = Objects.requireNonNullElse(algorithm, TreeAlgorithm.of(config))
                 .generator(factor, config.get(Algorithms.SEED));
-        Plan plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
+        PlannedTrees plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
         List<String> warnings = new ArrayList<>(plan.warnings());
         warnings.addAll(config.warnings());
         print(chosen, plan, warnings);
@@ -182,25 +173,19 @@ final class TreesCommand implements Runnable {
         }
     }
 
-    private void require(boolean condition, String message) {
-        if (!condition) {
-            throw new ParameterException(spec.commandLine(), message);
-        }
-    }
-
-    private Plan forest(ChosenMachine chosen, ForestGenerator generator) {
+    private PlannedTrees forest(ChosenMachine chosen, ForestGenerator generator) {
         LinkMatrix links = chosen.links();
         int[] roots = root == null ? IntStream.range(0, links.size()).toArray() : new int[] {root};
         long start = System.nanoTime();
         Forest forest = generator.generate(links, roots);
         double generationMs = (System.nanoTime() - start) / 1e6;
-        return Plan.of(chosen, generator.name(), forest, generationMs);
+        return PlannedTrees.of(chosen, generator.name(), forest, generationMs);
     }
 
-    private Plan packing(ChosenMachine chosen) {
+    private PlannedTrees packing(ChosenMachine chosen) {
         Collective carried = carried();
         int[] forwarding = relays.required(chosen);
-        return Plan.packing(
+        return PlannedTrees.packing(
                 chosen, carried, rootOfCarried(), Objects.requireNonNullElse(maxTrees, Integer.MAX_VALUE), forwarding);
     }
 
@@ -213,17 +198,17 @@ final class TreesCommand implements Runnable {
         return carried().hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
     }
 
-    private void print(ChosenMachine chosen, Plan plan, List<String> warnings) {
+    private void print(ChosenMachine chosen, PlannedTrees plan, List<String> warnings) {
         TreesReport report = TreesReport.of(chosen, plan, warnings);
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         switch (format) {
             case json -> Json.print(out, report);
             case dot -> {
-                Remarks.printAside(spec, chosen.remark(), warnings);
+                remarkAside(chosen.remark(), warnings);
                 out.print(DotForest.of(plan.forest(), chosen.links()));
             }
             case svg -> {
-                Remarks.printAside(spec, chosen.remark(), warnings);
+                remarkAside(chosen.remark(), warnings);
                 out.print(SvgPacking.of(
                         plan.packing(), plan.loads(), plan.collective().label()));
             }
@@ -234,15 +219,14 @@ final class TreesCommand implements Runnable {
                                 + " such a file; leave --relays out");
                 MscclExport export = MscclExport.of(chosen, plan, carried(), rootOfCarried(), chunks);
                 warnings.addAll(export.warnings());
-                Remarks.printAside(spec, chosen.remark(), warnings);
+                remarkAside(chosen.remark(), warnings);
                 out.print(export.xml());
             }
             case table, markdown -> {
-                Remarks.print(spec, chosen.remark(), warnings);
+                remark(chosen.remark(), warnings);
                 report.printTable(out, plan);
             }
         }
-        out.flush();
     }
 
     private void survey(ChosenMachine chosen, int size) {
@@ -250,21 +234,13 @@ final class TreesCommand implements Runnable {
         Function<ChosenMachine, int[]> forwarding = relays.given() ? relays::of : null;
         SubsetsReport report;
         try {
-            report = SubsetsReport.of(
-                    chosen,
-                    size == 0 ? null : size,
-                    forwarding,
-                    spec.commandLine().getErr());
+            report = SubsetsReport.of(chosen, size == 0 ? null : size, forwarding, err());
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw wrong(String.valueOf(e.getMessage()));
         }
-        PrintWriter out = spec.commandLine().getOut();
-        if (format == Format.json) {
-            Json.print(out, report);
-            return;
-        }
-        Remarks.print(spec, format == Format.table ? chosen.remark() : null, chosen.warnings());
-        report.print(out, format == Format.markdown ? TableFormat.markdown : TableFormat.table);
-        out.flush();
+        print(format == Format.json, report, () -> {
+            remark(format == Format.table ? chosen.remark() : null, chosen.warnings());
+            report.print(out(), format == Format.markdown ? TableFormat.markdown : TableFormat.table);
+        });
     }
 }

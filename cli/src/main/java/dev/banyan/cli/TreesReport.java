@@ -26,7 +26,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan trees} tells, in the order of its JSON. Devices are ranks.
+ * What {@code banyan trees} reports, in the order of its JSON. Devices are ranks.
  *
  * @param machine the machine's name
  * @param devices number of devices
@@ -102,16 +102,16 @@ record TreesReport(
     record Forwarder(int node, String name, String kind) {}
 
     /** How data go from one rank to another. */
-    record PathReport(int from, int to, List<AlgorithmHint> ways) {}
+    record PathReport(int from, int to, List<Route> ways) {}
 
     /**
-     * One of several ways.
+     * One of several routes.
      *
      * @param share of what goes from the one rank to the other
      * @param nodes by index, both ranks included
      * @param names of these nodes
      */
-    record AlgorithmHint(double share, String exactShare, List<Integer> nodes, List<String> names) {}
+    record Route(double share, String exactShare, List<Integer> nodes, List<String> names) {}
 
     /**
      * What relays are good for.
@@ -127,7 +127,7 @@ record TreesReport(
             double rateWithGBs,
             double boundWithGBs) {}
 
-    static TreesReport of(ChosenMachine chosen, Plan plan, List<String> warnings) {
+    static TreesReport of(ChosenMachine chosen, PlannedTrees plan, List<String> warnings) {
         LinkMatrix links = chosen.links();
         TreePacking packing = plan.packing();
         Network network = packing.network();
@@ -184,7 +184,7 @@ record TreesReport(
                 link.from(),
                 link.to(),
                 link.paths().stream()
-                        .map(path -> new AlgorithmHint(
+                        .map(path -> new Route(
                                 path.share().doubleValue(),
                                 Numbers.exact(path.share()),
                                 path.nodes(),
@@ -194,7 +194,7 @@ record TreesReport(
                         .toList());
     }
 
-    private static @Nullable RelayReport relays(Plan plan) {
+    private static @Nullable RelayReport relays(PlannedTrees plan) {
         TreePacking alone = plan.alone();
         TreePacking together = plan.together();
         if (alone == null || together == null) {
@@ -209,10 +209,9 @@ record TreesReport(
                 together.bound().gbs().doubleValue());
     }
 
-    void printTable(PrintWriter out, Plan plan) {
+    void printTable(PrintWriter out, PlannedTrees plan) {
         String carried = plan.packed() ? " for " + collective : "";
-        out.println(String.format(
-                Locale.ROOT,
+        out.println(Numbers.format(
                 "# %s: %d devices, %s%s, %d %s in %.2f ms",
                 TerminalText.of(machine),
                 devices,
@@ -233,17 +232,12 @@ record TreesReport(
             PackedTree packed = plan.packing().trees().get(i);
             out.println("#");
             if (plan.packed()) {
-                String share =
-                        tree.share == 1 ? "1" : String.format(Locale.ROOT, "%s = %.3f", tree.exactShare, tree.share);
+                String share = tree.share == 1 ? "1" : Numbers.format("%s = %.3f", tree.exactShare, tree.share);
                 out.println("# root " + tree.root + ", share " + share + ", " + Numbers.gbs(plan.gbs(packed.share())));
             } else {
                 // Level arrays are for trees that are binary; weights for those that were built by weight.
-                out.println(String.format(
-                        Locale.ROOT,
-                        "# root %d, share %.3f, weight %s",
-                        tree.root,
-                        tree.share,
-                        Numbers.plain(tree.weight)));
+                out.println(Numbers.format(
+                        "# root %d, share %.3f, weight %s", tree.root, tree.share, Numbers.plain(tree.weight)));
                 out.println(LevelText.of(forest.trees().get(i)));
             }
             out.println(TreeDrawing.of(forest.trees().get(i)).stripTrailing());
@@ -257,14 +251,14 @@ record TreesReport(
             printPaths(out);
         } else {
             out.println("# total weight: " + Numbers.plain(totalWeight));
-            out.println(String.format(Locale.ROOT, "# trees per GB/s on the busiest link: %.3f", busiestLinkLoad));
+            out.println(Numbers.format("# trees per GB/s on the busiest link: %.3f", busiestLinkLoad));
             printRate(out);
         }
     }
 
     private void printRate(PrintWriter out) {
         out.println("# rate: " + Numbers.gbs(rateGBs) + " of at most " + Numbers.gbs(boundGBs)
-                + String.format(Locale.ROOT, ", ratio %.3f, depth %d", ratio, depth));
+                + Numbers.format(", ratio %.3f, depth %d", ratio, depth));
         out.println("# bound: " + TerminalText.of(certificate.sentence()));
         if (relays != null) {
             out.println("# relays "
@@ -278,9 +272,9 @@ record TreesReport(
     private void printPaths(PrintWriter out) {
         Map<String, List<String>> pairs = new TreeMap<>();
         for (PathReport path : paths) {
-            for (AlgorithmHint way : path.ways()) {
-                List<String> through = way.names().subList(1, way.names().size() - 1);
-                String share = path.ways().size() == 1 ? "" : " (" + way.exactShare() + ")";
+            for (Route route : path.ways()) {
+                List<String> through = route.names().subList(1, route.names().size() - 1);
+                String share = path.ways().size() == 1 ? "" : " (" + route.exactShare() + ")";
                 pairs.computeIfAbsent(
                                 through.isEmpty() ? "over the direct link" : "through " + String.join(", ", through),
                                 key -> new ArrayList<>())

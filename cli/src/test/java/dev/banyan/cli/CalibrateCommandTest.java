@@ -58,7 +58,9 @@ class CalibrateCommandTest {
     @Test
     void anotherProfilesConstantsCanBeTheBase() throws IOException {
         Path base = folder.resolve("base.json");
-        ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow().with(Constant.COLLECTIVE_US, 77, "test"), base);
+        Files.writeString(
+                base,
+                ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow().with(Constant.COLLECTIVE_US, 77, "test")));
         CommandRun run = calibrate(" --machine p3.8xlarge --devices 0,3 --base " + base);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).containsPattern("collectiveUs +77 +77 +no").contains("# profile p3.8xlarge-measured");

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
@@ -28,14 +29,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Commands on GPUs, each in a process of its own, whose loader finds the emulated CUDA driver of {@code reduce} and the
+ * Commands on GPUs, each in a process of its own, whose loader finds the emulated CUDA driver and the
  * stand-in for NVML of {@code nvml-probe}: a p3.16xlarge.
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class GpuCommandTest {
     private static final Path MODULES = Path.of(System.getProperty("banyan.modules", ".."));
-    private static final Path CUDA =
-            MODULES.resolve("reduce/target/cuda-emulator").toAbsolutePath();
+    private static Path cuda = Path.of("");
 
     @TempDir
     static Path drivers;
@@ -45,11 +45,7 @@ class GpuCommandTest {
 
     @BeforeAll
     static void buildDrivers() throws Exception {
-        assumeTrue(
-                run(List.of("sh", "-c", "command -v gcc")).status() == 0, "there is no gcc to build the drivers with");
-        assertThat(run(List.of(
-                        "sh", MODULES.resolve("reduce/src/test/native/build.sh").toString(), CUDA.toString())))
-                .matches(run -> run.status() == 0);
+        cuda = CudaEmulator.build();
         assertThat(run(List.of(
                         "gcc",
                         "-shared",
@@ -192,7 +188,7 @@ class GpuCommandTest {
     }
 
     private CommandRun banyan(String machine, String arguments) throws Exception {
-        return banyan(CUDA, machine, arguments);
+        return banyan(cuda, machine, arguments);
     }
 
     /** @param cuda where the loader finds CUDA's driver */

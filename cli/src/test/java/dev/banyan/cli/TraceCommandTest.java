@@ -97,7 +97,8 @@ class TraceCommandTest {
         CommandRun run = CommandRun.of("trace stats " + broken);
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.err()).startsWith("banyan: " + broken + ":8:").contains("dep_type is '9'");
-        assertThat(CommandRun.of("trace replay --profile no " + file).err()).contains("no profile is called 'no'");
+        assertThat(CommandRun.of("trace replay --profile no " + file).err())
+                .contains("no profile and no file is called 'no'");
     }
 
     @Test

@@ -70,8 +70,10 @@ class ValidateCommandTest {
     @Test
     void anotherProfileGivesOtherTimes() throws Exception {
         Path profile = folder.resolve("slow.json");
-        ProfileJson.write(
-                Profiles.find("v100-nvlink").orElseThrow().with(Constant.NVLINK_EFFICIENCY, 0.5, "test"), profile);
+        Files.writeString(
+                profile,
+                ProfileJson.write(
+                        Profiles.find("v100-nvlink").orElseThrow().with(Constant.NVLINK_EFFICIENCY, 0.5, "test")));
         String command = "validate --format json --sweeps " + file(V100, ROWS);
         double usual =
                 CommandRun.of(command).json().at("/sweeps/0/rows/2/simulatedUs").asDouble();

@@ -34,7 +34,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * nothing.
  *
  * <pre>
- * sh reduce/src/test/native/build.sh /tmp/emulated
+ * sh reduce/cuda-emulator/src/main/native/build.sh /tmp/emulated
  * echo launches skipped &gt; /tmp/emulated/machine
  * LD_LIBRARY_PATH=/tmp/emulated BANYAN_EMULATED_CUDA=/tmp/emulated/machine java -jar jmh/target/benchmarks.jar GpuCall
  * </pre>

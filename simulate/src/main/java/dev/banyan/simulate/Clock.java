@@ -1,14 +1,14 @@
 package dev.banyan.simulate;
 
-/** Simulated time: whole ticks of a picosecond, so that what should happen at once does. */
+/** Simulated time is counted in whole ticks of one picosecond, so that simultaneous events have equal times. */
 final class Clock {
     static final double TICKS_PER_US = 1e6;
     /** Bytes per tick of one GB/s. */
     static final double BYTES_PER_TICK = 1e-3;
 
-    /** Two of them still are no overflow. */
+    /** The longest time in ticks; the sum of two such times does not overflow. */
     private static final double LONGEST = 0x1p61;
-    /** In ticks; rounding must not move an end that falls on a tick to the next one. */
+    /** In ticks: an end that exceeds a tick by no more than this rounding error falls on that tick. */
     private static final double ROUNDING = 1e-4;
 
     private Clock() {}
@@ -21,7 +21,7 @@ final class Clock {
         return ticks / TICKS_PER_US;
     }
 
-    /** The first tick not before so many ticks after a time, but for rounding. */
+    /** Returns the first tick that is at least the given number of ticks after a time, apart from rounding errors. */
     static long later(long time, double ticks) {
         if (!(time + ticks < LONGEST)) {
             throw new IllegalArgumentException(

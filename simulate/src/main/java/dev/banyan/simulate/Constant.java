@@ -3,7 +3,7 @@ package dev.banyan.simulate;
 import dev.banyan.topology.Link;
 
 /**
- * What a {@link Profile} says about a class of machines. {@link Simulator} says how each is used.
+ * The constants of a {@link Profile}. {@link Simulator} explains how each is used.
  */
 public enum Constant {
     /** Fraction of an NVLink's nominal bandwidth that large copies reach. */

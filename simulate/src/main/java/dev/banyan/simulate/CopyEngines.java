@@ -1,14 +1,14 @@
 package dev.banyan.simulate;
 
 /**
- * Which devices have a copy engine to spare. A device has some for what leaves it and as many for what enters it;
- * a copy between two takes one of each. Copies that find none are remembered until they get theirs.
+ * Counts the free copy engines of each device. A device has a number of engines for copies that leave it and as many for
+ * copies that enter it; a copy between two devices takes one of each. A copy that finds no free engine waits here.
  */
 final class CopyEngines {
     private final int engines;
     private final int[] leaving;
     private final int[] entering;
-    /** By rank, a set of ranks: those to which a copy from it waits, and those from which a copy to it waits. */
+    /** A set of ranks for each rank: those to which a copy from it waits, and those from which a copy to it waits. */
     private final long[] waitingTo;
 
     private final long[] waitingFrom;
@@ -23,13 +23,13 @@ final class CopyEngines {
         waitingFrom = new long[ranks * words];
     }
 
-    /** Hears of copies that can take their engines now, as far as one is concerned. */
+    /** Receives the pairs of ranks whose waiting copies may have an engine now, because one end has become free. */
     @FunctionalInterface
     interface Waiting {
         void canStart(int from, int to);
     }
 
-    /** Takes an engine at both ends; if there are none, the copy waits from now on. */
+    /** Takes an engine at both ends and returns true; if one end has none, the copy waits and the result is false. */
     boolean take(int from, int to) {
         boolean taken = leaving[from] < engines && entering[to] < engines;
         if (taken) {
@@ -44,7 +44,7 @@ final class CopyEngines {
         return taken;
     }
 
-    /** Gives the engines of a copy back and tells for which others that is enough. */
+    /** Returns the engines of a copy, and reports each waiting copy that can start now. */
     void free(int from, int to, Waiting waiting) {
         leaving[from]--;
         entering[to]--;

@@ -7,10 +7,10 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a simulation. All that happens at one tick is taken together: first what becomes ready or ends,
- * then what starts, then the rates of those that share wires. A time that is known to come is handed on at
- * once, so that an operation takes two events: when it is ready, and when its stream is free again. Ends that
- * rates may still change are no events: they are all looked at for the next one.
+ * One run of a simulation. The engine handles everything that happens at one tick together: first operations that become
+ * ready or end, then operations that start, then the rates of flows that share links. It passes on a time as soon as
+ * the time is known, so that an operation takes two events: it is ready, and its stream is free again. Ends that a
+ * change of rates may still move are no events: {@link SharedEnds} finds the next of them.
  */
 final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private static final int READY = 0;
@@ -23,7 +23,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private final Wiring wiring;
     private final Workload work;
     private final @Nullable SimulationListener listener;
-    /** Events as numbers: what about, and what. */
+    /** Events as numbers: an index (of an operation, stream or job) and the kind of event in the lowest bits. */
     private final EventQueue queue = new EventQueue();
 
     private final FairShares shares;
@@ -37,11 +37,11 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private long now;
     private long hostFree;
 
-    /** By step: what it still waits for; once it is ready, its copies that have not arrived. */
+    /** By step: the number of steps that it waits for; once it is ready, the number of copies that have not arrived. */
     private final int[] left;
-    /** By step: when all that it waited for so far was there. */
+    /** By step: the latest end of the steps and copies that it waited for so far. */
     private final long[] stepTime;
-    /** By operation: when the host has issued it; empty if that takes no time. */
+    /** By operation: when the host has issued it; empty if the profile's issue time is 0. */
     private final long[] issued;
 
     private final long[] rankFree;
@@ -53,7 +53,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private final int[] flowsLeft;
     private final boolean[] touched;
     private final int[] touchedStreams;
-    /** The next operation of each of them, while they are sorted. */
+    /** The next operation of each touched stream, while they are sorted. */
     private final int[] touchedOps;
 
     private int touchedCount;
@@ -62,13 +62,13 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private final CopyEngines engines;
 
     private final SharedEnds ends;
-    /** By flow: whether it has sent all at this tick and is still on the wires. */
+    /** By flow: whether it has sent all its bytes at this tick and still counts as a user of its links. */
     private final boolean[] ended;
 
     private final int[] endedFlows;
     private int endedCount;
     private final double[] sent;
-    /** By flow of an exclusive stream. */
+    /** By flow of an exclusive stream: ticks for which it was sending. */
     private final long[] busy;
 
     private final int[] jobWaits;
@@ -162,7 +162,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         return result();
     }
 
-    /** The host starts collectives one at a time, and issues each one's operations in order, for each device. */
+    /** The host starts a collective after the one before, and issues its operations in order on each device. */
     private void call(int job) {
         hostFree = Math.max(hostFree, now) + collective;
         long begin = hostFree;
@@ -184,7 +184,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         }
     }
 
-    /** What waits for nothing is ready, all at once, where the host takes no time for each operation. */
+    /** Makes the steps of a job ready that wait for no other step. */
     private void begin(int job) {
         for (int step = work.jobStart[job]; step < work.jobStart[job + 1]; step++) {
             if (work.waits[step] == 0) {
@@ -207,7 +207,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         }
     }
 
-    /** All steps before it are done at a time, now or later. */
+    /** A step is ready when all steps before it are done, at the given time, which may lie ahead. */
     private void stepReady(int step, long time) {
         int first = work.opStart[step];
         int end = work.opStart[step + 1];
@@ -287,7 +287,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         }
     }
 
-    /** Starts what can start; who comes first matters only where copy engines are scarce. */
+    /** Starts the next operations of touched streams; their order matters only if copy engines are limited. */
     private void start() {
         if (enginesLimited && touchedCount > 1) {
             sortTouched();
@@ -306,7 +306,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         touchedCount = 0;
     }
 
-    /** By the operation that comes next; there are few. */
+    /** Sorts the touched streams by their next operations: an insertion sort, since they are few. */
     private void sortTouched() {
         for (int i = 0; i < touchedCount; i++) {
             int stream = touchedStreams[i];
@@ -340,7 +340,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         for (int flow = first; flow < end; flow++) {
             double part = work.bytes[op] * wiring.share[flow];
             if (ended[flow]) {
-                // To the wires it is the same flow: nobody's rate changes.
+                // The flow continues on its links, so that no rate changes.
                 ended[flow] = false;
                 ends.resume(flow, part, now);
             } else {
@@ -350,7 +350,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         }
     }
 
-    /** Nothing can change its rate, so that its end is known. */
+    /** Starts an operation that shares no link: its rate cannot change, so that its end is known. */
     private void startAlone(int stream, int op, int first, int end) {
         long last = now;
         long arrived = now;
@@ -362,7 +362,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
             last = Math.max(last, over);
             arrived = Math.max(arrived, over + wiring.latency[flow]);
             if (listener != null) {
-                tell(listener, flow, stream, over);
+                report(listener, flow, stream, over);
             }
         }
         push(Math.max(last, now + launch), FREE, stream);
@@ -386,7 +386,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         sent[flow] += work.bytes[op] * wiring.share[flow];
         arrival[stream] = Math.max(arrival[stream], now + wiring.latency[flow]);
         if (listener != null) {
-            tell(listener, flow, stream, now);
+            report(listener, flow, stream, now);
         }
         if (--flowsLeft[stream] == 0) {
             if (now >= started[stream] + launch) {
@@ -398,7 +398,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         }
     }
 
-    /** Takes flows off the wires whose stream has nothing more to send at once. */
+    /** Removes the ended flows from their links, unless their stream has started another operation at this tick. */
     private void leaveWires() {
         for (int i = 0; i < endedCount; i++) {
             int flow = endedFlows[i];
@@ -409,7 +409,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         }
     }
 
-    private void tell(SimulationListener to, int flow, int stream, long over) {
+    private void report(SimulationListener to, int flow, int stream, long over) {
         int op = current[stream];
         int step = work.stepOfOp[op];
         int job = work.jobOfStep[step];

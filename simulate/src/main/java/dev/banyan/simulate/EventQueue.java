@@ -2,7 +2,7 @@ package dev.banyan.simulate;
 
 import java.util.Arrays;
 
-/** Events by time, in a binary heap that grows as needed; equal times come in an order that is fixed. */
+/** Events by time, in a binary heap that grows as needed; the order of equal times depends on the input alone. */
 final class EventQueue {
     private long[] times = new long[64];
     private int[] events = new int[64];
@@ -12,7 +12,7 @@ final class EventQueue {
         return size == 0;
     }
 
-    /** Time of the next event; there is one. */
+    /** Returns the time of the next event; the queue must not be empty. */
     long nextTime() {
         return times[0];
     }
@@ -36,7 +36,7 @@ final class EventQueue {
         events[at] = event;
     }
 
-    /** Takes the next event; there is one. */
+    /** Removes and returns the next event; the queue must not be empty. */
     int pop() {
         int first = events[0];
         long time = times[--size];

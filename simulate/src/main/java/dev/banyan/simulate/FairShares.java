@@ -23,19 +23,19 @@ import java.util.Arrays;
  * J. Algorithms 21 (1996), <a href="https://doi.org/10.1006/jagm.1996.0046">doi:10.1006/jagm.1996.0046</a>.
  */
 final class FairShares {
-    /** Rates that differ by rounding alone count as equal, so that nothing is rescheduled for it. */
+    /** Rates that differ by no more than this relative error count as equal, so that rounding reschedules nothing. */
     private static final double ROUNDING = 1e-12;
 
     private static final double ABOVE = 1 + ROUNDING;
     private static final double NO_LEVEL = Double.POSITIVE_INFINITY;
     private static final int NONE = -1;
 
-    /** Hears what {@link #settle} found; of a resource's level before the flows that come to it. */
+    /** Receives the results of {@link #settle}: a resource's level comes before the flows that it newly slows. */
     interface Listener {
-        /** The flows that a resource slows have another rate than its flows had, if it had any. */
+        /** The flows that a resource slows have a new rate. */
         void levelChanged(int resource, double level);
 
-        /** A flow, new or known, is slowed by a resource that did not slow it so far. */
+        /** A flow has a new bottleneck. */
         void slowedBy(int flow, int resource);
     }
 
@@ -59,10 +59,10 @@ final class FairShares {
     private final int[] bottleneck;
 
     private final double[] rate;
-    /** What listeners know of both. */
-    private final double[] toldLevel;
+    /** The levels and bottlenecks that the listener was last given. */
+    private final double[] reportedLevel;
 
-    private final int[] toldBottleneck;
+    private final int[] reportedBottleneck;
 
     /** By resource: what it gives to those flows that it slows or may slow, and how many they are. */
     private final double[] rest;
@@ -107,13 +107,7 @@ final class FairShares {
         this.path = path;
         int flows = pathStart.length - 1;
         int resources = capacity.length;
-        firstSeat = new int[resources + 1];
-        for (int resource : path) {
-            firstSeat[resource + 1]++;
-        }
-        for (int resource = 0; resource < resources; resource++) {
-            firstSeat[resource + 1] += firstSeat[resource];
-        }
+        firstSeat = Starts.of(path, path.length, resources);
         count = new int[resources];
         flowOn = new int[path.length];
         entryOn = new int[path.length];
@@ -127,10 +121,10 @@ final class FairShares {
         }
         level = new double[resources];
         Arrays.fill(level, NO_LEVEL);
-        toldLevel = level.clone();
+        reportedLevel = level.clone();
         bottleneck = new int[flows];
         Arrays.fill(bottleneck, NONE);
-        toldBottleneck = bottleneck.clone();
+        reportedBottleneck = bottleneck.clone();
         rate = new double[flows];
         busySince = new long[resources];
         busy = new long[resources];
@@ -151,7 +145,7 @@ final class FairShares {
         isMoved = new boolean[flows];
     }
 
-    /** A flow comes; its rate is 0 until {@link #settle}. */
+    /** Adds a flow; its rate is 0 until {@link #settle}. */
     void add(int flow, long now) {
         rate[flow] = NO_LEVEL;
         for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
@@ -174,7 +168,7 @@ final class FairShares {
         }
     }
 
-    /** A flow goes. */
+    /** Removes a flow. */
     void remove(int flow, long now) {
         int by = bottleneck[flow];
         for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
@@ -197,7 +191,7 @@ final class FairShares {
             look(resource);
         }
         bottleneck[flow] = NONE;
-        toldBottleneck[flow] = NONE;
+        reportedBottleneck[flow] = NONE;
     }
 
     private void swap(int seat, int other) {
@@ -211,17 +205,17 @@ final class FairShares {
         seatOf[entry] = other;
     }
 
-    /** Time with at least one flow, up to the last that went. */
+    /** Returns the time in ticks with at least one flow, up to the last removal. */
     long busy(int resource) {
         return busy[resource];
     }
 
-    /** Rate of a flow; 0 if it has none. */
+    /** Returns the rate of a flow in bytes per tick; 0 if it has no bottleneck yet. */
     double rate(int flow) {
         return bottleneck[flow] == NONE ? 0 : rate[flow];
     }
 
-    /** Finds the rates anew where flows came or went. */
+    /** Computes new rates where flows were added or removed, and reports the changes. */
     void settle(Listener listener) {
         for (int resource = next(); resource != NONE; resource = next()) {
             double to = count[resource] == 0 ? NO_LEVEL : fittingLevel(resource);
@@ -236,10 +230,10 @@ final class FairShares {
                 look(resource, to);
             }
         }
-        tell(listener);
+        report(listener);
     }
 
-    /** The level of a resource may not fit: no level that it may get is less than this, but for its present one. */
+    /** Marks a resource whose level may not fit any more; its key is a lower bound of its levels before and after. */
     private void look(int resource) {
         look(resource, rest[resource] * inverse[own[resource]]);
     }
@@ -254,7 +248,7 @@ final class FairShares {
         }
     }
 
-    /** Takes the resource that has to change first, or none. */
+    /** Removes and returns the pending resource of the least key, or {@link #NONE}. */
     private int next() {
         second = NO_LEVEL;
         double least = NO_LEVEL;
@@ -282,7 +276,7 @@ final class FairShares {
         return resource;
     }
 
-    /** The level that fits the rates of its flows. */
+    /** Returns the level that fits the rates of a resource's flows. */
     private double fittingLevel(int resource) {
         int slowed = own[resource];
         double found = rest[resource] * inverse[slowed];
@@ -316,7 +310,7 @@ final class FairShares {
         return found;
     }
 
-    /** Finds anew what changes have only been added to, with their rounding. */
+    /** Recomputes the sums of a resource, which lose precision as changes are added to them. */
     private void sum(int resource) {
         int end = firstSeat[resource] + count[resource];
         double left = totals[end - 1];
@@ -332,7 +326,7 @@ final class FairShares {
         fastest[resource] = most;
     }
 
-    /** A resource has another level, for all that it slows or slows from now on. */
+    /** Sets a resource's level, for the flows that it slows and those that it slows from now on. */
     private void change(int resource, double to) {
         level[resource] = to;
         if (!isChanged[resource]) {
@@ -384,7 +378,7 @@ final class FairShares {
         }
     }
 
-    /** A flow has another bottleneck. */
+    /** Makes a resource the bottleneck of a flow. */
     private void slow(int flow, int resource, double to) {
         int before = bottleneck[flow];
         double was = rate[flow];
@@ -419,12 +413,12 @@ final class FairShares {
         }
     }
 
-    private void tell(Listener listener) {
+    private void report(Listener listener) {
         for (int i = 0; i < changedCount; i++) {
             int resource = changed[i];
             isChanged[resource] = false;
-            if (level[resource] != toldLevel[resource]) {
-                toldLevel[resource] = level[resource];
+            if (level[resource] != reportedLevel[resource]) {
+                reportedLevel[resource] = level[resource];
                 if (level[resource] != NO_LEVEL) {
                     listener.levelChanged(resource, level[resource]);
                 }
@@ -434,8 +428,8 @@ final class FairShares {
         for (int i = 0; i < movedCount; i++) {
             int flow = moved[i];
             isMoved[flow] = false;
-            if (bottleneck[flow] != toldBottleneck[flow]) {
-                toldBottleneck[flow] = bottleneck[flow];
+            if (bottleneck[flow] != reportedBottleneck[flow]) {
+                reportedBottleneck[flow] = bottleneck[flow];
                 listener.slowedBy(flow, bottleneck[flow]);
             }
         }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One collective among several that a simulation runs on the same wires.
+ * One collective among several that a simulation runs on the same links.
  *
  * @param schedule what is done
  * @param startUs earliest time at which the host is asked for it, in us, at least 0

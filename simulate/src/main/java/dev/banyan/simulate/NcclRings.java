@@ -17,7 +17,7 @@ import java.util.stream.IntStream;
  * Predicts the collectives of NCCL over its rings: what its users measure with nccl-tests, and what Banyan's own
  * algorithms compete with.
  *
- * <p>The model: data go over the {@linkplain RingSet rings} that the machine's wires allow, both ways around. The
+ * <p>The model: data go over the {@linkplain RingSet rings} that the machine's links allow, both ways around. The
  * {@linkplain dev.banyan.schedule.algorithm.RingAlgorithm ring schedule} is run by the {@link Simulator}, once for
  * each {@link Protocol} that the profile lets NCCL use, with the protocol's constants in place of those of copies: a
  * call takes {@code baseUs}, a hop {@code hopUs}, whatever hubs it passes, and links carry {@code fraction} of what the
@@ -37,7 +37,7 @@ import java.util.stream.IntStream;
  */
 public final class NcclRings {
     private static final int ELEMENT_BYTES = 4;
-    /** Pieces of the data of a chain: more than it has hops, so that all of its wires are busy. */
+    /** Pieces of the data of a chain: more than it has hops, so that all of its links are busy. */
     private static final int PIECES = 32;
 
     private static final double NO_LIMIT = 1e6;
@@ -87,8 +87,8 @@ public final class NcclRings {
      * @param machine at least two devices
      * @param profile its constants
      * @param transport what pairs without NVLink have; {@link Transport#HOST} leaves NVLink out altogether
-     * @throws IllegalArgumentException if the machine has too few devices or no ring, or its description doesn't
-     *     tell the way to the host's memory, or the profile excludes every protocol
+     * @throws IllegalArgumentException if the machine has too few devices or no ring, or its description has no path
+     *     to the host's memory, or the profile excludes every protocol
      */
     public static NcclRings of(Machine machine, Profile profile, Transport transport) {
         Objects.requireNonNull(profile, "profile");
@@ -104,7 +104,7 @@ public final class NcclRings {
         return transport == Transport.HOST ? profile.get(Constant.HOST_DUPLEX) : 1;
     }
 
-    /** The same wires with all of a hop's latency on the links of its two devices. */
+    /** The same links with all of a hop's latency on the links of its two devices. */
     private static Machine withHops(Machine machine, double hopUs) {
         List<Link> links = machine.links().stream()
                 .map(link -> {

@@ -1,37 +1,60 @@
 package dev.banyan.simulate;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
-import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Profiles as JSON: {@code {"profile": "name", "constants": {"nvlink.efficiency": {"value": 0.97, "source":
- * "..."}, ...}}} with every {@link Constant} by its key. Safe for use from any thread.
+ * "..."}, ...}}} with every {@link Constant} by its key. The static methods are safe for use from any thread.
  */
 public final class ProfileJson {
-    private static final JsonMapper MAPPER = JsonMapper.builder()
+    private static final JsonFactory FACTORY = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-            .disable(JsonParser.Feature.INCLUDE_SOURCE_IN_LOCATION)
             .build();
-    private static final int LONGEST_QUOTE = 40;
+    private static final int MAX_QUOTE_LENGTH = 40;
 
-    private ProfileJson() {}
+    private final String source;
+    private final String text;
+    private final JsonParser parser;
+
+    /**
+     * Any JSON value.
+     *
+     * @param shown the value as it stands in the text, for messages
+     */
+    private record Found(
+            String shown, @Nullable Double number, @Nullable String string) {
+        static final Found MISSING = new Found("missing", null, null);
+    }
+
+    private interface Field {
+        void read(String key) throws IOException;
+    }
+
+    private ProfileJson(String source, String text, JsonParser parser) {
+        this.source = source;
+        this.text = text;
+        this.parser = parser;
+    }
 
     /**
      * Reads a file.
@@ -54,10 +77,9 @@ public final class ProfileJson {
      * @param source what to call the text in messages, e.g. the file's name
      * @throws ProfileException if it is no profile
      */
-    public static Profile parse(String source, String text) {
-        JsonNode whole;
-        try {
-            whole = MAPPER.readTree(text);
+    static Profile parse(String source, String text) {
+        try (JsonParser parser = FACTORY.createParser(text)) {
+            return new ProfileJson(source, text, parser).profile();
         } catch (JsonProcessingException e) {
             String place = e.getLocation() == null
                     ? ""
@@ -67,103 +89,130 @@ public final class ProfileJson {
                     source,
                     "is no JSON" + place + ": "
                             + e.getOriginalMessage().lines().findFirst().orElse(""));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        checkKeys(source, "the profile", whole, "profile", "constants");
-        JsonNode name = need(source, whole, "profile", "a name");
-        if (!name.isTextual()) {
-            throw new ProfileException(source, "key \"profile\" is " + quote(name) + "; it must be a name");
-        }
-        JsonNode constants = need(source, whole, "constants", "an object with a value for every constant");
-        checkKeys(
-                source,
-                "\"constants\"",
-                constants,
-                Arrays.stream(Constant.values()).map(Constant::key).toArray(String[]::new));
+    }
+
+    private Profile profile() throws IOException {
+        Map<String, Found> name = new HashMap<>();
         Map<Constant, Profile.Value> values = new EnumMap<>(Constant.class);
-        for (Constant constant : Constant.values()) {
-            values.put(constant, value(source, constants, constant));
-        }
-        return new Profile(name.textValue(), values);
-    }
-
-    private static Profile.Value value(String source, JsonNode constants, Constant constant) {
-        JsonNode entry = need(source, constants, constant.key(), "{\"value\": number, \"source\": text}");
-        String what = "\"" + constant.key() + "\"";
-        checkKeys(source, what, entry, "value", "source");
-        JsonNode number = entry.path("value");
-        if (!number.isNumber() || !constant.allows(number.doubleValue())) {
-            throw new ProfileException(
-                    source, "\"value\" of " + what + " is " + quote(number) + "; it must be " + constant.allowed());
-        }
-        JsonNode origin = entry.path("source");
-        if (!origin.isTextual() || origin.textValue().isBlank()) {
-            throw new ProfileException(
-                    source, "\"source\" of " + what + " is " + quote(origin) + "; say where the value comes from");
-        }
-        return new Profile.Value(number.doubleValue(), origin.textValue());
-    }
-
-    private static JsonNode need(String source, JsonNode parent, String key, String remedy) {
-        JsonNode node = parent.get(key);
-        if (node == null) {
-            throw new ProfileException(source, "key \"" + key + "\" is missing; add it with " + remedy);
-        }
-        return node;
-    }
-
-    private static void checkKeys(String source, String what, JsonNode node, String... known) {
-        if (!node.isObject()) {
-            throw new ProfileException(
-                    source,
-                    what + " is " + quote(node) + "; it must be an object with the keys " + String.join(", ", known));
-        }
-        for (String key : (Iterable<String>) node::fieldNames) {
-            if (!Arrays.asList(known).contains(key)) {
-                throw new ProfileException(
-                        source,
-                        "key \"" + shorten(key) + "\" of " + what + " is not known; known are "
-                                + Arrays.stream(known).collect(Collectors.joining(", ")));
+        parser.nextToken();
+        readObject("the profile", List.of("profile", "constants"), key -> {
+            if (key.equals("profile")) {
+                name.put(key, found());
+            } else {
+                name.put(key, Found.MISSING);
+                readObject(
+                        "\"constants\"",
+                        Stream.of(Constant.values()).map(Constant::key).toList(),
+                        constant -> readConstant(constant, values));
             }
+        });
+        if (parser.nextToken() != null) {
+            throw new JsonParseException(parser, "something follows the profile", parser.currentTokenLocation());
+        }
+        Found profile = need(name.get("profile"), "profile", "a name");
+        need(name.get("constants"), "constants", "an object with a value for every constant");
+        if (profile.string == null) {
+            throw wrong("key \"profile\" is " + profile.shown + "; it must be a name");
+        }
+        for (Constant constant : Constant.values()) {
+            need(values.get(constant), constant.key(), "{\"value\": number, \"source\": text}");
+        }
+        return new Profile(profile.string, values);
+    }
+
+    private void readConstant(String key, Map<Constant, Profile.Value> values) throws IOException {
+        Map<String, Found> fields = new HashMap<>();
+        String what = "\"" + key + "\"";
+        readObject(what, List.of("value", "source"), field -> fields.put(field, found()));
+        Constant constant = Stream.of(Constant.values())
+                .filter(each -> each.key().equals(key))
+                .findFirst()
+                .orElseThrow();
+        Found value = fields.getOrDefault("value", Found.MISSING);
+        if (value.number == null || !constant.allows(value.number)) {
+            throw wrong("\"value\" of " + what + " is " + value.shown + "; it must be " + constant.allowed());
+        }
+        Found origin = fields.getOrDefault("source", Found.MISSING);
+        if (origin.string == null || origin.string.isBlank()) {
+            throw wrong("\"source\" of " + what + " is " + origin.shown + "; say where the value comes from");
+        }
+        values.put(constant, new Profile.Value(value.number, origin.string));
+    }
+
+    /** Reads the object that begins at the current token; the field's reader leaves the last token of its value. */
+    private void readObject(String what, List<String> known, Field field) throws IOException {
+        if (parser.currentToken() != JsonToken.START_OBJECT) {
+            throw wrong(
+                    what + " is " + found().shown + "; it must be an object with the keys " + String.join(", ", known));
+        }
+        while (parser.nextToken() == JsonToken.FIELD_NAME) {
+            String key = parser.currentName();
+            if (!known.contains(key)) {
+                throw wrong("key \"" + shorten(key) + "\" of " + what + " is not known; known are "
+                        + String.join(", ", known));
+            }
+            parser.nextToken();
+            field.read(key);
         }
     }
 
-    private static String quote(JsonNode node) {
-        return node.isMissingNode() ? "missing" : shorten(node.toString());
+    /** Reads the value that begins at the current token, whatever it is. */
+    private Found found() throws IOException {
+        JsonToken token = parser.currentToken();
+        if (token == null) {
+            return Found.MISSING;
+        }
+        int start = (int) parser.currentTokenLocation().getCharOffset();
+        Double number = token.isNumeric() ? parser.getDoubleValue() : null;
+        String string = token == JsonToken.VALUE_STRING ? parser.getText() : null;
+        parser.skipChildren();
+        parser.finishToken();
+        int end = (int) parser.currentLocation().getCharOffset();
+        return new Found(shorten(text.substring(start, end)), number, string);
+    }
+
+    private <T> T need(@Nullable T value, String key, String remedy) {
+        if (value == null) {
+            throw wrong("key \"" + key + "\" is missing; add it with " + remedy);
+        }
+        return value;
+    }
+
+    private ProfileException wrong(String problem) {
+        return new ProfileException(source, problem);
     }
 
     private static String shorten(String text) {
-        String shown = text.length() <= LONGEST_QUOTE ? text : text.substring(0, LONGEST_QUOTE) + "...";
+        String shown = text.length() <= MAX_QUOTE_LENGTH ? text : text.substring(0, MAX_QUOTE_LENGTH) + "...";
         return shown.replaceAll("[\\p{Cc}\\p{Cf}\\u2028\\u2029]", "?");
     }
 
-    /** Text of a profile that {@link #parse} reads back as an equal one; lines end in a line feed. */
+    /** Text of a profile that {@link #read} reads back as an equal one; lines end in a line feed. */
     public static String write(Profile profile) {
-        ObjectNode whole = MAPPER.createObjectNode().put("profile", profile.name());
-        ObjectNode constants = whole.putObject("constants");
-        profile.constants().forEach((constant, value) -> {
-            ObjectNode entry = constants.putObject(constant.key());
-            if (value.value() == Math.rint(value.value())) {
-                entry.put("value", (long) value.value());
-            } else {
-                entry.put("value", value.value());
-            }
-            entry.put("source", value.source());
-        });
+        StringWriter text = new StringWriter();
         DefaultPrettyPrinter printer = new DefaultPrettyPrinter();
         printer.indentObjectsWith(new DefaultIndenter("  ", "\n"));
-        try {
-            return MAPPER.writer(printer).writeValueAsString(whole) + "\n";
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("a tree of texts and numbers can't be written as JSON", e);
+        try (JsonGenerator json = FACTORY.createGenerator(text).setPrettyPrinter(printer)) {
+            json.writeStartObject();
+            json.writeStringField("profile", profile.name());
+            json.writeObjectFieldStart("constants");
+            for (Constant constant : Constant.values()) {
+                double value = profile.get(constant);
+                json.writeObjectFieldStart(constant.key());
+                if (value == Math.rint(value)) {
+                    json.writeNumberField("value", (long) value);
+                } else {
+                    json.writeNumberField("value", value);
+                }
+                json.writeStringField("source", profile.source(constant));
+                json.writeEndObject();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-    }
-
-    /**
-     * Writes a file.
-     *
-     * @throws IOException if that fails
-     */
-    public static void write(Profile profile, Path file) throws IOException {
-        Files.writeString(file, write(profile), StandardCharsets.UTF_8);
+        return text + "\n";
     }
 }

@@ -1,8 +1,8 @@
 package dev.banyan.simulate;
 
-/** How NCCL's kernels tell each other that data are there; which decides what a hop takes and carries. */
+/** How NCCL's kernels signal to each other that data have arrived: it decides a hop's latency and bandwidth. */
 public enum Protocol {
-    /** A flag beside every 4 bytes: least latency, and half of the wires' bandwidth at most. */
+    /** A flag beside every 4 bytes: least latency, and half of the links' bandwidth at most. */
     LL("LL", Constant.NCCL_LL_BASE_US, Constant.NCCL_LL_HOP_US, Constant.NCCL_LL_FRACTION),
     /** A flag in every 128 bytes, which takes links that keep the order of stores. */
     LL128("LL128", Constant.NCCL_LL128_BASE_US, Constant.NCCL_LL128_HOP_US, Constant.NCCL_LL128_FRACTION),
@@ -27,17 +27,17 @@ public enum Protocol {
     }
 
     /** The constant of what a call takes beyond its hops and its data. */
-    public Constant baseUs() {
+    Constant baseUs() {
         return baseUs;
     }
 
     /** The constant of what each hop takes beyond its data. */
-    public Constant hopUs() {
+    Constant hopUs() {
         return hopUs;
     }
 
     /** The constant of the fraction of what links carry that it fills with data; 0 where it is not used. */
-    public Constant fraction() {
+    Constant fraction() {
         return fraction;
     }
 }

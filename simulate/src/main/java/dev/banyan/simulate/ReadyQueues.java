@@ -36,7 +36,7 @@ final class ReadyQueues {
         }
     }
 
-    /** Nothing holds back an operation but its stream. */
+    /** Marks an operation as ready: only its stream holds it back. */
     void makeReady(int stream, int op) {
         if (asIssued) {
             ready[op] = true;
@@ -55,7 +55,7 @@ final class ReadyQueues {
         waiting[base + at] = op;
     }
 
-    /** The operation that the stream does next, or -1 while there is none. */
+    /** Returns the next operation of a stream, or -1 if none can start. */
     int next(int stream) {
         if (head[stream] == tail[stream]) {
             return NONE;
@@ -64,7 +64,7 @@ final class ReadyQueues {
         return !asIssued || ready[op] ? op : NONE;
     }
 
-    /** Takes what {@link #next} found. */
+    /** Removes the operation that {@link #next} returned. */
     void take(int stream) {
         if (asIssued) {
             head[stream]++;

@@ -3,7 +3,7 @@ package dev.banyan.simulate;
 import java.util.Arrays;
 
 /**
- * When those flows will end that share wires. All flows that a resource slows have one rate, its level, so that
+ * Finds when flows that share links will end. All flows that a resource slows have one rate, its level, so that
  * they end in the order of what they still have to send, whatever becomes of the level. Each resource has a clock
  * that counts what each of its flows has sent, and a flow ends when the clock shows what it showed when the flow
  * came, and the flow's bytes more. A new level then moves one end per resource and none per flow: O(1), and O(flows
@@ -60,13 +60,7 @@ final class SharedEnds {
         clock = new double[resources];
         readAt = new long[resources];
         level = new double[resources];
-        firstSeat = new int[resources + 1];
-        for (int resource : path) {
-            firstSeat[resource + 1]++;
-        }
-        for (int resource = 0; resource < resources; resource++) {
-            firstSeat[resource + 1] += firstSeat[resource];
-        }
+        firstSeat = Starts.of(path, path.length, resources);
         size = new int[resources];
         least = new double[resources];
         end = new long[resources];
@@ -86,12 +80,12 @@ final class SharedEnds {
         return usedCount == 0;
     }
 
-    /** A flow has bytes to send, from when it is {@linkplain #slow slowed} by a resource. */
+    /** Sets the bytes that a flow sends once it is {@linkplain #slow slowed} by a resource. */
     void begin(int flow, double length) {
         bytes[flow] = length;
     }
 
-    /** A flow that has ended at this time has more to send, still slowed by the same resource. */
+    /** Gives a flow that has ended at this time more bytes to send; its bottleneck stays. */
     void resume(int flow, double length, long now) {
         int resource = resourceOf[flow];
         read(resource, now);
@@ -105,7 +99,7 @@ final class SharedEnds {
         expire(resource);
     }
 
-    /** A flow is slowed by a resource, and no more by another. */
+    /** Makes a resource the bottleneck of a flow. */
     void slow(int flow, int resource, long now) {
         read(resource, now);
         int seat = seatOf[flow];
@@ -168,7 +162,7 @@ final class SharedEnds {
         placeOf[last] = place;
     }
 
-    /** The clock begins anew, so that it does not lose precision. */
+    /** Finds the flow that ends first, and restarts the clock from 0, so that it does not lose precision. */
     private void findLeast(int resource) {
         double start = clock[resource];
         double lowest = Double.POSITIVE_INFINITY;
@@ -192,7 +186,7 @@ final class SharedEnds {
         }
     }
 
-    /** Finds the next ends where something changed; they are all later than this time. */
+    /** Recomputes the next ends of resources that changed; all are later than the given time. */
     void settle(long now) {
         for (int i = 0; i < staleCount; i++) {
             int resource = stale[i];
@@ -212,7 +206,7 @@ final class SharedEnds {
         return Clock.later(readAt[resource], (last - clock[resource]) / level[resource]);
     }
 
-    /** The least time; far away if there is none. */
+    /** Returns the time of the next end, or the greatest long if no flow is left. */
     long next() {
         return next;
     }

@@ -2,7 +2,7 @@ package dev.banyan.simulate;
 
 import java.util.Arrays;
 
-/** What a simulation found. Immutable and safe for use from any thread. */
+/** The result of a simulation. Immutable and safe for use from any thread. */
 public final class Simulation {
     private final int steps;
     private final double[] jobEndUs;
@@ -55,10 +55,5 @@ public final class Simulation {
     /** Bytes that kernels of a rank's device read and wrote. */
     public double reducedBytes(int rank) {
         return bytes[arcs + rank];
-    }
-
-    /** Time for which kernels of a rank's device worked, in us. */
-    public double reducingUs(int rank) {
-        return busyUs[arcs + rank];
     }
 }

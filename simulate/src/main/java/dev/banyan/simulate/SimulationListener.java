@@ -3,14 +3,14 @@ package dev.banyan.simulate;
 import java.util.List;
 
 /**
- * Hears of everything that a simulation does. The calls come in the same order each time for the same
- * input, but not sorted by time.
+ * Receives every transfer and kernel of a simulation. The same input gives the same calls in the same order, which is
+ * not the order of time.
  */
 public interface SimulationListener {
-    /** Something crossed wires. */
+    /** A transfer has crossed its links. */
     void transferred(Transfer transfer);
 
-    /** A kernel ran. */
+    /** A kernel has run. */
     void reduced(Reduction reduction);
 
     /**

@@ -8,7 +8,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Predicts how long schedules take on the wires of a machine: the same schedules that the backends run,
+ * Predicts how long schedules take on the links of a machine: the same schedules that the backends run,
  * whatever made them.
  *
  * <p>The model:
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *       of its paths. Copies on an arc at once share it max-min fairly; the two directions of a link have
  *       nothing to do with each other. An arc carries its bandwidth times the efficiency of its kind; where
  *       hubs share out PCIe and socket links, f copies at once get 1 / (1 + q (f - 1)) of that in all.
- *   <li>Its data arrive a latency after they are sent: that of its hops. The wires are free for others by
+ *   <li>Its data arrive a latency after they are sent: that of its hops. The links are free for others by
  *       then (LogGP: A. Alexandrov, M. Ionescu, K. Schauser, C. Scheiman, "LogGP: incorporating long messages
  *       into the LogP model", J. Parallel Distrib. Comput. 44 (1997), <a
  *       href="https://doi.org/10.1006/jpdc.1997.1346">doi:10.1006/jpdc.1997.1346</a>).
@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The constants are those of the {@link Profile}. Time is counted in whole picoseconds. The same input
  * gives the same result.
  *
- * <p>A run takes O(s log s) time for s steps where every pair of ranks has wires of its own; where pairs share
- * wires, also the finding of fair rates whenever a copy begins or ends on them. Making a simulator takes O(n
+ * <p>A run takes O(s log s) time for s steps where every pair of ranks has links of its own; where pairs share
+ * links, also the finding of fair rates whenever a copy begins or ends on them. Making a simulator takes O(n
  * (nodes + arcs)). Immutable and safe for use from any thread; a run uses one.
  */
 public final class Simulator {
@@ -51,10 +51,10 @@ public final class Simulator {
     /**
      * A simulator of an executor that lets no copy wait behind one that can't begin.
      *
-     * @param network the wires
+     * @param network the links
      * @param links the paths of pairs that don't go the usual way
      * @param profile the constants
-     * @throws IllegalArgumentException if a path takes wires that the network doesn't have
+     * @throws IllegalArgumentException if a path takes links that the network doesn't have
      */
     public Simulator(Network network, List<LogicalLink> links, Profile profile) {
         this(network, links, profile, StreamOrder.READY_FIRST);

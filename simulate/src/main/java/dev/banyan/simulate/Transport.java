@@ -1,6 +1,6 @@
 package dev.banyan.simulate;
 
-/** How data get from one device to another. */
+/** How data reach another device where no NVLink connects the two. */
 public enum Transport {
     /** A device writes into the other's memory: over NVLink, or through PCIe switches where there is none. */
     PEER,

@@ -51,13 +51,7 @@ final class Workload {
         streamOfOp = Arrays.copyOf(built.streamOfOp, built.ops);
         bytes = Arrays.copyOf(built.bytes, built.ops);
         waits = built.waits;
-        followerStart = new int[steps + 1];
-        for (int i = 0; i < built.waitsTotal; i++) {
-            followerStart[built.before[i] + 1]++;
-        }
-        for (int step = 0; step < steps; step++) {
-            followerStart[step + 1] += followerStart[step];
-        }
+        followerStart = Starts.of(built.before, built.waitsTotal, steps);
         followers = new int[built.waitsTotal];
         int[] filled = Arrays.copyOf(followerStart, steps);
         int at = 0;
@@ -66,19 +60,13 @@ final class Workload {
                 followers[filled[built.before[at++]]++] = step;
             }
         }
-        queueStart = new int[streams + 1];
-        for (int stream : streamOfOp) {
-            queueStart[stream + 1]++;
-        }
-        for (int stream = 0; stream < streams; stream++) {
-            queueStart[stream + 1] += queueStart[stream];
-        }
+        queueStart = Starts.of(streamOfOp, streamOfOp.length, streams);
     }
 
     /**
      * Flattens jobs in O(steps and sources).
      *
-     * @throws IllegalArgumentException if a job has other ranks than the wires, or needs a path that they
+     * @throws IllegalArgumentException if a job has other ranks than the links, or needs a path that they
      *     don't have
      */
     static Workload of(List<Job> jobs, Wiring wiring) {

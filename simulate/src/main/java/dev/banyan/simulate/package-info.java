@@ -1,4 +1,4 @@
-/** Schedules priced in microseconds on the wires of a machine. */
+/** Schedules priced in microseconds on the links of a machine. */
 @NullMarked
 package dev.banyan.simulate;
 

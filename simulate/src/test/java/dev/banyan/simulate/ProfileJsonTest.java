@@ -30,7 +30,7 @@ class ProfileJsonTest {
         }
         Profile random = Samples.randomProfile(new Random(1));
         Path file = folder.resolve("profile.json");
-        ProfileJson.write(random, file);
+        Files.writeString(file, ProfileJson.write(random));
         assertThat(ProfileJson.read(file)).isEqualTo(random);
     }
 

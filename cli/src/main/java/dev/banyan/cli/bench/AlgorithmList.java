@@ -1,12 +1,11 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.input.NamedConverter;
+import dev.banyan.cli.input.Names;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import picocli.CommandLine.ITypeConverter;
 
 /** Algorithms as {@code --algorithm} names them: one, several with commas between, or {@code all}. */
 record AlgorithmList(List<AlgorithmChoice> choices) {
@@ -17,35 +16,16 @@ record AlgorithmList(List<AlgorithmChoice> choices) {
 
     static final AlgorithmList AUTO = new AlgorithmList(List.of(AlgorithmChoice.AUTO));
 
-    AlgorithmList {
-        choices = List.copyOf(choices);
-    }
-
-    /** For picocli. */
-    static final class Converter implements ITypeConverter<AlgorithmList> {
-        private final One one = new One();
-
-        @Override
-        public AlgorithmList convert(String names) {
-            return new AlgorithmList(Arrays.stream(names.split(",", -1))
-                    .flatMap(name -> one.convert(name.strip()).choices().stream())
-                    .distinct()
-                    .toList());
+    /** Reads names with commas between them. */
+    static AlgorithmList parse(String names) {
+        Map<String, AlgorithmList> known = new LinkedHashMap<>();
+        for (AlgorithmChoice choice : AlgorithmChoice.values()) {
+            known.put(choice.label(), new AlgorithmList(List.of(choice)));
         }
-    }
-
-    private static final class One extends NamedConverter<AlgorithmList> {
-        One() {
-            super("algorithm", names());
-        }
-
-        private static Map<String, AlgorithmList> names() {
-            Map<String, AlgorithmList> names = new LinkedHashMap<>();
-            for (AlgorithmChoice choice : AlgorithmChoice.values()) {
-                names.put(choice.label(), new AlgorithmList(List.of(choice)));
-            }
-            names.put("all", ALL);
-            return names;
-        }
+        known.put("all", ALL);
+        return new AlgorithmList(Arrays.stream(names.split(",", -1))
+                .flatMap(name -> Names.find("algorithm", known, name.strip()).choices().stream())
+                .distinct()
+                .toList());
     }
 }

@@ -2,12 +2,12 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.input.CollectiveConverter;
+import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.cli.input.ProfileConverter;
+import dev.banyan.cli.input.Names;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.type.Collective;
@@ -16,15 +16,13 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan bench}: the options, which are those of nccl-tests where nccl-tests has them. */
 @Command(
@@ -51,7 +49,7 @@ import picocli.CommandLine.Spec;
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
-public final class BenchCommand implements Runnable {
+public final class BenchCommand extends Subcommand {
     private static final ByteSize FIRST = ByteSize.parse("8");
     private static final ByteSize LAST = ByteSize.parse("128M");
     private static final ByteSize SHORT_FIRST = ByteSize.parse("1K");
@@ -65,23 +63,18 @@ public final class BenchCommand implements Runnable {
     private static final int MOST_SIZES = 10_000;
     private static final int MOST_COMPUTE_MS = 60_000;
 
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
     @Option(
             names = {"-b", "--minbytes"},
             paramLabel = "SIZE",
-            converter = ByteSize.Converter.class,
             description = "Smallest size, e.g. 8, 64K, 1M (default: 8; of the short sweep 1K).")
     private @Nullable ByteSize first;
 
     @Option(
             names = {"-e", "--maxbytes"},
             paramLabel = "SIZE",
-            converter = ByteSize.Converter.class,
             description = "Largest size (default: 128M; of the short sweep 64M).")
     private @Nullable ByteSize last;
 
@@ -94,7 +87,6 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = {"-i", "--stepbytes"},
             paramLabel = "SIZE",
-            converter = ByteSize.Converter.class,
             description = "Each size is SIZE more than the one before, instead of -f.")
     private @Nullable ByteSize step;
 
@@ -120,14 +112,12 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = {"-d", "--datatype"},
             paramLabel = "TYPE",
-            converter = ElementType.Converter.class,
             description = "int8, uint8, int32, int64, half, bfloat16, float or double (default: float).")
     private ElementType type = ElementType.FLOAT;
 
     @Option(
             names = {"-o", "--op"},
             paramLabel = "OP",
-            converter = OpConverter.class,
             description = "sum, prod, min, max or avg (default: sum).")
     private ReduceOp op = ReduceOp.SUM;
 
@@ -140,14 +130,12 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--collective",
             paramLabel = "NAME",
-            converter = CollectiveConverter.class,
             description = "all_reduce, reduce, broadcast, reduce_scatter or all_gather (default: all_reduce).")
     private Collective collective = Collective.ALL_REDUCE;
 
     @Option(
             names = {"-a", "--algorithm"},
             paramLabel = "NAME[,NAME]",
-            converter = AlgorithmList.Converter.class,
             description = "auto, single-tree, multi-tree, packing, ring, star, or all (default: auto; of the short"
                     + " sweep and of workloads all).")
     private @Nullable AlgorithmList algorithms;
@@ -155,7 +143,6 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
-            converter = WorkloadConverter.class,
             description =
                     "All-reduce the gradients of resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or"
                         + " keys with the numbers of elements in a file's last column, key by key, with 1, 50 and all"
@@ -191,7 +178,6 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            converter = BenchBackend.Converter.class,
             description = "What carries the calls out: host, virtual devices in host memory, cuda, GPUs, or sim, the"
                     + " simulator, which predicts times on the machine's wires (default: host).")
     private BenchBackend backend = BenchBackend.HOST;
@@ -199,7 +185,6 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--profile",
             paramLabel = "NAME|FILE",
-            converter = ProfileConverter.class,
             description = "With --backend sim: the constants of the machine class (default: what fits the machine).")
     private @Nullable Profile profile;
 
@@ -218,25 +203,28 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--plot",
             paramLabel = "FILE.svg|FILE.png",
-            converter = PlotFile.Converter.class,
             description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
     private @Nullable PlotFile plot;
 
-    /** For picocli. */
-    static final class OpConverter extends NamedConverter<ReduceOp> {
-        OpConverter() {
-            super("operation", byName(ReduceOp.values(), ReduceOp::name));
-        }
+    /** Registers the types that options of benchmarks have. */
+    public static void registerConverters(Converters converters) {
+        Map<String, ElementType> types = Names.of(ElementType.values(), ElementType::label);
+        types.putAll(Names.of(ElementType.values(), element -> element.type().name()));
+        converters.add(ElementType.class, "element type", types);
+        converters.add(AlgorithmList.class, AlgorithmList::parse);
+        converters.add(Workload.class, Workload::named);
+        converters.add(ReduceOp.class, "operation", Names.of(ReduceOp.values(), ReduceOp::name));
+        converters.add(BenchBackend.class, "backend", Names.of(BenchBackend.values(), BenchBackend::name));
+        converters.add(RankBackend.class, "backend", Names.of(RankBackend.values(), RankBackend::name));
     }
 
     @Override
     public void run() {
         refuseNonsense();
         Config config = Config.load();
-        Reporter reporter =
-                new Reporter(spec.commandLine().getOut(), spec.commandLine().getErr(), format, plot);
+        Reporter reporter = new Reporter(out(), err(), format, plot);
         if (workload != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
-            refuseWrong(new WorldBench(machine, spec.commandLine().getErr())
+            refuseWrong(new WorldBench(machine)
                     .run(workload, store, computeMs, runs, Objects.requireNonNullElse(localDevices, 1), reporter));
             return;
         }
@@ -343,12 +331,6 @@ public final class BenchCommand implements Runnable {
 
     private void requireOneToTrace(AlgorithmList list) {
         require(trace == null || list.choices().size() == 1, "--trace shows one algorithm; name it with --algorithm");
-    }
-
-    private void require(boolean condition, String message) {
-        if (!condition) {
-            throw new ParameterException(spec.commandLine(), message);
-        }
     }
 
     private boolean anySizeGiven() {

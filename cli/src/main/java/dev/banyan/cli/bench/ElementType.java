@@ -1,9 +1,7 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.input.NamedConverter;
 import dev.banyan.schedule.type.DataType;
 import java.util.Locale;
-import java.util.Map;
 
 /** An element type under the names that nccl-tests give it. */
 enum ElementType {
@@ -29,18 +27,5 @@ enum ElementType {
     /** Name as nccl-tests write it. */
     String label() {
         return name().toLowerCase(Locale.ROOT);
-    }
-
-    /** For picocli: nccl-tests' names and Banyan's. */
-    static final class Converter extends NamedConverter<ElementType> {
-        Converter() {
-            super("element type", names());
-        }
-
-        private static Map<String, ElementType> names() {
-            Map<String, ElementType> names = byName(values(), ElementType::label);
-            names.putAll(byName(values(), element -> element.type.name()));
-            return names;
-        }
     }
 }

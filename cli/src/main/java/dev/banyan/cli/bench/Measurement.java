@@ -1,6 +1,8 @@
 package dev.banyan.cli.bench;
 
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param wrong wrong elements of all ranks, inputs that changed out of place included; null if not checked
  * @param medianUs median time in us
  * @param runs timed runs
+ * @param choice of a prediction: the algorithm and its settings; null if the call was measured
  */
 record Measurement(
         double timeUs,
@@ -19,23 +22,45 @@ record Measurement(
         double busbwGBs,
         @Nullable Long wrong,
         double medianUs,
-        int runs) {
+        int runs,
+        @Nullable String choice) {
     static Measurement of(Call call, long count, long[] nanos, @Nullable Long wrong) {
         double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
-        double algbw = call.size(count) / average / 1e3;
-        return new Measurement(
-                average,
-                algbw,
-                algbw * call.collective().busFactor(call.ranks()),
-                wrong,
-                median(nanos) / 1e3,
-                nanos.length);
+        return of(call, count, average, wrong, median(nanos) / 1e3, nanos.length, null);
     }
 
     /** What is predicted, not measured. */
-    static Measurement predicted(Call call, long count, double us) {
+    static Measurement predicted(Call call, long count, double us, String choice) {
+        return of(call, count, us, null, us, 1, choice);
+    }
+
+    private static Measurement of(
+            Call call,
+            long count,
+            double us,
+            @Nullable Long wrong,
+            double medianUs,
+            int runs,
+            @Nullable String choice) {
         double algbw = call.size(count) / us / 1e3;
-        return new Measurement(us, algbw, algbw * call.collective().busFactor(call.ranks()), null, us, 1);
+        double busbw = algbw * call.collective().busFactor(call.ranks());
+        return new Measurement(us, algbw, busbw, wrong, medianUs, runs, choice);
+    }
+
+    /** The figures as JSON has them. */
+    Map<String, @Nullable Object> json() {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("timeUs", timeUs);
+        json.put("algbwGBs", algbwGBs);
+        json.put("busbwGBs", busbwGBs);
+        if (choice == null) {
+            json.put("wrong", wrong);
+            json.put("medianUs", medianUs);
+            json.put("runs", runs);
+        } else {
+            json.put("choice", choice);
+        }
+        return json;
     }
 
     /** Median; of an even number the upper one. */

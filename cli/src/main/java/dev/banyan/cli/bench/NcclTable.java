@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.output.Numbers;
 import java.util.List;
-import java.util.Locale;
 
 /** The table that readers and parsers of nccl-tests know: their columns, their widths, {@code #} for comments. */
 enum NcclTable {
@@ -23,17 +23,16 @@ enum NcclTable {
     }
 
     private static String heading(String size, String count, String type, String op, String root) {
-        return String.format(Locale.ROOT, "# %10s  %12s  %8s  %6s  %6s", size, count, type, op, root);
+        return Numbers.format("# %10s  %12s  %8s  %6s  %6s", size, count, type, op, root);
     }
 
     private String headings(String time, String algbw, String busbw, String wrong) {
-        String figures = String.format(Locale.ROOT, "  %7s  %6s  %6s", time, algbw, busbw);
-        return this == MEASURED ? String.format(Locale.ROOT, "%s %6s", figures, wrong) : figures;
+        String figures = Numbers.format("  %7s  %6s  %6s", time, algbw, busbw);
+        return this == MEASURED ? Numbers.format("%s %6s", figures, wrong) : figures;
     }
 
     String row(Row row) {
-        return String.format(
-                Locale.ROOT,
+        return Numbers.format(
                 "%12d  %12d  %8s  %6s  %6d%s%s",
                 row.bytes(),
                 row.count(),
@@ -52,18 +51,20 @@ enum NcclTable {
                 .orElse(0);
         boolean checked = rows.stream().allMatch(row -> row.outOfPlace().wrong() != null);
         String verdict = !checked ? "not checked" : wrong + (wrong == 0 ? " OK" : " FAILED");
-        String mean = String.format(Locale.ROOT, "# Avg bus bandwidth    : %.4f", average);
+        String mean = Numbers.format("# Avg bus bandwidth    : %.4f", average);
         return this == MEASURED ? List.of("# Out of bounds values : " + verdict, mean) : List.of(mean);
     }
 
     private String cells(Measurement measured) {
-        String figures = String.format(
-                Locale.ROOT, "  %7s  %6.2f  %6.2f", time(measured.timeUs()), measured.algbwGBs(), measured.busbwGBs());
+        String figures = Numbers.format(
+                "  %7s  %6.2f  %6.2f", time(measured.timeUs()), measured.algbwGBs(), measured.busbwGBs());
         String wrong = measured.wrong() == null ? "N/A" : measured.wrong().toString();
-        return this == MEASURED ? String.format(Locale.ROOT, "%s %6s", figures, wrong) : figures;
+        return this == MEASURED ? Numbers.format("%s %6s", figures, wrong) : figures;
     }
 
     private static String time(double us) {
-        return String.format(Locale.ROOT, us >= 10_000 ? "%.0f" : us >= 100 ? "%.1f" : "%.2f", us);
+        return us >= 10_000
+                ? Numbers.format("%.0f", us)
+                : us >= 100 ? Numbers.format("%.1f", us) : Numbers.format("%.2f", us);
     }
 }

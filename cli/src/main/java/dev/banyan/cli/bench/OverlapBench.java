@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.BackwardPass;
@@ -7,58 +8,20 @@ import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.Overlap;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Plays backward passes of a model on a store, and on those of a parameter server and of a ring beside it. */
-final class OverlapBench {
+record OverlapBench(Machine machine, Reporter reporter) {
     private static final List<String> BASELINES = List.of("device", "ring");
     private static final int ROUNDS = 5;
-
-    private final Machine machine;
-    private final Reporter reporter;
-
-    OverlapBench(Machine machine, Reporter reporter) {
-        this.machine = machine;
-        this.reporter = reporter;
-    }
-
-    /**
-     * One store, as JSON has it. Times are medians in ms; the ratio is that of the medians.
-     *
-     * @param keys number of keys
-     * @param bytes bytes of all keys of one rank
-     * @param kvstore type of the store
-     * @param computeMs time over which gradients are released
-     * @param communicationMs time of all push-pulls without computation
-     * @param stepMs time of both together
-     * @param exposedMs what the step takes beyond the computation
-     * @param overlapRatio share of the communication that the computation hid
-     * @param wrong wrong elements of all ranks
-     * @param rounds timed rounds
-     */
-    record Result(
-            String workload,
-            int keys,
-            long bytes,
-            String kvstore,
-            double computeMs,
-            double communicationMs,
-            double stepMs,
-            double exposedMs,
-            double overlapRatio,
-            long wrong,
-            int rounds)
-            implements StepTimes {}
 
     /**
      * Returns the number of wrong elements.
@@ -70,7 +33,7 @@ final class OverlapBench {
     long run(Workload workload, String store, double computeMs, @Nullable Integer rounds) {
         List<String> types =
                 Stream.concat(Stream.of(store), BASELINES.stream()).distinct().toList();
-        List<Result> results = new ArrayList<>();
+        List<StepTimes> results = new ArrayList<>();
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress(workload.name(), types.size())) {
             Gradients gradients = Gradients.allocate(arena, workload, new HostSite(machine));
@@ -84,10 +47,10 @@ final class OverlapBench {
         }
         reporter.lines(lines(results));
         reporter.result(results);
-        return results.stream().mapToLong(Result::wrong).sum();
+        return results.stream().mapToLong(StepTimes::wrong).sum();
     }
 
-    private Result measure(Workload workload, String type, double computeMs, int rounds, Gradients gradients) {
+    private StepTimes measure(Workload workload, String type, double computeMs, int rounds, Gradients gradients) {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
         try (Communicator communicator = Communicator.create(machine, Config.load());
                 KVStore store = KVStore.create(type, communicator)) {
@@ -101,18 +64,7 @@ final class OverlapBench {
                     .toList();
             Overlap median = new Overlap(
                     computeMs * 1e3, medianUs(played, Overlap::communicationUs), medianUs(played, Overlap::stepUs));
-            return new Result(
-                    workload.name(),
-                    workload.keys(),
-                    workload.totalElements() * DataType.F32.bytes(),
-                    type,
-                    computeMs,
-                    median.communicationUs() / 1e3,
-                    median.stepUs() / 1e3,
-                    median.exposedUs() / 1e3,
-                    median.ratio(),
-                    wrong,
-                    rounds);
+            return StepTimes.of(workload, type, null, null, median, wrong, rounds);
         }
     }
 
@@ -123,27 +75,18 @@ final class OverlapBench {
                 / 1e3;
     }
 
-    private List<String> lines(List<Result> results) {
-        Result first = results.getFirst();
+    private List<String> lines(List<StepTimes> results) {
+        StepTimes first = results.getFirst();
         List<String> lines = new ArrayList<>();
-        lines.add(String.format(
-                Locale.ROOT,
+        lines.add(Numbers.format(
                 "# workload %s: %d keys, %d bytes on each of %d devices, released over %.1f ms, the last layer first",
-                first.workload,
-                first.keys,
-                first.bytes,
-                machine.size(),
-                first.computeMs));
+                first.workload(), first.keys(), first.bytes(), machine.size(), first.computeMs()));
         lines.addAll(StepTimes.table(results));
         lines.add("#");
-        for (Result other : results.subList(1, results.size())) {
-            lines.add(String.format(
-                    Locale.ROOT,
+        for (StepTimes other : results.subList(1, results.size())) {
+            lines.add(Numbers.format(
                     "# exposed communication of %s is %.3f ms, %+.3f ms to that of %s",
-                    first.kvstore,
-                    first.exposedMs,
-                    first.exposedMs - other.exposedMs,
-                    other.kvstore));
+                    first.kvstore(), first.exposedMs(), first.exposedMs() - other.exposedMs(), other.kvstore()));
         }
         return lines;
     }

@@ -57,7 +57,7 @@ public final class Predictions {
     /**
      * Predicted time in us of several calls, one after another.
      *
-     * @param depth calls in flight, which share the wires, at least 1
+     * @param depth calls in flight, which share the links, at least 1
      */
     public double us(List<PlannedSchedule> calls, int depth) {
         return simulator(calls).run(jobs(calls, depth)).endUs();
@@ -69,7 +69,7 @@ public final class Predictions {
     }
 
     /**
-     * Calls that share the wires: so many are issued at once, and the next when all of these are done.
+     * Calls that share the links: so many are issued at once, and the next when all of these are done.
      *
      * @param depth calls in flight, at least 1
      */

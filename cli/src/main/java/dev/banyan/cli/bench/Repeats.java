@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 
 /**
  * How often a call is repeated: {@code least} times at least, then until {@code enoughNanos} have gone by
@@ -8,7 +9,14 @@ import java.util.Arrays;
  *
  * @param warmups runs that are not timed, before the others
  */
-record Repeats(int warmups, int least, int most, long enoughNanos) {
+public record Repeats(int warmups, int least, int most, long enoughNanos) {
+    private static final Repeats SHORT = new Repeats(3, 5, 200, TimeUnit.MILLISECONDS.toNanos(20));
+
+    /** Median time of a call in us, over at least five runs and 20 ms where it is short. */
+    public static double medianUs(Runnable call) {
+        return Measurement.median(SHORT.time(call)) / 1e3;
+    }
+
     /** A given number of runs. */
     static Repeats exactly(int warmups, int runs) {
         return new Repeats(warmups, runs, runs, 0);

@@ -6,8 +6,11 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.plot.PlotFile;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -73,5 +76,40 @@ final class Reporter {
 
     Progress progress(String task, long steps) {
         return Progress.start(task, steps, err);
+    }
+
+    /**
+     * Measures each algorithm at each point in turn, and prints a line for each measurement.
+     *
+     * @param title heading of an algorithm's lines; empty for none
+     * @param <P> a point, e.g. a size
+     * @param <R> a measurement
+     * @return all measurements; none if nobody reads any more
+     */
+    <P, R> List<R> rows(
+            String task,
+            List<AlgorithmChoice> algorithms,
+            Function<AlgorithmChoice, List<String>> title,
+            List<P> points,
+            Function<AlgorithmChoice, Meter<P, R>> meters,
+            Function<R, String> line) {
+        List<R> rows = new ArrayList<>();
+        try (Progress progress = progress(task, (long) points.size() * algorithms.size())) {
+            for (AlgorithmChoice algorithm : algorithms) {
+                progress.print(() -> lines(title.apply(algorithm)));
+                try (Meter<P, R> meter = meters.apply(algorithm)) {
+                    for (P point : points) {
+                        R row = meter.measure(point);
+                        rows.add(row);
+                        progress.step();
+                        progress.print(() -> lines(List.of(line.apply(row))));
+                        if (abandoned()) {
+                            return List.of();
+                        }
+                    }
+                }
+            }
+        }
+        return rows;
     }
 }

@@ -1,6 +1,8 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,39 +27,18 @@ record Row(AlgorithmChoice algorithm, Call call, long count, Measurement outOfPl
     }
 
     /** The row as JSON has it: the figures out of place, then those in place. */
-    record Report(
-            String algorithm,
-            String collective,
-            long bytes,
-            long count,
-            String type,
-            String op,
-            double timeUs,
-            double algbwGBs,
-            double busbwGBs,
-            @Nullable Long wrong,
-            double medianUs,
-            int runs,
-            int root,
-            int ranks,
-            Measurement inPlace) {}
-
-    Report report() {
-        return new Report(
-                algorithm.label(),
-                call.collective().label(),
-                bytes(),
-                count,
-                call.element().label(),
-                call.opLabel(),
-                outOfPlace.timeUs(),
-                outOfPlace.algbwGBs(),
-                outOfPlace.busbwGBs(),
-                outOfPlace.wrong(),
-                outOfPlace.medianUs(),
-                outOfPlace.runs(),
-                call.root(),
-                call.ranks(),
-                inPlace);
+    Map<String, @Nullable Object> json() {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("algorithm", algorithm.label());
+        json.put("collective", call.collective().label());
+        json.put("bytes", bytes());
+        json.put("count", count);
+        json.put("type", call.element().label());
+        json.put("op", call.opLabel());
+        json.putAll(outOfPlace.json());
+        json.put("root", call.root());
+        json.put("ranks", call.ranks());
+        json.put("inPlace", inPlace.json());
+        return json;
     }
 }

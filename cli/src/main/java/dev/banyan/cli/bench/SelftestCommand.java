@@ -4,7 +4,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.DeviceList;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaDevices;
 import dev.banyan.reduce.Communicator;
@@ -19,10 +19,7 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan selftest}: whether every kind of collective is right on a backend. */
 @Command(
@@ -42,17 +39,13 @@ import picocli.CommandLine.Spec;
             "  banyan selftest --backend cuda --machine machine.json",
             "  banyan selftest --backend host --devices 0,1,2"
         })
-public final class SelftestCommand implements Runnable {
+public final class SelftestCommand extends Subcommand {
     private static final int MOST_RANKS = 16;
     private static final int SHOWN_FAILURES = 20;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            converter = RankBackend.Converter.class,
             description = "host, virtual devices in host memory, or cuda, GPUs (default: cuda).")
     private RankBackend backend = RankBackend.CUDA;
 
@@ -62,7 +55,6 @@ public final class SelftestCommand implements Runnable {
     @Option(
             names = {"-a", "--algorithm"},
             paramLabel = "LIST",
-            converter = AlgorithmList.Converter.class,
             description = "Algorithms to test, with commas between (default: all).")
     private AlgorithmList algorithms = AlgorithmList.ALL;
 
@@ -98,7 +90,7 @@ public final class SelftestCommand implements Runnable {
     }
 
     private ChosenMachine introduced(ChosenMachine chosen) {
-        Remarks.print(spec, chosen.remark(), chosen.warnings());
+        remark(chosen.remark(), chosen.warnings());
         return chosen;
     }
 
@@ -118,8 +110,7 @@ public final class SelftestCommand implements Runnable {
 
     private void checkNumber(int ranks) {
         if (ranks > MOST_RANKS) {
-            throw new ParameterException(
-                    spec.commandLine(), ranks + " devices; the test takes 1 to " + MOST_RANKS + " ranks");
+            throw wrong(ranks + " devices; the test takes 1 to " + MOST_RANKS + " ranks");
         }
     }
 
@@ -131,7 +122,7 @@ public final class SelftestCommand implements Runnable {
     }
 
     private void run(RankSite site, String devices) {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         out.println("# " + devices);
         out.flush();
         long inputs = large ? 0 : Selftest.bytes(site.ranks());

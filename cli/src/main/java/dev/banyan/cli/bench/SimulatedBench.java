@@ -2,32 +2,24 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
-import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
-import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.TraceWriter;
 import dev.banyan.trees.bound.Bound;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Predicts by the simulator, on the machine's own wires. The same input gives the same output. */
+/** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
 final class SimulatedBench implements Bench {
-    private static final int FEW_IN_FLIGHT = 50;
-
     private final ChosenMachine chosen;
     private final SimulatedCosts costs;
     private final Reporter reporter;
@@ -46,68 +38,44 @@ final class SimulatedBench implements Bench {
         return "simulated with profile " + costs.profile().name();
     }
 
-    /** A row as JSON has it: the figures out of place, then those in place. */
-    private record SweepReport(
-            String algorithm,
-            String collective,
-            long bytes,
-            long count,
-            String type,
-            String op,
-            double timeUs,
-            double algbwGBs,
-            double busbwGBs,
-            String choice,
-            int root,
-            int ranks,
-            InPlace inPlace) {}
-
-    private record InPlace(double timeUs, double algbwGBs, double busbwGBs, String choice) {}
-
-    private record WorkloadReport(
-            String workload, int keys, long bytes, int inFlight, String algorithm, double timeMs, double algbwGBs) {}
-
     @Override
     public long run(Sweep sweep) {
-        List<Row> rows = new ArrayList<>();
-        List<SweepReport> reports = new ArrayList<>();
         NcclTable table = NcclTable.PREDICTED;
-        try (Progress progress = reporter.progress("bench", sweep.rows())) {
-            progress.print(() -> reporter.lines(table.header()));
-            for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
-                if (sweep.algorithms().choices().size() > 1) {
-                    progress.print(() -> reporter.lines(List.of("# algorithm: " + algorithm.label())));
-                }
-                Predictions predictions = predictions(algorithm);
-                for (long count : sweep.counts()) {
-                    PlannedSchedule apart = predictions.plan(sweep.call().request(count, false));
-                    PlannedSchedule together = predictions.plan(sweep.call().request(count, true));
-                    Row row = new Row(
+        reporter.lines(table.header());
+        List<Row> rows = reporter.<Long, Row>rows(
+                "bench",
+                sweep.algorithms().choices(),
+                sweep::title,
+                sweep.counts(),
+                algorithm -> {
+                    Predictions predictions = predictions(algorithm);
+                    return count -> new Row(
                             algorithm,
                             sweep.call(),
                             count,
-                            Measurement.predicted(sweep.call(), count, predictions.us(apart)),
-                            Measurement.predicted(sweep.call(), count, predictions.us(together)));
-                    rows.add(row);
-                    reports.add(report(row, apart, together));
-                    progress.step();
-                    progress.print(() -> reporter.lines(List.of(table.row(row))));
-                    if (reporter.abandoned()) {
-                        return 0;
-                    }
-                }
-            }
-            progress.print(() -> reporter.lines(table.footer(rows)));
-            progress.print(() -> reporter.lines(conclusions(sweep, rows)));
+                            predicted(predictions, sweep.call(), count, false),
+                            predicted(predictions, sweep.call(), count, true));
+                },
+                table::row);
+        if (rows.isEmpty()) {
+            return 0;
         }
+        reporter.lines(table.footer(rows));
+        reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().choices().getFirst());
             PlannedSchedule last = predictions.plan(sweep.call().request(sweep.largestCount(), true));
             write(trace, predictions, List.of(last), 1);
         }
-        reporter.result(reports);
+        reporter.result(rows.stream().map(Row::json).toList());
         reporter.draw(chosen.machine().name(), rows);
         return 0;
+    }
+
+    private static Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
+        PlannedSchedule planned = predictions.plan(call.request(count, inPlace));
+        return Measurement.predicted(
+                call, count, predictions.us(planned), planned.choice().toString());
     }
 
     private Predictions predictions(AlgorithmChoice algorithm) {
@@ -119,35 +87,9 @@ final class SimulatedBench implements Bench {
                 costs);
     }
 
-    private static SweepReport report(Row row, PlannedSchedule apart, PlannedSchedule together) {
-        return new SweepReport(
-                row.algorithm().label(),
-                row.call().collective().label(),
-                row.bytes(),
-                row.count(),
-                row.call().element().label(),
-                row.call().opLabel(),
-                row.outOfPlace().timeUs(),
-                row.outOfPlace().algbwGBs(),
-                row.outOfPlace().busbwGBs(),
-                apart.choice().toString(),
-                row.call().root(),
-                row.call().ranks(),
-                new InPlace(
-                        row.inPlace().timeUs(),
-                        row.inPlace().algbwGBs(),
-                        row.inPlace().busbwGBs(),
-                        together.choice().toString()));
-    }
-
     private List<String> conclusions(Sweep sweep, List<Row> rows) {
         Summary summary = new Summary(rows);
-        List<String> lines = new ArrayList<>();
-        if (sweep.algorithms().choices().size() > 1) {
-            lines.add("#");
-            lines.addAll(summary.table("predicted time (us)"));
-        }
-        summary.crossover().ifPresent(lines::add);
+        List<String> lines = summary.comparison("predicted time (us)");
         Bound bound = Packings.best(chosen.network())
                 .packing(sweep.call().collective(), sweep.call().root())
                 .bound();
@@ -158,52 +100,27 @@ final class SimulatedBench implements Bench {
 
     @Override
     public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
-        int[] depths = IntStream.of(1, FEW_IN_FLIGHT, workload.keys())
-                .map(depth -> Math.min(depth, workload.keys()))
-                .distinct()
-                .toArray();
-        long bytes = workload.totalElements() * DataType.F32.bytes();
-        List<WorkloadReport> reports = new ArrayList<>();
-        try (Progress progress = reporter.progress(
-                workload.name(), (long) depths.length * algorithms.choices().size())) {
-            reporter.lines(List.of(
-                    "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes + " bytes on each of "
-                            + chosen.machine().size() + " devices, in place; calls in flight share the wires",
-                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s", "algorithm", "in flight", "time", "algbw"),
-                    String.format(Locale.ROOT, "# %12s  %9s  %10s  %7s", "", "(keys)", "(ms)", "(GB/s)")));
-            for (AlgorithmChoice algorithm : algorithms.choices()) {
-                Predictions predictions = predictions(algorithm);
-                List<PlannedSchedule> calls = predictions.plan(workload);
-                for (int depth : depths) {
-                    double us = predictions.us(calls, depth);
-                    WorkloadReport report = new WorkloadReport(
-                            workload.name(),
-                            workload.keys(),
-                            bytes,
-                            depth,
-                            algorithm.label(),
-                            us / 1e3,
-                            bytes / us / 1e3);
-                    reports.add(report);
-                    progress.step();
-                    progress.print(() -> reporter.lines(List.of(String.format(
-                            Locale.ROOT,
-                            "  %12s  %9d  %10.3f  %7.2f",
-                            report.algorithm,
-                            report.inFlight,
-                            report.timeMs,
-                            report.algbwGBs))));
-                    if (reporter.abandoned()) {
-                        return 0;
-                    }
-                }
-            }
+        reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
+        List<WorkloadRow> rows = reporter.<Integer, WorkloadRow>rows(
+                workload.name(),
+                algorithms.choices(),
+                algorithm -> List.of(),
+                WorkloadRow.depths(workload),
+                algorithm -> {
+                    Predictions predictions = predictions(algorithm);
+                    List<PlannedSchedule> calls = predictions.plan(workload);
+                    return depth ->
+                            WorkloadRow.of(workload, depth, algorithm, predictions.us(calls, depth) / 1e3, null, null);
+                },
+                WorkloadRow::line);
+        if (rows.isEmpty()) {
+            return 0;
         }
         if (trace != null) {
             Predictions predictions = predictions(algorithms.choices().getFirst());
             write(trace, predictions, predictions.plan(workload), workload.keys());
         }
-        reporter.result(reports);
+        reporter.result(rows);
         return 0;
     }
 
@@ -211,12 +128,7 @@ final class SimulatedBench implements Bench {
         TraceWriter timeline = new TraceWriter(costs.network());
         List<Job> jobs = Predictions.jobs(calls, depth);
         double us = predictions.simulator(calls).run(jobs, timeline).endUs();
-        try {
-            timeline.write(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot write the timeline " + file + " (" + e + "); name another file with --trace", e);
-        }
+        TextFile.write(file, (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
                 "# timeline of " + (calls.size() == 1 ? "the largest size, in place" : "all keys in flight") + ", "

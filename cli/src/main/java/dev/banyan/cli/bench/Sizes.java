@@ -1,33 +1,28 @@
 package dev.banyan.cli.bench;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
+import java.util.stream.LongStream;
 
 /** The sizes of a sweep. */
-final class Sizes {
+public final class Sizes {
+    private static final long NONE = -1;
+
     private Sizes() {}
 
     /** Sizes in bytes from {@code first} up to {@code last}, each {@code factor} times the one before. */
-    static List<Long> byFactor(long first, long last, int factor) {
-        List<Long> sizes = new ArrayList<>();
-        for (long size = first; size <= last; size *= factor) {
-            sizes.add(size);
-            if (size > last / factor) {
-                break;
-            }
-        }
-        return sizes;
+    public static List<Long> byFactor(long first, long last, int factor) {
+        return upTo(first, last, size -> size > last / factor ? NONE : size * factor);
     }
 
     /** Sizes in bytes from {@code first} up to {@code last}, each {@code step} more than the one before. */
     static List<Long> byStep(long first, long last, long step) {
-        List<Long> sizes = new ArrayList<>();
-        for (long size = first; size <= last; size += step) {
-            sizes.add(size);
-            if (size > last - step) {
-                break;
-            }
-        }
-        return sizes;
+        return upTo(first, last, size -> size > last - step ? NONE : size + step);
+    }
+
+    private static List<Long> upTo(long first, long last, LongUnaryOperator next) {
+        return LongStream.iterate(first, size -> size != NONE && size <= last, next)
+                .boxed()
+                .toList();
     }
 }

@@ -6,7 +6,6 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -27,6 +26,21 @@ final class Summary {
     }
 
     /**
+     * Algorithms side by side, where there are several, and where one overtakes another.
+     *
+     * @param times what times they are, in words
+     */
+    List<String> comparison(String times) {
+        List<String> lines = new ArrayList<>();
+        if (algorithms.size() > 1) {
+            lines.add("#");
+            lines.addAll(table(times));
+        }
+        crossover().ifPresent(lines::add);
+        return lines;
+    }
+
+    /**
      * Times out of place in us, size by algorithm, the least of each size marked.
      *
      * @param times what times they are, in words
@@ -35,14 +49,14 @@ final class Summary {
         List<String> lines = new ArrayList<>();
         lines.add("# " + times + " out of place; * is the least");
         lines.add(algorithms.stream()
-                .map(algorithm -> String.format(Locale.ROOT, "%13s ", algorithm.label()))
-                .collect(Collectors.joining("", String.format(Locale.ROOT, "# %10s", "size"), "")));
+                .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
+                .collect(Collectors.joining("", Numbers.format("# %10s", "size"), "")));
         for (List<Row> rows : bySize) {
             Row best =
                     rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
             lines.add(rows.stream()
-                    .map(row -> String.format(Locale.ROOT, "%13.1f%s", us(row), row.equals(best) ? "*" : " "))
-                    .collect(Collectors.joining("", String.format(Locale.ROOT, "# %10s", size(best)), "")));
+                    .map(row -> Numbers.format("%13.1f%s", us(row), row.equals(best) ? "*" : " "))
+                    .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
         return lines;
     }
@@ -80,14 +94,11 @@ final class Summary {
         double leastApart = apart.leastUs(traffic);
         double leastInPlace = inPlace.leastUs(traffic);
         List<String> lines = new ArrayList<>();
-        lines.add(String.format(
-                Locale.ROOT,
+        lines.add(Numbers.format(
                 "# what to expect: at the speed of a plain copy by all cores (of these buffers %.0f us, onto themselves"
                         + " %.0f us),",
-                apart.nanos() / 1e3,
-                inPlace.nanos() / 1e3));
-        lines.add(String.format(
-                Locale.ROOT,
+                apart.nanos() / 1e3, inPlace.nanos() / 1e3));
+        lines.add(Numbers.format(
                 "# %s of %s over %d ranks reaches %.2f GB/s algbw out of place and %.2f in place. Share reached here:",
                 any.call().collective().label(),
                 size(any),
@@ -95,8 +106,7 @@ final class Summary {
                 any.bytes() / leastApart / 1e3,
                 any.bytes() / leastInPlace / 1e3));
         for (Row row : largest) {
-            lines.add(String.format(
-                    Locale.ROOT,
+            lines.add(Numbers.format(
                     "# %13s  %3.0f%%  %3.0f%%",
                     row.algorithm().label(),
                     100 * leastApart / us(row),
@@ -106,7 +116,7 @@ final class Summary {
     }
 
     /**
-     * What the wires carry at most, and each algorithm's share of it at the largest size.
+     * What the links carry at most, and each algorithm's share of it at the largest size.
      *
      * @param gbs the bound in GB/s algbw
      */
@@ -118,8 +128,7 @@ final class Summary {
                 + any.call().ranks() + " ranks at no more than " + Numbers.gbs(gbs) + " algbw. Share of that at "
                 + size(any) + ":");
         for (Row row : largest) {
-            lines.add(String.format(
-                    Locale.ROOT,
+            lines.add(Numbers.format(
                     "# %13s  %3.0f%%  %3.0f%%",
                     row.algorithm().label(),
                     100 * row.outOfPlace().algbwGBs() / gbs,

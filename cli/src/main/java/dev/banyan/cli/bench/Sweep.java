@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.List;
 
 /**
@@ -12,16 +13,13 @@ import java.util.List;
  * @param checked whether every element is checked against the reference
  */
 record Sweep(Call call, List<Long> counts, AlgorithmList algorithms, Repeats repeats, boolean checked) {
-    Sweep {
-        counts = List.copyOf(counts);
-    }
 
     long largestCount() {
         return counts.getLast();
     }
 
-    /** Number of rows that it makes. */
-    int rows() {
-        return counts.size() * algorithms.choices().size();
+    /** Heading of an algorithm's rows, where there are several algorithms. */
+    List<String> title(AlgorithmChoice algorithm) {
+        return algorithms.choices().size() > 1 ? List.of("# algorithm: " + algorithm.label()) : List.of();
     }
 }

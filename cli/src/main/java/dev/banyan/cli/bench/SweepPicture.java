@@ -6,11 +6,11 @@ import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.Scale;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 
 /** A sweep as a picture: time and bus bandwidth, out of place, over the size, a curve for each algorithm. */
 final class SweepPicture {
@@ -34,13 +34,10 @@ final class SweepPicture {
     }
 
     private static List<Curve> curves(List<Row> rows, ToDoubleFunction<Row> figure) {
-        Map<AlgorithmChoice, List<Curve.Point>> points = new LinkedHashMap<>();
-        for (Row row : rows) {
-            points.computeIfAbsent(row.algorithm(), algorithm -> new ArrayList<>())
-                    .add(new Curve.Point(row.bytes(), figure.applyAsDouble(row)));
-        }
-        return points.entrySet().stream()
-                .map(entry -> new Curve(entry.getKey().label(), entry.getValue()))
+        Map<AlgorithmChoice, List<Row>> byAlgorithm =
+                rows.stream().collect(Collectors.groupingBy(Row::algorithm, LinkedHashMap::new, Collectors.toList()));
+        return byAlgorithm.entrySet().stream()
+                .map(entry -> Curve.of(entry.getKey().label(), entry.getValue(), Row::bytes, figure))
                 .toList();
     }
 }

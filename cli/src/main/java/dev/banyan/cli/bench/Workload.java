@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.input.Names;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -7,6 +8,7 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -45,6 +47,16 @@ public record Workload(String name, List<Long> elements) {
             return read(reader);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A workload by its model's name, in any case, or out of a file. */
+    public static Workload named(String name) {
+        try {
+            Path file = Path.of(name);
+            return Files.isRegularFile(file) ? read(file) : Names.find("workload", all(), name);
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException("'" + name + "' can be neither a workload nor a file's name", e);
         }
     }
 

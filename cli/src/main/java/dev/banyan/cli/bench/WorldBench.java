@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
@@ -14,13 +15,11 @@ import dev.banyan.mpi.kvstore.LinkProvider;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import java.io.PrintWriter;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -29,50 +28,12 @@ import org.jspecify.annotations.Nullable;
  * Plays backward passes of a model on stores that span the processes which mpirun started, in all designs by turns, so
  * that a machine's drift meets all alike. The first process reports; a step's time is that of the slowest.
  */
-final class WorldBench {
+record WorldBench(MachineOptions options) {
     /** Types of stores that span processes. */
     static final List<String> TYPES = new LinkProvider().types();
 
     private static final int ROUNDS = 10;
     private static final long COMPARED_BYTES = 64 << 20;
-
-    private final MachineOptions options;
-    private final PrintWriter err;
-
-    WorldBench(MachineOptions options, PrintWriter err) {
-        this.options = options;
-        this.err = err;
-    }
-
-    /**
-     * One design, as JSON has it. Times are medians in ms.
-     *
-     * @param processes number of processes
-     * @param localDevices devices of each
-     * @param bytes bytes of all keys of one device
-     * @param computeMs time over which gradients are released
-     * @param communicationMs time of all push-pulls without computation
-     * @param stepMs time of both together
-     * @param exposedMs what the step takes beyond the computation
-     * @param overlapRatio share of the communication that the computation hid
-     * @param wrong wrong elements of all devices of all processes
-     * @param rounds timed rounds
-     */
-    record Result(
-            String workload,
-            int keys,
-            long bytes,
-            String kvstore,
-            int processes,
-            int localDevices,
-            double computeMs,
-            double communicationMs,
-            double stepMs,
-            double exposedMs,
-            double overlapRatio,
-            long wrong,
-            int rounds)
-            implements StepTimes {}
 
     /** A design under measurement. */
     private static final class Design implements AutoCloseable {
@@ -122,9 +83,8 @@ final class WorldBench {
         HostSite site = new HostSite(machine.machine());
         if (reports) {
             reporter.introduce(machine, site.devices(), config.warnings());
-            err.flush();
         }
-        List<Result> results;
+        List<StepTimes> results;
         List<String> lines;
         try (Arena arena = Arena.ofShared();
                 Communicator local = Communicator.create(machine.machine(), config)) {
@@ -141,10 +101,10 @@ final class WorldBench {
             reporter.lines(lines);
             reporter.result(results);
         }
-        return results.stream().mapToLong(Result::wrong).sum();
+        return results.stream().mapToLong(StepTimes::wrong).sum();
     }
 
-    private static List<Result> measure(
+    private static List<StepTimes> measure(
             World world,
             Communicator local,
             Workload workload,
@@ -181,20 +141,8 @@ final class WorldBench {
                             computeMs * 1e3,
                             Measurement.median(design.alone) / 1e3,
                             Measurement.median(design.together) / 1e3);
-                    return new Result(
-                            workload.name(),
-                            workload.keys(),
-                            workload.totalElements() * DataType.F32.bytes(),
-                            design.type,
-                            world.size(),
-                            local.size(),
-                            computeMs,
-                            median.communicationUs() / 1e3,
-                            median.stepUs() / 1e3,
-                            median.exposedUs() / 1e3,
-                            median.ratio(),
-                            design.wrong,
-                            rounds);
+                    return StepTimes.of(
+                            workload, design.type, world.size(), local.size(), median, design.wrong, rounds);
                 })
                 .toList();
     }
@@ -226,14 +174,10 @@ final class WorldBench {
         }
         double alone = Measurement.median(bare) / 1e6;
         double whole = Measurement.median(through) / 1e6;
-        return String.format(
-                Locale.ROOT,
+        return Numbers.format(
                 "# all_reduce of 64 MiB: %.1f ms by MPI alone, %.1f ms over %d devices of each process, %.2f times as"
                         + " long",
-                alone,
-                whole,
-                local.size(),
-                whole / alone);
+                alone, whole, local.size(), whole / alone);
     }
 
     private static long timed(World world, Runnable call) {
@@ -243,21 +187,20 @@ final class WorldBench {
         return world.all().combine(System.nanoTime() - start, ReduceOp.MAX);
     }
 
-    private static List<String> lines(World world, int devices, List<Result> results) {
-        Result first = results.getFirst();
+    private static List<String> lines(World world, int devices, List<StepTimes> results) {
+        StepTimes first = results.getFirst();
         List<String> lines = new ArrayList<>();
-        lines.add(String.format(
-                Locale.ROOT,
+        lines.add(Numbers.format(
                 "# %s, %d processes of %d devices; workload %s: %d keys, %d bytes on each device, released over %.1f"
                         + " ms, the last layer first; medians of %d rounds",
                 world.version(),
                 world.size(),
                 devices,
-                first.workload,
-                first.keys,
-                first.bytes,
-                first.computeMs,
-                first.rounds));
+                first.workload(),
+                first.keys(),
+                first.bytes(),
+                first.computeMs(),
+                first.rounds()));
         lines.addAll(StepTimes.table(results));
         return lines;
     }

@@ -2,9 +2,9 @@ package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.ProfileConverter;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProfileJson;
@@ -12,16 +12,12 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.study.measured.Calibration;
 import dev.banyan.study.measured.P2pReader;
 import dev.banyan.study.measured.P2pReport;
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan calibrate}: a profile out of measured copies. */
 @Command(
@@ -36,10 +32,7 @@ import picocli.CommandLine.Spec;
             "  banyan calibrate --from p2p.txt --machine topo.txt --output profile.json",
             "  banyan calibrate --from p2p.txt --machine dgx-a100 --base a100-nvswitch --name ours"
         })
-public final class CalibrateCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+public final class CalibrateCommand extends Subcommand {
     @Option(
             names = "--from",
             required = true,
@@ -53,7 +46,6 @@ public final class CalibrateCommand implements Runnable {
     @Option(
             names = "--base",
             paramLabel = "NAME|FILE",
-            converter = ProfileConverter.class,
             description = "Profile for what is not measured (default: the built-in one that fits the machine).")
     private @Nullable Profile base;
 
@@ -73,8 +65,8 @@ public final class CalibrateCommand implements Runnable {
         Profile rest = base == null ? Profiles.of(chosen.machine()) : base;
         String called = name == null ? chosen.machine().name() + "-measured" : name;
         Calibration calibration = Calibration.of(report, chosen.machine(), rest, called);
-        Remarks.print(spec, chosen.remark(), chosen.machine().warnings());
-        PrintWriter out = spec.commandLine().getOut();
+        remark(chosen.remark(), chosen.machine().warnings());
+        PrintWriter out = out();
         out.println("# profile " + TerminalText.of(called) + ": "
                 + calibration.measured().size() + " constants from " + TerminalText.of(report.source())
                 + ", the others from " + TerminalText.of(rest.name()));
@@ -95,18 +87,9 @@ public final class CalibrateCommand implements Runnable {
                 .forEach(constant -> out.println("# " + constant.key() + ": "
                         + TerminalText.of(calibration.profile().source(constant))));
         if (output != null) {
-            write(calibration.profile(), output);
+            TextFile.write(output, ProfileJson.write(calibration.profile()));
             out.println("#");
             out.println("# written to " + TerminalText.of(output.toString()));
-        }
-        out.flush();
-    }
-
-    private static void write(Profile profile, Path file) {
-        try {
-            ProfileJson.write(profile, file);
-        } catch (IOException e) {
-            throw new UncheckedIOException("can't write " + file + " (" + e.getMessage() + "); name another file", e);
         }
     }
 }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param compared row by row
  */
 record Comparison(PublishedSweep setting, Profile profile, SweepComparison compared) {
-    /** From here on time is the wires' rather than the launches'. */
+    /** From here on time is the links' rather than the launches'. */
     private static final long LARGE = 64 << 10;
 
     static Comparison of(Sweep sweep, PublishedSweep setting, @Nullable Profile wanted) {

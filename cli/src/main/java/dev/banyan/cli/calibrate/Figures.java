@@ -1,6 +1,6 @@
 package dev.banyan.cli.calibrate;
 
-import java.util.Locale;
+import dev.banyan.cli.output.Numbers;
 
 /** How figures are written in these reports. */
 final class Figures {
@@ -8,21 +8,21 @@ final class Figures {
 
     /** Up to four decimals, none where there are none. */
     static String constant(double value) {
-        return String.format(Locale.ROOT, "%.4f", value).replaceFirst("\\.?0+$", "");
+        return Numbers.format("%.4f", value).replaceFirst("\\.?0+$", "");
     }
 
     /** Four figures or so, as nccl-tests print times. */
     static String us(double us) {
-        return String.format(Locale.ROOT, us < 1000 ? "%.1f" : "%.0f", us);
+        return us < 1000 ? Numbers.format("%.1f", us) : Numbers.format("%.0f", us);
     }
 
     /** With a sign and one decimal, e.g. {@code +3.4%}. */
     static String error(double fraction) {
-        return String.format(Locale.ROOT, "%+.1f%%", 100 * fraction);
+        return Numbers.format("%+.1f%%", 100 * fraction);
     }
 
     /** Without a sign. */
     static String percent(double fraction) {
-        return String.format(Locale.ROOT, "%.1f%%", 100 * fraction);
+        return Numbers.format("%.1f%%", 100 * fraction);
     }
 }

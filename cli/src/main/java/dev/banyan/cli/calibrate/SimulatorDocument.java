@@ -108,16 +108,7 @@ final class SimulatorDocument {
             add("", setting.remark());
         }
         add("");
-        TextTable table = new TextTable("size\n(B)", "measured\n(us)", "simulated\n(us)", "error", "bound by");
-        for (SweepComparison.Row row : one.compared().rows()) {
-            table.row(
-                    Long.toString(row.bytes()),
-                    Figures.us(row.measuredUs()),
-                    Figures.us(row.predicted().us()),
-                    Figures.error(row.error()),
-                    Comparison.boundBy(row));
-        }
-        lines.addAll(table.markdown());
+        lines.addAll(ValidationReport.of(one).table().markdown());
     }
 
     private void constants() {

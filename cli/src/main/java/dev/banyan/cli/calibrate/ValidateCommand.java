@@ -1,12 +1,10 @@
 package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.ProfileConverter;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Transport;
@@ -15,9 +13,7 @@ import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.PublishedSweeps;
 import dev.banyan.study.measured.Sweep;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,10 +23,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan validate}: the simulator against what nccl-tests measured. */
 @Command(
@@ -45,10 +38,7 @@ import picocli.CommandLine.Spec;
             "  banyan validate --sweeps ../shared/figures/nccl_tests --report docs/simulator.md",
             "  banyan validate --sweeps all_reduce.txt --machine topo.txt --devices-per-process 8"
         })
-public final class ValidateCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+public final class ValidateCommand extends Subcommand {
     @Option(
             names = "--sweeps",
             required = true,
@@ -63,14 +53,10 @@ public final class ValidateCommand implements Runnable {
     @Option(
             names = "--profile",
             paramLabel = "NAME|FILE",
-            converter = ProfileConverter.class,
             description = "Profile to simulate with (default: the built-in one that fits the machine).")
     private @Nullable Profile profile;
 
-    @Option(
-            names = "--collective",
-            converter = CollectiveConverter.class,
-            description = "What a file of your own measured (default: all_reduce).")
+    @Option(names = "--collective", description = "What a file of your own measured (default: all_reduce).")
     private Collective collective = Collective.ALL_REDUCE;
 
     @Option(
@@ -109,7 +95,7 @@ public final class ValidateCommand implements Runnable {
             own = Optional.of(machine.choose(2));
             checkProcesses(own.get());
         } else if (given("--devices") || given("--unit")) {
-            throw new ParameterException(spec.commandLine(), "--devices and --unit need --machine");
+            throw wrong("--devices and --unit need --machine");
         }
         List<Comparison> comparisons = new ArrayList<>();
         List<String> leftOut = new ArrayList<>();
@@ -128,32 +114,23 @@ public final class ValidateCommand implements Runnable {
             throw new IllegalStateException("nothing to compare; name files of nccl-tests by --sweeps"
                     + (leftOut.isEmpty() ? "" : "; left out: " + String.join("; ", leftOut)));
         }
-        own.ifPresent(chosen ->
-                Remarks.printAside(spec, chosen.remark(), chosen.machine().warnings()));
+        own.ifPresent(chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         if (report != null) {
-            write(new SimulatorDocument(comparisons, leftOut).markdown(), report);
+            TextFile.write(report, new SimulatorDocument(comparisons, leftOut).markdown());
         }
-        PrintWriter out = spec.commandLine().getOut();
         ValidationReport answer = ValidationReport.of(comparisons, leftOut);
-        if (format == OutputFormat.json) {
-            Json.print(out, answer);
-        } else {
-            answer.print(out);
-            out.flush();
-        }
+        print(format == OutputFormat.json, answer, () -> answer.print(out()));
     }
 
     private boolean given(String option) {
-        return spec.commandLine().getParseResult().hasMatchedOption(option);
+        return spec().commandLine().getParseResult().hasMatchedOption(option);
     }
 
     private void checkProcesses(ChosenMachine chosen) {
         int most = chosen.machine().size();
         if (devicesPerProcess != null && (devicesPerProcess < 1 || devicesPerProcess > most)) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "--devices-per-process is " + devicesPerProcess + "; "
-                            + chosen.machine().name() + " has " + most + " devices");
+            throw wrong("--devices-per-process is " + devicesPerProcess + "; "
+                    + chosen.machine().name() + " has " + most + " devices");
         }
     }
 
@@ -172,13 +149,10 @@ public final class ValidateCommand implements Runnable {
     private String unknown(Path file) {
         if (sweeps.contains(file)) {
             if (!Files.exists(file)) {
-                throw new ParameterException(
-                        spec.commandLine(), "there is no file or folder '" + file + "'; name what nccl-tests printed");
+                throw wrong("there is no file or folder '" + file + "'; name what nccl-tests printed");
             }
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "'" + file + "' is no published sweep that is known; say"
-                            + " by --machine on what it was measured");
+            throw wrong("'" + file + "' is no published sweep that is known; say"
+                    + " by --machine on what it was measured");
         }
         return "not known; say by --machine on what it was measured";
     }
@@ -205,13 +179,5 @@ public final class ValidateCommand implements Runnable {
             }
         }
         return files;
-    }
-
-    private static void write(String text, Path file) {
-        try {
-            Files.writeString(file, text, StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException("can't write " + file + " (" + e.getMessage() + "); name another file", e);
-        }
     }
 }

@@ -6,7 +6,7 @@ import java.io.PrintWriter;
 import java.util.List;
 
 /**
- * What {@code banyan validate} tells, in the order of its JSON.
+ * What {@code banyan validate} reports, in the order of its JSON.
  *
  * @param sweeps one per file
  * @param leftOut files that are no sweeps that can be compared, each with the reason
@@ -36,7 +36,20 @@ record ValidationReport(List<SweepReport> sweeps, List<String> leftOut) {
             boolean seenByCalibration,
             double medianError,
             double worstError,
-            List<RowReport> rows) {}
+            List<RowReport> rows) {
+        TextTable table() {
+            TextTable table = new TextTable("size\n(B)", "measured\n(us)", "simulated\n(us)", "error", "bound by");
+            for (RowReport row : rows) {
+                table.row(
+                        Long.toString(row.bytes()),
+                        Figures.us(row.measuredUs()),
+                        Figures.us(row.simulatedUs()),
+                        Figures.error(row.error()),
+                        row.boundBy());
+            }
+            return table;
+        }
+    }
 
     /**
      * A size.
@@ -54,7 +67,7 @@ record ValidationReport(List<SweepReport> sweeps, List<String> leftOut) {
                 comparisons.stream().map(ValidationReport::of).toList(), leftOut);
     }
 
-    private static SweepReport of(Comparison one) {
+    static SweepReport of(Comparison one) {
         return new SweepReport(
                 one.setting().file(),
                 one.setting().machine().name(),
@@ -80,16 +93,7 @@ record ValidationReport(List<SweepReport> sweeps, List<String> leftOut) {
             out.println("# " + TerminalText.of(sweep.file()) + ": " + sweep.collective() + " on " + sweep.devices()
                     + " devices of " + TerminalText.of(sweep.machine()) + ", profile "
                     + TerminalText.of(sweep.profile()));
-            TextTable table = new TextTable("size\n(B)", "measured\n(us)", "simulated\n(us)", "error", "bound by");
-            for (RowReport row : sweep.rows()) {
-                table.row(
-                        Long.toString(row.bytes()),
-                        Figures.us(row.measuredUs()),
-                        Figures.us(row.simulatedUs()),
-                        Figures.error(row.error()),
-                        row.boundBy());
-            }
-            table.lines().forEach(out::println);
+            sweep.table().lines().forEach(out::println);
             out.println();
         }
         out.println("# Errors of rows from 64 KiB on, and whether calibration saw any of the sweep");

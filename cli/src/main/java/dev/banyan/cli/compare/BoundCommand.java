@@ -3,16 +3,11 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
-import dev.banyan.cli.output.Json;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
-import java.io.PrintWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan bound}: what bandwidth to expect at most. */
 @Command(
@@ -27,10 +22,7 @@ import picocli.CommandLine.Spec;
             "  banyan bound --machine p3.16xlarge",
             "  banyan bound --machine topo.txt --devices 0,1,2,4 --relays others --format json"
         })
-public final class BoundCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+public final class BoundCommand extends Subcommand {
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
@@ -48,16 +40,12 @@ public final class BoundCommand implements Runnable {
         ChosenMachine chosen = machine.choose(2);
         int ranks = chosen.machine().size();
         if (root < 0 || root >= ranks) {
-            throw new ParameterException(spec.commandLine(), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
+            throw wrong("--root is " + root + "; the ranks are 0.." + (ranks - 1));
         }
         BoundReport report = BoundReport.of(chosen, relays.required(chosen), root);
-        PrintWriter out = spec.commandLine().getOut();
-        if (format == TableFormat.json) {
-            Json.print(out, report);
-            return;
-        }
-        Remarks.print(spec, format == TableFormat.table ? chosen.remark() : null, report.warnings());
-        report.print(out, format);
-        out.flush();
+        print(format == TableFormat.json, report, () -> {
+            remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
+            report.print(out(), format);
+        });
     }
 }

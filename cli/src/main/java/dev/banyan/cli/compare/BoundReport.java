@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan bound} tells, in the order of its JSON.
+ * What {@code banyan bound} reports, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks

@@ -3,20 +3,15 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.Progress;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan compare}: how fast an allreduce can be, and how close each way to carry it comes. */
 @Command(
@@ -42,10 +37,7 @@ import picocli.CommandLine.Spec;
             "  banyan compare --machine p3.16xlarge --schedule a.xml --schedule b.xml",
             "  banyan compare --machine topo.txt --format markdown"
         })
-public final class CompareCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+public final class CompareCommand extends Subcommand {
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
@@ -70,34 +62,27 @@ public final class CompareCommand implements Runnable {
         List<ImportedSchedule> imported =
                 schedules.stream().map(file -> imported(file, chosen)).toList();
         CompareReport report;
-        try (Progress progress = Progress.start(
-                "compare", CompareReport.STEPS, spec.commandLine().getErr())) {
+        try (Progress progress = Progress.start("compare", CompareReport.STEPS, err())) {
             report = CompareReport.of(chosen, forwarding, imported, progress);
         }
-        PrintWriter out = spec.commandLine().getOut();
-        if (format == TableFormat.json) {
-            Json.print(out, report);
-            return;
-        }
-        Remarks.print(spec, format == TableFormat.table ? chosen.remark() : null, report.warnings());
-        report.print(out, format);
-        out.flush();
+        print(format == TableFormat.json, report, () -> {
+            remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
+            report.print(out(), format);
+        });
     }
 
     private ImportedSchedule imported(Path file, ChosenMachine chosen) {
         if (!Files.exists(file)) {
-            throw new ParameterException(spec.commandLine(), "--schedule: no file is called '" + file + "'");
+            throw wrong("--schedule: no file is called '" + file + "'");
         }
         ImportedSchedule imported = ImportedSchedule.read(file);
         int ranks = imported.schedule().ranks();
         int devices = chosen.machine().size();
         if (ranks != devices) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "--schedule " + file + " is for " + ranks + " ranks, and " + devices + " devices are compared"
-                            + (ranks < 2 || ranks > chosen.whole().size()
-                                    ? "; name a machine with as many by --machine"
-                                    : "; name " + ranks + " by --devices, in the order of its ranks"));
+            throw wrong("--schedule " + file + " is for " + ranks + " ranks, and " + devices + " devices are compared"
+                    + (ranks < 2 || ranks > chosen.whole().size()
+                            ? "; name a machine with as many by --machine"
+                            : "; name " + ranks + " by --devices, in the order of its ranks"));
         }
         return imported;
     }

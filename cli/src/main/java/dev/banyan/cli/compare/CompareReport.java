@@ -25,12 +25,12 @@ import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan compare} tells, in the order of its JSON.
+ * What {@code banyan compare} reports, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
  * @param relays devices that may forward for them
- * @param boundGBs what no allreduce over the wires can exceed, with the relays if there are any
+ * @param boundGBs what no allreduce over the links can exceed, with the relays if there are any
  * @param bound the same, exact
  * @param certificate why
  * @param boundWithoutRelaysGBs the bound without relays, where there are any

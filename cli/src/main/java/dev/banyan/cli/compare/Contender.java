@@ -42,7 +42,7 @@ enum Contender {
             return generate(new Exact(), chosen);
         }
     },
-    /** Trees that are packed into the wires. */
+    /** Trees that are packed into the links. */
     PACKING("packing") {
         @Override
         Supplier<Figures> build(ChosenMachine chosen) {
@@ -71,10 +71,10 @@ enum Contender {
         Supplier<Figures> build(ChosenMachine chosen) {
             int n = chosen.machine().size();
             List<Forest> stars = IntStream.range(0, n)
-                    .mapToObj(centre -> {
+                    .mapToObj(root -> {
                         int[] parents = new int[n];
-                        Arrays.fill(parents, centre);
-                        parents[centre] = -1;
+                        Arrays.fill(parents, root);
+                        parents[root] = -1;
                         return Forest.equalShares(List.of(Tree.ofParents(parents)));
                     })
                     .toList();

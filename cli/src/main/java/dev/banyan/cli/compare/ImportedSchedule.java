@@ -40,7 +40,7 @@ record ImportedSchedule(String file, Schedule schedule) {
      * @param boundGBs what no schedule of that collective can exceed
      * @param bound the same, exact
      * @param certificate why
-     * @param allLinks whether it goes between devices that the wires of the bound do not join, so that it is rated
+     * @param allLinks whether it goes between devices that the links of the bound do not join, so that it is rated
      *     on all links of the machine, which may be more than the bound counts
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -78,7 +78,7 @@ record ImportedSchedule(String file, Schedule schedule) {
      * Its row.
      *
      * @param name what to call it
-     * @param network the wires that count for the bound
+     * @param network the links that count for the bound
      * @param allReduce the bound of an allreduce
      */
     CompareReport.RowReport row(String name, ChosenMachine chosen, Network network, Bound allReduce) {
@@ -105,7 +105,7 @@ record ImportedSchedule(String file, Schedule schedule) {
                         !joined));
     }
 
-    /** Whether the wires lead wherever data go. */
+    /** Whether the links lead wherever data go. */
     private static boolean joins(Network network, ScheduleTraffic traffic) {
         Detours detours = new Detours(network);
         int n = traffic.ranks();

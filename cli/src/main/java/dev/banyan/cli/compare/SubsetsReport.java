@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.cli.compare.SubsetSummary.Spread;
 import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
@@ -12,14 +13,13 @@ import java.io.PrintWriter;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan trees --all-subsets} tells, in the order of its JSON.
+ * What {@code banyan trees --all-subsets} reports, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices the devices whose sets were tried, by their numbers in the whole machine
@@ -152,10 +152,10 @@ public record SubsetsReport(
                 meanAndMin(summary.star()),
                 String.valueOf(summary.mostTrees()),
                 String.valueOf(summary.greatestDepth()),
-                String.format(Locale.ROOT, "%.2f", summary.meanGenerationMs())));
+                Numbers.format("%.2f", summary.meanGenerationMs())));
         Spread gain = summary.relayGain();
         if (gain != null) {
-            cells.add(String.format(Locale.ROOT, "%.2f (%.2f)", gain.mean(), gain.max()));
+            cells.add(Numbers.format("%.2f (%.2f)", gain.mean(), gain.max()));
             cells.add(String.valueOf(summary.fasterWithRelays()));
         }
         return cells.toArray(String[]::new);
@@ -182,7 +182,7 @@ public record SubsetsReport(
             Double withRelays = row.rateWithRelaysGBs();
             if (withRelays != null) {
                 cells.add(decimals(withRelays));
-                cells.add(String.format(Locale.ROOT, "%.2f", row.gain()));
+                cells.add(Numbers.format("%.2f", row.gain()));
             }
             table.row(cells.toArray(String[]::new));
         }
@@ -194,6 +194,6 @@ public record SubsetsReport(
     }
 
     private static String decimals(double value) {
-        return String.format(Locale.ROOT, "%.3f", value);
+        return Numbers.format("%.3f", value);
     }
 }

@@ -17,8 +17,8 @@ record Trial(
         String name, @Nullable Figures figures, @Nullable String refusal, double generationMs) {
     private static final int MOST_RUNS = 20;
     private static final int LEAST_RUNS = 3;
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(4);
-    private static final long ENOUGH_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LEAST_RUNS_LIMIT_NANOS = TimeUnit.SECONDS.toNanos(4);
+    private static final long RUNS_LIMIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Builds it a few times, and takes the least time. */
     static Trial shortly(Contender contender, ChosenMachine chosen) {
@@ -47,7 +47,9 @@ record Trial(
         Supplier<Figures> built = builder.get();
         long end = System.nanoTime();
         long least = end - begin;
-        for (int run = 1; run < mostRuns && end - begin < (run < LEAST_RUNS ? PATIENCE_NANOS : ENOUGH_NANOS); run++) {
+        for (int run = 1;
+                run < mostRuns && end - begin < (run < LEAST_RUNS ? LEAST_RUNS_LIMIT_NANOS : RUNS_LIMIT_NANOS);
+                run++) {
             long start = end;
             built = builder.get();
             end = System.nanoTime();

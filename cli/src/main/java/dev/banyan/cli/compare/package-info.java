@@ -1,4 +1,4 @@
-/** Ways to carry an allreduce over a machine's wires, side by side. */
+/** Ways to carry an allreduce over a machine's links, side by side. */
 @NullMarked
 package dev.banyan.cli.compare;
 

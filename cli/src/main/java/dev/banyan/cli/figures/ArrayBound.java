@@ -1,5 +1,6 @@
 package dev.banyan.cli.figures;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Axis;
 import dev.banyan.cli.plot.Curve;
 import dev.banyan.cli.plot.LineChart;
@@ -15,7 +16,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Stream;
 
 /** Figure (b): what a training step takes with MXNet's trees, by the bound above which keys take all trees. */
@@ -38,10 +38,6 @@ record ArrayBound(List<Row> rows) {
      * @param communicationUs all keys at once, and nothing else
      */
     record Row(long bound, double stepUs, double communicationUs) {}
-
-    ArrayBound {
-        rows = List.copyOf(rows);
-    }
 
     static ArrayBound of(Machine machine, Profile profile, TrainingStep step, Runnable afterEach) {
         List<Gradient> gradients = step.elements().stream()
@@ -76,24 +72,20 @@ record ArrayBound(List<Row> rows) {
                 new Axis("MXNET_KVSTORE_TREE_ARRAY_BOUND (elements)", Scale.COUNT),
                 new Axis("time (ms)", Scale.LINEAR),
                 List.of(
-                        new Curve(
-                                "training step",
-                                rows.stream()
-                                        .map(row -> new Curve.Point(row.bound(), row.stepUs() / 1e3))
-                                        .toList()),
-                        new Curve(
+                        Curve.of("training step", rows, Row::bound, row -> row.stepUs() / 1e3),
+                        Curve.of(
                                 "push-pull of all keys alone",
-                                rows.stream()
-                                        .map(row -> new Curve.Point(row.bound(), row.communicationUs() / 1e3))
-                                        .toList())))));
+                                rows,
+                                Row::bound,
+                                row -> row.communicationUs() / 1e3)))));
     }
 
     List<String> csv() {
         return Stream.concat(
                         Stream.of("array_bound_elements,step_us,communication_us"),
                         rows.stream()
-                                .map(row -> String.format(
-                                        Locale.ROOT, "%d,%.3f,%.3f", row.bound(), row.stepUs(), row.communicationUs())))
+                                .map(row -> Numbers.format(
+                                        "%d,%.3f,%.3f", row.bound(), row.stepUs(), row.communicationUs())))
                 .toList();
     }
 }

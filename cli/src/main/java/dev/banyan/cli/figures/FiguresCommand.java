@@ -1,7 +1,7 @@
 package dev.banyan.cli.figures;
 
-import dev.banyan.cli.input.ProfileConverter;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.PlotFile;
@@ -18,10 +18,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan figures}: the original design's figures as files. */
 @Command(
@@ -39,13 +36,10 @@ import picocli.CommandLine.Spec;
             "  banyan figures --out figures",
             "  banyan figures --out figures --profile my-p3.json"
         })
-public final class FiguresCommand implements Runnable {
+public final class FiguresCommand extends Subcommand {
     private static final String MACHINE = "p3.16xlarge";
     private static final String BOUND_MODEL = "vgg-16";
     private static final int BOUND_BATCH = 4;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(
             names = "--out",
@@ -57,7 +51,6 @@ public final class FiguresCommand implements Runnable {
     @Option(
             names = "--profile",
             paramLabel = "NAME|FILE",
-            converter = ProfileConverter.class,
             description = "Constants of the simulated machine: a profile that comes with Banyan, or a JSON file"
                     + " (default: v100-nvlink).")
     private @Nullable Profile profile;
@@ -67,13 +60,12 @@ public final class FiguresCommand implements Runnable {
         Path folder = folder();
         Machine machine = Presets.find(MACHINE).orElseThrow();
         Profile constants = profile == null ? Profiles.of(machine) : profile;
-        PrintWriter writer = spec.commandLine().getOut();
+        PrintWriter writer = out();
         int steps = InFlight.steps() + ArrayBound.steps() + Speedups.steps();
         InFlight inFlight;
         ArrayBound arrayBound;
         Speedups speedups;
-        try (Progress progress =
-                Progress.start("figures", steps, spec.commandLine().getErr())) {
+        try (Progress progress = Progress.start("figures", steps, err())) {
             inFlight = InFlight.of(machine, constants, progress::step);
             arrayBound = ArrayBound.of(machine, constants, Speedups.step(boundCase()), progress::step);
             speedups = Speedups.of(machine, constants, progress::step);
@@ -86,7 +78,6 @@ public final class FiguresCommand implements Runnable {
         List<String> page = new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).lines();
         TextFile.write(folder.resolve("figures.md"), page);
         writer.println("wrote " + folder.resolve("figures.md") + ", its pictures and their data");
-        writer.flush();
     }
 
     private static Throughput boundCase() {
@@ -98,16 +89,16 @@ public final class FiguresCommand implements Runnable {
 
     private Path folder() {
         if (out.isBlank()) {
-            throw new ParameterException(spec.commandLine(), "--out needs the name of a folder");
+            throw wrong("--out needs the name of a folder");
         }
         try {
             Path folder = Path.of(out);
             if (Files.exists(folder) && !Files.isDirectory(folder)) {
-                throw new ParameterException(spec.commandLine(), "--out: " + folder + " is not a folder");
+                throw wrong("--out: " + folder + " is not a folder");
             }
             return Files.createDirectories(folder);
         } catch (InvalidPathException e) {
-            throw new ParameterException(spec.commandLine(), "--out: '" + out + "' can't be a folder's name", e);
+            throw wrong("--out: '" + out + "' can't be a folder's name");
         } catch (IOException e) {
             throw new UncheckedIOException("can't make the folder " + out + ": " + e.getMessage(), e);
         }

@@ -1,5 +1,6 @@
 package dev.banyan.cli.figures;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Axis;
 import dev.banyan.cli.plot.Curve;
 import dev.banyan.cli.plot.LineChart;
@@ -14,7 +15,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 
@@ -36,10 +36,6 @@ record InFlight(List<Row> rows) {
      * @param us time until all are done
      */
     record Row(String store, int inFlight, long bytes, double us) {}
-
-    InFlight {
-        rows = List.copyOf(rows);
-    }
 
     static InFlight of(Machine machine, Profile profile, Runnable afterEach) {
         List<KeyStore> stores = List.of(
@@ -115,11 +111,7 @@ record InFlight(List<Row> rows) {
                 new Axis("size of each (bytes)", Scale.BYTES),
                 new Axis("time until all are done", Scale.MICROSECONDS),
                 STORES.stream()
-                        .map(store -> new Curve(
-                                store,
-                                curve(store, inFlight)
-                                        .map(row -> new Curve.Point(row.bytes(), row.us()))
-                                        .toList()))
+                        .map(store -> Curve.of(store, curve(store, inFlight).toList(), Row::bytes, Row::us))
                         .toList());
     }
 
@@ -127,13 +119,8 @@ record InFlight(List<Row> rows) {
         return Stream.concat(
                         Stream.of("store,in_flight,bytes,time_us"),
                         rows.stream()
-                                .map(row -> String.format(
-                                        Locale.ROOT,
-                                        "%s,%d,%d,%.3f",
-                                        row.store(),
-                                        row.inFlight(),
-                                        row.bytes(),
-                                        row.us())))
+                                .map(row -> Numbers.format(
+                                        "%s,%d,%d,%.3f", row.store(), row.inFlight(), row.bytes(), row.us())))
                 .toList();
     }
 }

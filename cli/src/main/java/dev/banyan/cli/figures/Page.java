@@ -1,9 +1,9 @@
 package dev.banyan.cli.figures;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalLong;
 
 /** The page that shows the figures, in Markdown. */
@@ -142,8 +142,6 @@ record Page(String machine, String profile, InFlight inFlight, ArrayBound arrayB
     }
 
     private static String elements(OptionalLong elements) {
-        return elements.isPresent()
-                ? String.format(Locale.ROOT, "%.1fM floats", elements.getAsLong() / 1e6)
-                : "nowhere";
+        return elements.isPresent() ? Numbers.format("%.1fM floats", elements.getAsLong() / 1e6) : "nowhere";
     }
 }

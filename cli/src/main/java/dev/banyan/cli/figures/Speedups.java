@@ -1,6 +1,7 @@
 package dev.banyan.cli.figures;
 
 import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.simulate.Profile;
 import dev.banyan.study.training.KeyStore;
@@ -9,7 +10,6 @@ import dev.banyan.study.training.TrainingStep;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.ToDoubleFunction;
@@ -45,10 +45,6 @@ record Speedups(List<Row> rows) {
         List<Double> all() {
             return List.of(ncclUs, serverUs, treesUs, packedUs);
         }
-    }
-
-    Speedups {
-        rows = List.copyOf(rows);
     }
 
     static Speedups of(Machine machine, Profile profile, Runnable afterEach) {
@@ -160,11 +156,11 @@ record Speedups(List<Row> rows) {
     }
 
     private static String ms(double us) {
-        return String.format(Locale.ROOT, "%.1f", us / 1e3);
+        return Numbers.format("%.1f", us / 1e3);
     }
 
     private static String number(double ratio) {
-        return String.format(Locale.ROOT, "%.2f", ratio);
+        return Numbers.format("%.2f", ratio);
     }
 
     List<String> csv() {
@@ -179,9 +175,7 @@ record Speedups(List<Row> rows) {
     }
 
     private static String line(Row row, String overlap, Times times) {
-        return String.format(Locale.ROOT, "%s,%d,%s,%.3f,", row.model(), row.batch(), overlap, row.computeUs())
-                + times.all().stream()
-                        .map(us -> String.format(Locale.ROOT, "%.3f", us))
-                        .collect(Collectors.joining(","));
+        return Numbers.format("%s,%d,%s,%.3f,", row.model(), row.batch(), overlap, row.computeUs())
+                + times.all().stream().map(us -> Numbers.format("%.3f", us)).collect(Collectors.joining(","));
     }
 }

@@ -1,11 +1,10 @@
 package dev.banyan.cli.input;
 
+import dev.banyan.cli.output.Numbers;
 import java.math.BigDecimal;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import picocli.CommandLine.ITypeConverter;
-import picocli.CommandLine.TypeConversionException;
 
 /**
  * A number of bytes as nccl-tests take it: {@code 8}, {@code 64K}, {@code 128M}, {@code 1.5G}, with
@@ -48,21 +47,7 @@ public record ByteSize(long bytes) {
             value /= 1024;
             unit++;
         }
-        String number = value == Math.rint(value)
-                ? String.format(Locale.ROOT, "%.0f", value)
-                : String.format(Locale.ROOT, "%.1f", value);
+        String number = value == Math.rint(value) ? Numbers.format("%.0f", value) : Numbers.format("%.1f", value);
         return number + " " + units[unit];
-    }
-
-    /** For picocli. */
-    public static final class Converter implements ITypeConverter<ByteSize> {
-        @Override
-        public ByteSize convert(String value) {
-            try {
-                return parse(value);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(e.getMessage());
-            }
-        }
     }
 }

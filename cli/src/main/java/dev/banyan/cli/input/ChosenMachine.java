@@ -51,7 +51,7 @@ public record ChosenMachine(
     }
 
     /**
-     * The wires between the wanted devices.
+     * The links between the wanted devices.
      *
      * @param relays devices of the whole machine that may forward for them
      */

@@ -7,8 +7,6 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import picocli.CommandLine.ITypeConverter;
-import picocli.CommandLine.TypeConversionException;
 
 /**
  * Devices as {@code --devices} names them, in the order of ranks: {@code 4,2,3,1}, {@code 0-3}, {@code 7-4,0}; also,
@@ -47,7 +45,7 @@ public final class DeviceList {
      *
      * @throws IllegalArgumentException if it is no list
      */
-    static DeviceList parse(String text) {
+    public static DeviceList parse(String text) {
         int[] indices = Arrays.stream(text.split(",", -1))
                 .map(String::strip)
                 .flatMapToInt(item -> {
@@ -64,17 +62,5 @@ public final class DeviceList {
                 })
                 .toArray();
         return new DeviceList(indices);
-    }
-
-    /** For picocli. */
-    public static final class Converter implements ITypeConverter<DeviceList> {
-        @Override
-        public DeviceList convert(String value) {
-            try {
-                return parse(value);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(e.getMessage());
-            }
-        }
     }
 }

@@ -49,7 +49,6 @@ public final class MachineOptions {
     @Option(
             names = "--devices",
             paramLabel = "LIST",
-            converter = DeviceList.Converter.class,
             description =
                     "Devices to use, in the order of ranks, e.g. 4,2,3,1 or 0-3 (default: all). On GPUs several ranks"
                             + " may share one, e.g. 0,0,0,0.")
@@ -104,7 +103,7 @@ public final class MachineOptions {
     }
 
     /**
-     * The machine and the GPU of each rank. Where {@code --devices} names a GPU several times, no wire joins those
+     * The machine and the GPU of each rank. Where {@code --devices} names a GPU several times, no link joins those
      * ranks, and the machine's first devices stand for all.
      *
      * @param least number of ranks that the command needs
@@ -184,11 +183,8 @@ public final class MachineOptions {
             throw new ParameterException(
                     spec.commandLine(), "'" + name + "' can be neither a preset nor a file's name", e);
         }
-        List<String> similar = Similar.to(name, Presets.names());
         throw new ParameterException(
                 spec.commandLine(),
-                "no preset and no file is called '" + name + "'"
-                        + (similar.isEmpty() ? "" : "; did you mean " + String.join(" or ", similar) + "?")
-                        + "; presets: " + String.join(", ", Presets.names()));
+                "no preset and no file is called '" + name + "'" + Names.others(name, "presets", Presets.names()));
     }
 }

@@ -3,12 +3,10 @@ package dev.banyan.cli.input;
 import java.util.Locale;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine.TypeConversionException;
 
 /** The option that names devices which take no part but may forward. */
 public final class RelayOption {
@@ -20,7 +18,6 @@ public final class RelayOption {
     @Option(
             names = "--relays",
             paramLabel = "LIST|others",
-            converter = Converter.class,
             description = "Devices of the machine that take no part but may forward for those that do, e.g. 4,6 or"
                     + " 4-7; others: all that take no part.")
     private @Nullable Relays relays;
@@ -30,19 +27,15 @@ public final class RelayOption {
      *
      * @param list the devices, or null for all others
      */
-    record Relays(@Nullable DeviceList list) {}
-
-    /** For picocli. */
-    static final class Converter implements ITypeConverter<Relays> {
-        @Override
-        public Relays convert(String value) {
+    record Relays(@Nullable DeviceList list) {
+        static Relays parse(String value) {
             if (value.toLowerCase(Locale.ROOT).equals(OTHERS)) {
                 return new Relays(null);
             }
             try {
                 return new Relays(DeviceList.parse(value).distinct());
             } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(e.getMessage() + ", or " + OTHERS);
+                throw new IllegalArgumentException(e.getMessage() + ", or " + OTHERS, e);
             }
         }
     }

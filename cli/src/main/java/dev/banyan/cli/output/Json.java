@@ -18,6 +18,5 @@ public final class Json {
         } catch (JsonProcessingException e) {
             throw new UncheckedIOException(e);
         }
-        out.flush();
     }
 }

@@ -1,11 +1,19 @@
 package dev.banyan.cli.output;
 
+import com.google.errorprone.annotations.FormatMethod;
 import java.util.Locale;
 import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
 
 /** How figures are written for people, and fractions for programs. */
 public final class Numbers {
     private Numbers() {}
+
+    /** {@link String#format} with a point before decimals, whatever the user's language. */
+    @FormatMethod
+    public static String format(String format, @Nullable Object... values) {
+        return String.format(Locale.ROOT, format, values);
+    }
 
     /** A bandwidth with its unit and at most three decimals, e.g. {@code 85.714 GB/s}. */
     public static String gbs(double gbs) {
@@ -19,7 +27,7 @@ public final class Numbers {
 
     /** At most three decimals, none where there are none. */
     public static String plain(double value) {
-        return String.format(Locale.ROOT, "%.3f", value).replaceFirst("\\.?0+$", "");
+        return format("%.3f", value).replaceFirst("\\.?0+$", "");
     }
 
     /** A fraction without spaces, e.g. {@code 600/7}, or {@code 80} where it is whole. */

@@ -9,8 +9,8 @@ import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A progress line on stderr, for what takes over two seconds, where stderr is a terminal: the launcher
- * says so by the system property {@code banyan.progress}, as Java cannot tell.
+ * A progress line on stderr, for commands that run for over two seconds, if stderr is a terminal: the launcher
+ * says so by the system property {@code banyan.progress}, since Java cannot find out.
  */
 public final class Progress implements AutoCloseable {
     private static final long DELAY_NANOS = TimeUnit.SECONDS.toNanos(2);

@@ -2,21 +2,41 @@ package dev.banyan.cli.output;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Files of lines that commands write. */
+/** Files that commands write. */
 public final class TextFile {
     private TextFile() {}
 
+    /** Writes what a file holds. */
+    public interface Content {
+        void write(Path file) throws IOException;
+    }
+
     /** Writes a file anew, in UTF-8 with a line feed after each line. */
     public static void write(Path file, List<String> lines) {
+        write(file, String.join("\n", lines) + "\n");
+    }
+
+    /** Writes a file anew, in UTF-8. */
+    public static void write(Path file, String text) {
+        write(file, (Content) to -> Files.writeString(to, text));
+    }
+
+    /**
+     * Writes a file.
+     *
+     * @throws UncheckedIOException if that fails: the message names the file and the remedy
+     */
+    public static void write(Path file, Content content) {
         try {
-            Files.writeString(file, String.join("\n", lines) + "\n", StandardCharsets.UTF_8);
+            content.write(file);
         } catch (IOException e) {
-            throw new UncheckedIOException("can't write " + file + ": " + e.getMessage(), e);
+            throw new UncheckedIOException(
+                    "can't write " + file + " (" + e.getMessage() + "); name another file, in a folder that is there",
+                    e);
         }
     }
 }

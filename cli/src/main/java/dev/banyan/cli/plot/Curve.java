@@ -1,6 +1,8 @@
 package dev.banyan.cli.plot;
 
+import java.util.Collection;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 
 /**
  * A line of a chart.
@@ -17,5 +19,14 @@ public record Curve(String name, List<Point> points) {
         if (points.isEmpty()) {
             throw new IllegalArgumentException("curve " + name + " has no points");
         }
+    }
+
+    /** A curve with a point for each row of a table. */
+    public static <T> Curve of(String name, Collection<T> rows, ToDoubleFunction<T> x, ToDoubleFunction<T> y) {
+        return new Curve(
+                name,
+                rows.stream()
+                        .map(row -> new Point(x.applyAsDouble(row), y.applyAsDouble(row)))
+                        .toList());
     }
 }

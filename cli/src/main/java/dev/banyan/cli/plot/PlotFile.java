@@ -4,8 +4,6 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Locale;
-import picocli.CommandLine.ITypeConverter;
-import picocli.CommandLine.TypeConversionException;
 
 /**
  * Where a picture goes; the file's name says in which format.
@@ -25,6 +23,15 @@ public record PlotFile(Path path, Format format) {
      *
      * @throws IllegalArgumentException if it is neither .svg nor .png, or if there is no folder for it
      */
+    public static PlotFile of(String name) {
+        try {
+            return of(Path.of(name));
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException("'" + name + "' can't be a file's name", e);
+        }
+    }
+
+    /** The same of a path. */
     public static PlotFile of(Path path) {
         String name = path.toString().toLowerCase(Locale.ROOT);
         for (Format format : Format.values()) {
@@ -46,19 +53,5 @@ public record PlotFile(Path path, Format format) {
             throw new IllegalArgumentException(path + " is a folder; name a file");
         }
         return path;
-    }
-
-    /** For picocli. */
-    public static final class Converter implements ITypeConverter<PlotFile> {
-        @Override
-        public PlotFile convert(String name) {
-            try {
-                return of(Path.of(name));
-            } catch (InvalidPathException e) {
-                throw new TypeConversionException("'" + name + "' can't be a file's name");
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(e.getMessage());
-            }
-        }
     }
 }

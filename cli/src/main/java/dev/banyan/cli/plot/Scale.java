@@ -1,6 +1,6 @@
 package dev.banyan.cli.plot;
 
-import java.util.Locale;
+import dev.banyan.cli.output.Numbers;
 
 /** How values are placed along an axis, and how they are written there. */
 public enum Scale {
@@ -87,8 +87,6 @@ public enum Scale {
     }
 
     private static String number(double value) {
-        return String.format(Locale.ROOT, "%.4g", value)
-                .replaceFirst("(\\.\\d*?)0+$", "$1")
-                .replaceFirst("\\.$", "");
+        return Numbers.format("%.4g", value).replaceFirst("(\\.\\d*?)0+$", "$1").replaceFirst("\\.$", "");
     }
 }

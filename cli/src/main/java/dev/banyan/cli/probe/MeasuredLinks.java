@@ -1,5 +1,6 @@
 package dev.banyan.cli.probe;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cuda.PairFigures;
 import dev.banyan.cuda.PairFigures.Outcome;
 import dev.banyan.cuda.PeerMeter;
@@ -16,10 +17,10 @@ import java.util.stream.IntStream;
 
 /** Timed copies between all pairs of a machine, and what follows from them. */
 public final class MeasuredLinks {
-    /** Of what a link's kind can do, copies of many MiB get this much at least. */
+    /** A pair is reported as slow if large copies reach less than this share of its link's nominal bandwidth. */
     private static final double EXPECTED_SHARE = 0.7;
-    /** By how much the way through the host must be faster before it is preferred. */
-    private static final double CLEARLY = 1.1;
+    /** A pair is sent through the host if that is faster than peer access by more than this factor. */
+    private static final double HOST_SPEEDUP_THRESHOLD = 1.1;
 
     private final PairFigures[][] figures;
     private final List<String> warnings = new ArrayList<>();
@@ -34,7 +35,7 @@ public final class MeasuredLinks {
      * Measures all ordered pairs.
      *
      * @param meter of the machine's devices, in their order
-     * @param progress told after each pair
+     * @param progress runs after each pair
      * @throws dev.banyan.cuda.CudaException if the driver fails
      */
     public static MeasuredLinks of(Machine machine, PeerMeter meter, Runnable progress) {
@@ -89,27 +90,20 @@ public final class MeasuredLinks {
     private void judgeSpeed(int a, int b, String pair, Connection connection) {
         double gbs = Math.min(figures[a][b].gbs(), figures[b][a].gbs());
         double host = Math.min(figures[a][b].hostGbs(), figures[b][a].hostGbs());
-        if (host > CLEARLY * gbs) {
+        if (host > HOST_SPEEDUP_THRESHOLD * gbs) {
             avoid(
                     a,
                     b,
-                    String.format(
-                            Locale.ROOT,
+                    Numbers.format(
                             "peer copies between %s reach %.2f GB/s and those through the host %.2f: they should not"
                                 + " use peer access; disable ACS on the PCIe switches (setpci) and boot with iommu=off"
                                 + " or iommu=pt",
-                            pair,
-                            gbs,
-                            host));
+                            pair, gbs, host));
         } else if (gbs < EXPECTED_SHARE * connection.gbs()) {
-            warnings.add(String.format(
-                    Locale.ROOT,
+            warnings.add(Numbers.format(
                     "%s (%s) reaches %.2f of the %.1f GB/s of its kind; see nvidia-smi nvlink -s and -e, nvidia-smi -q"
                             + " -d PERFORMANCE, and the width and speed of PCIe links by nvidia-smi -q",
-                    pair,
-                    connection.label(),
-                    gbs,
-                    connection.gbs()));
+                    pair, connection.label(), gbs, connection.gbs()));
         }
     }
 
@@ -148,7 +142,6 @@ public final class MeasuredLinks {
         print(out, "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)", "   D\\D", " %6.2f", PairFigures::bothGbs);
         print(out, "P2P=Disabled Latency Matrix (us)", "   GPU", " %6.2f", PairFigures::hostLatencyUs);
         print(out, "P2P=Enabled Latency (P2P Writes) Matrix (us)", "   GPU", " %6.2f", PairFigures::latencyUs);
-        out.flush();
     }
 
     private void print(
@@ -156,11 +149,11 @@ public final class MeasuredLinks {
         out.println(title);
         out.println(corner
                 + row(IntStream.range(0, figures.length)
-                        .mapToObj(column -> String.format(Locale.ROOT, "%6d ", column))
+                        .mapToObj(column -> Numbers.format("%6d ", column))
                         .toList()));
         for (int from = 0; from < figures.length; from++) {
             PairFigures[] line = figures[from];
-            out.println(String.format(Locale.ROOT, "%6d", from)
+            out.println(Numbers.format("%6d", from)
                     + row(IntStream.range(0, line.length)
                             .mapToObj(to -> String.format(Locale.ROOT, form, value(figure, line, to)))
                             .toList()));

@@ -1,12 +1,8 @@
 package dev.banyan.cli.scaling;
 
+import dev.banyan.cli.input.ResourceTable;
 import dev.banyan.topology.Machine;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -23,17 +19,10 @@ record ComputeRate(String gpu, String model, int batch, double imagesPerSecond, 
     private static final int FIELDS = 5;
 
     static List<ComputeRate> all() {
-        try (InputStream in = Objects.requireNonNull(ComputeRate.class.getResourceAsStream(TABLE), TABLE)) {
-            return new String(in.readAllBytes(), StandardCharsets.UTF_8)
-                    .lines()
-                    .filter(line -> !line.startsWith("#"))
-                    .map(line -> line.split(" ", FIELDS))
-                    .map(cells -> new ComputeRate(
-                            cells[0], cells[1], Integer.parseInt(cells[2]), Double.parseDouble(cells[3]), cells[4]))
-                    .toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return ResourceTable.rows(ComputeRate.class, TABLE, FIELDS).stream()
+                .map(cells -> new ComputeRate(
+                        cells[0], cells[1], Integer.parseInt(cells[2]), Double.parseDouble(cells[3]), cells[4]))
+                .toList();
     }
 
     /** The rate of a machine's GPUs, by their model. */

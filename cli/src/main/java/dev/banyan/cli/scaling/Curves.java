@@ -19,9 +19,6 @@ import java.util.Optional;
  * @param points by size
  */
 record Curves(String label, List<Point> points) {
-    Curves {
-        points = List.copyOf(points);
-    }
 
     static Curves of(
             String label, Setup setup, Workload workload, ComputeRate rate, AllReduceRule rule, CallOrder order) {

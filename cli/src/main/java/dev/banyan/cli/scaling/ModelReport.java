@@ -1,6 +1,7 @@
 package dev.banyan.cli.scaling;
 
 import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.cli.plot.Axis;
 import dev.banyan.cli.plot.Curve;
@@ -11,7 +12,6 @@ import dev.banyan.study.cluster.CallOrder;
 import dev.banyan.study.cluster.Design;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
@@ -25,11 +25,8 @@ import java.util.stream.Stream;
 record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves> variants) {
     private static final double OVERSUBSCRIBED = 4;
     private static final int VARIANTS_FROM_GPUS = 128;
-    private static final double CLEARLY = 0.99;
-
-    ModelReport {
-        variants = List.copyOf(variants);
-    }
+    /** Concum is listed as faster if its step takes less than this share of depcha's. */
+    private static final double FASTER_THRESHOLD = 0.99;
 
     static ModelReport of(Setup setup, Workload workload, ComputeRate rate) {
         AllReduceRule least = AllReduceRule.LEAST_TIME;
@@ -56,8 +53,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                 "",
                 "## " + workload.name(),
                 "",
-                String.format(
-                        Locale.ROOT,
+                Numbers.format(
                         "%d keys, %.1f MB of gradients, %d images per GPU and step. One GPU trains %.2f images/s, %.1f"
                                 + " ms per step. Source: %s.",
                         workload.keys(),
@@ -88,16 +84,16 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                 "all keys\none by one, ms");
         for (Point point : main.points()) {
             table.row(
-                    String.format(Locale.ROOT, "%,d", point.gpus()),
-                    String.format(Locale.ROOT, "%,d", point.machines()),
+                    Numbers.format("%,d", point.gpus()),
+                    Numbers.format("%,d", point.machines()),
                     ms(point.stepUs(Design.FUNNEL)),
                     ms(point.stepUs(Design.CONCUM)),
                     ms(point.stepUs(Design.DEPCHA)),
                     seconds(point.epochSeconds(Design.FUNNEL, rate.batch())),
                     seconds(point.epochSeconds(Design.CONCUM, rate.batch())),
                     seconds(point.epochSeconds(Design.DEPCHA, rate.batch())),
-                    String.format(Locale.ROOT, "%.2f", point.stepUs(Design.FUNNEL) / point.stepUs(Design.DEPCHA)),
-                    String.format(Locale.ROOT, "%.1f%%", 100 * rate.stepUs() / point.stepUs(Design.DEPCHA)),
+                    Numbers.format("%.2f", point.stepUs(Design.FUNNEL) / point.stepUs(Design.DEPCHA)),
+                    Numbers.format("%.1f%%", 100 * rate.stepUs() / point.stepUs(Design.DEPCHA)),
                     ms(point.keysUs()));
         }
         return table;
@@ -110,30 +106,25 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                         .filter(point -> point.gpus() >= VARIANTS_FROM_GPUS)
                         .forEach(point -> table.row(
                                 curves.label(),
-                                String.format(Locale.ROOT, "%,d", point.gpus()),
+                                Numbers.format("%,d", point.gpus()),
                                 ms(point.stepUs(Design.FUNNEL)),
                                 ms(point.stepUs(Design.CONCUM)),
                                 ms(point.stepUs(Design.DEPCHA)))));
         return table;
     }
 
-    /** Where concum is clearly ahead of depcha, whatever was changed. */
+    /** Lines on the variants and sizes at which concum is faster than depcha. */
     List<String> whereGroupsWin() {
         List<String> lines = new ArrayList<>();
         for (Curves curves : variants) {
             for (Point point : curves.points()) {
                 double concum = point.stepUs(Design.CONCUM);
                 double depcha = point.stepUs(Design.DEPCHA);
-                if (concum < CLEARLY * depcha) {
-                    lines.add(String.format(
-                            Locale.ROOT,
+                if (concum < FASTER_THRESHOLD * depcha) {
+                    lines.add(Numbers.format(
                             "- %s on %,d GPUs, %s: a step takes %s ms over concum and %s ms over depcha. Latencies"
                                 + " count most here; several calls at once hide each other's, a chain adds them up.",
-                            workload.name(),
-                            point.gpus(),
-                            curves.label(),
-                            ms(concum),
-                            ms(depcha)));
+                            workload.name(), point.gpus(), curves.label(), ms(concum), ms(depcha)));
                 }
             }
         }
@@ -154,18 +145,14 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
     }
 
     private Curve curve(String name, ToDoubleFunction<Point> stepUs) {
-        return new Curve(
-                name,
-                main.points().stream()
-                        .map(point -> new Curve.Point(point.gpus(), stepUs.applyAsDouble(point) / 1e3))
-                        .toList());
+        return Curve.of(name, main.points(), Point::gpus, point -> stepUs.applyAsDouble(point) / 1e3);
     }
 
     static String ms(double us) {
-        return String.format(Locale.ROOT, "%.1f", us / 1e3);
+        return Numbers.format("%.1f", us / 1e3);
     }
 
     static String seconds(double seconds) {
-        return String.format(Locale.ROOT, seconds < 10 ? "%.2f" : "%.1f", seconds);
+        return seconds < 10 ? Numbers.format("%.2f", seconds) : Numbers.format("%.1f", seconds);
     }
 }

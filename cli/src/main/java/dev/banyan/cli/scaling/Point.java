@@ -16,10 +16,6 @@ record Point(int machines, long gpus, Map<Design, Double> stepUs, double keysUs)
     /** Images of ImageNet's ILSVRC 2012, for training. */
     private static final double IMAGES = 1_281_167;
 
-    Point {
-        stepUs = Map.copyOf(stepUs);
-    }
-
     double stepUs(Design design) {
         return Objects.requireNonNull(stepUs.get(design));
     }

@@ -1,10 +1,10 @@
 package dev.banyan.cli.scaling;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.cluster.Design;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 
 /** What is published of training on Minskys, beside what a page has. */
@@ -65,8 +65,7 @@ final class Published {
                             "depcha's gain over the funnel up to " + COMPARED + " GPUs (" + PAPER + "), here "
                                     + report.workload().name(),
                             "more than 1.6",
-                            String.format(
-                                    Locale.ROOT, "%.2f", point.stepUs(Design.FUNNEL) / point.stepUs(Design.DEPCHA))));
+                            Numbers.format("%.2f", point.stepUs(Design.FUNNEL) / point.stepUs(Design.DEPCHA))));
         }
         model().flatMap(report -> report.main()
                         .at(LARGEST)
@@ -88,8 +87,7 @@ final class Published {
     private static String gap(ModelReport report, Point point) {
         int batch = report.rate().batch();
         double publishedStepUs = EPOCH_SECONDS * 1e6 / point.steps(batch);
-        return String.format(
-                Locale.ROOT,
+        return Numbers.format(
                 "- %.0f s on %d GPUs are %.0f images/s per GPU, where one alone does %.0f. At %d images per GPU a step"
                         + " took %.0f ms, %.0f ms more than computing; all keys' allreduces one after another, nothing"
                         + " hidden, take %.0f ms here. So communication as modelled explains at most %.0f%% of the gap;"

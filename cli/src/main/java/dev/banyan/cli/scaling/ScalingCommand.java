@@ -1,26 +1,28 @@
 package dev.banyan.cli.scaling;
 
 import dev.banyan.cli.bench.Workload;
-import dev.banyan.cli.bench.WorkloadConverter;
+import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.cluster.Fabric;
 import dev.banyan.study.cluster.Minsky;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan scaling}: epoch times on many machines as a page and a picture. */
 @Command(
@@ -39,12 +41,9 @@ import picocli.CommandLine.Spec;
             "  banyan scaling --out mine.md --machine dgx-1v --nics 4 --nic-gbs 12.5 --machines 1,8,128 --workload"
                     + " resnet-50 --oversubscription 3"
         })
-public final class ScalingCommand implements Runnable {
+public final class ScalingCommand extends Subcommand {
     private static final String SUFFIX = ".md";
     private static final List<String> MODELS = List.of("resnet-50", "inception-bn");
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(
             names = "--out",
@@ -56,7 +55,6 @@ public final class ScalingCommand implements Runnable {
     @Option(
             names = {"-m", "--machine"},
             paramLabel = "PRESET",
-            converter = MachineConverter.class,
             description = "Each machine: a preset, or minsky, IBM's machine with four P100 (default: minsky).")
     private Machine machine = Minsky.machine();
 
@@ -89,7 +87,6 @@ public final class ScalingCommand implements Runnable {
             names = "--workload",
             paramLabel = "MODEL|FILE",
             split = ",",
-            converter = WorkloadConverter.class,
             description = "Whose gradients: as bench has it (default: resnet-50,inception-bn).")
     private @Nullable List<Workload> workloads;
 
@@ -102,6 +99,16 @@ public final class ScalingCommand implements Runnable {
             description = "What one GPU trains alone (default: what is published for the GPU, model and batch).")
     private @Nullable Double rate;
 
+    /** The machine of the published figures, or a preset. */
+    public static Machine machine(String name) {
+        Map<String, Machine> machines = new LinkedHashMap<>();
+        machines.put(Minsky.NAME, Minsky.machine());
+        for (String preset : Presets.names()) {
+            machines.put(preset.toLowerCase(Locale.ROOT), Presets.find(preset).orElseThrow());
+        }
+        return Names.find("machine", machines, name);
+    }
+
     @Override
     public void run() {
         Path page = page();
@@ -110,8 +117,7 @@ public final class ScalingCommand implements Runnable {
         List<Workload> wanted = workloads();
         List<ComputeRate> rates = wanted.stream().map(this::rate).toList();
         List<ModelReport> models = new ArrayList<>();
-        try (Progress progress =
-                Progress.start("scaling", wanted.size(), spec.commandLine().getErr())) {
+        try (Progress progress = Progress.start("scaling", wanted.size(), err())) {
             for (int i = 0; i < rates.size(); i++) {
                 models.add(ModelReport.of(setup, wanted.get(i), rates.get(i)));
                 progress.step();
@@ -120,8 +126,7 @@ public final class ScalingCommand implements Runnable {
         ScalingPage scaling = new ScalingPage(setup, models, arguments());
         scaling.picture().write(picture);
         TextFile.write(page, scaling.lines(name(page, ".svg")));
-        spec.commandLine().getOut().println("wrote " + page + " and its picture " + name(page, ".svg"));
-        spec.commandLine().getOut().flush();
+        out().println("wrote " + page + " and its picture " + name(page, ".svg"));
     }
 
     private Path page() {
@@ -136,9 +141,9 @@ public final class ScalingCommand implements Runnable {
             PlotFile.of(page.resolveSibling(name(page, ".svg")));
             return page;
         } catch (InvalidPathException e) {
-            throw new ParameterException(spec.commandLine(), "--out: '" + out + "' can't be a file's name", e);
+            throw wrong("--out: '" + out + "' can't be a file's name");
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), "--out: " + e.getMessage(), e);
+            throw wrong("--out: " + e.getMessage());
         }
     }
 
@@ -155,7 +160,7 @@ public final class ScalingCommand implements Runnable {
                     new Fabric(nicGbs, nics, latencyUs, leaf, oversubscription),
                     machines.stream().sorted().distinct().toList());
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw wrong(String.valueOf(e.getMessage()));
         }
     }
 
@@ -190,16 +195,12 @@ public final class ScalingCommand implements Runnable {
     /** The options as the page repeats them; where it is written makes no difference but for the folder. */
     private String arguments() {
         StringBuilder all = new StringBuilder("--out FOLDER/" + Path.of(out).getFileName());
-        spec.commandLine().getParseResult().matchedOptions().stream()
+        spec().commandLine().getParseResult().matchedOptions().stream()
                 .filter(option -> !option.longestName().equals("--out"))
                 .forEach(option -> all.append(' ')
                         .append(option.longestName())
                         .append(' ')
                         .append(String.join(",", option.originalStringValues())));
         return all.toString();
-    }
-
-    private ParameterException wrong(String message) {
-        return new ParameterException(spec.commandLine(), message);
     }
 }

@@ -7,7 +7,6 @@ import dev.banyan.study.cluster.HostCosts;
 import dev.banyan.study.cluster.Minsky;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * The page on training with many machines, in Markdown, and its picture.
@@ -17,11 +16,7 @@ import java.util.Locale;
  * @param arguments of the command that writes it
  */
 record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
-    private static final long FEWEST_GPUS_OF_PLANS = 1024;
-
-    ScalingPage {
-        models = List.copyOf(models);
-    }
+    private static final long LARGE_SCALE_MIN_GPUS = 1024;
 
     Picture picture() {
         return new Picture(models.stream().map(ModelReport::chart).toList());
@@ -34,7 +29,7 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
         lines.addAll(constants());
         lines.addAll(List.of("", "![time of a step by GPUs](" + picture + ")"));
         models.forEach(model -> lines.addAll(model.lines()));
-        lines.addAll(plans());
+        lines.addAll(atLargeScale());
         if (setup.machine().name().equals(Minsky.NAME)) {
             lines.addAll(new Published(models).lines());
         }
@@ -132,12 +127,12 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
         lines.add("| " + name + " | " + value + " | " + source + " |");
     }
 
-    private List<String> plans() {
+    private List<String> atLargeScale() {
         List<String> lines = new ArrayList<>();
         for (ModelReport model : models) {
             for (Point point : model.main().points()) {
-                if (point.gpus() >= FEWEST_GPUS_OF_PLANS) {
-                    lines.add(plan(model, point));
+                if (point.gpus() >= LARGE_SCALE_MIN_GPUS) {
+                    lines.add(atLargeScale(model, point));
                 }
             }
         }
@@ -150,10 +145,9 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
         return lines;
     }
 
-    private static String plan(ModelReport model, Point point) {
+    private static String atLargeScale(ModelReport model, Point point) {
         int batch = model.rate().batch();
-        return String.format(
-                Locale.ROOT,
+        return Numbers.format(
                 "- %s on %,d GPUs: %,d images per step, %.1f steps per epoch; all keys' allreduces take %.0f ms one"
                         + " after another, %.0f%% of the computing. Whether a model still learns from such steps is"
                         + " another matter.",

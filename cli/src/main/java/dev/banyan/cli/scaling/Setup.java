@@ -17,9 +17,6 @@ import java.util.List;
  * @param one costs of one such machine, which knows what is simulated inside of it for all clusters
  */
 record Setup(Fabric fabric, List<Integer> sizes, KeyCosts one) {
-    Setup {
-        sizes = List.copyOf(sizes);
-    }
 
     /**
      * @throws IllegalArgumentException if one of the clusters can't be

@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 
 /**
  * The timeline of a real run on virtual devices, as the simulator's are written: what goes from one device to another
- * is shown on the wires that it would take. Keeps all steps in memory. Safe for use from any thread.
+ * is shown on the links that it would take. Keeps all steps in memory. Safe for use from any thread.
  */
 final class HostTimeline implements StepListener {
     private final long beginNanos = System.nanoTime();
@@ -71,7 +71,7 @@ final class HostTimeline implements StepListener {
         return (nanos - beginNanos) / 1e3;
     }
 
-    /** None between devices that no wires connect. */
+    /** None between devices that no links connect. */
     private List<Integer> arcs(int from, int to) {
         List<Integer> nodes = detours.path(from, to);
         return nodes == null

@@ -1,13 +1,13 @@
 package dev.banyan.cli.trace;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.dlc.replay.Replayed;
+import dev.banyan.dlc.Replayed;
 import java.io.PrintWriter;
 import java.util.List;
-import java.util.Locale;
 
 /**
- * What {@code banyan trace replay} tells, in the order of its JSON. Times are in us.
+ * What {@code banyan trace replay} reports, in the order of its JSON. Times are in us.
  *
  * @param machine the machine's name
  * @param profile the simulator's constants
@@ -53,9 +53,9 @@ record ReplayReport(
     private static String[] cells(String name, double traced, double predicted) {
         return new String[] {
             name,
-            String.format(Locale.ROOT, "%.1f", traced),
-            String.format(Locale.ROOT, "%.1f", predicted),
-            traced > 0 ? String.format(Locale.ROOT, "%.3f", predicted / traced) : "-"
+            Numbers.format("%.1f", traced),
+            Numbers.format("%.1f", predicted),
+            traced > 0 ? Numbers.format("%.3f", predicted / traced) : "-"
         };
     }
 }

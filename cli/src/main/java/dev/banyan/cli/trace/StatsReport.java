@@ -3,10 +3,10 @@ package dev.banyan.cli.trace;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.dlc.DlcStatistics;
-import dev.banyan.dlc.KeyTraffic;
+import dev.banyan.dlc.DlcStatistics.KeyTraffic;
+import dev.banyan.dlc.DlcStatistics.Phases;
+import dev.banyan.dlc.DlcStatistics.Spread;
 import dev.banyan.dlc.Overhead;
-import dev.banyan.dlc.Phases;
-import dev.banyan.dlc.Spread;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan trace stats} tells, in the order of its JSON. Times are in us.
+ * What {@code banyan trace stats} reports, in the order of its JSON. Times are in us.
  *
  * @param records records of all files
  * @param setupRecords setup messages among them
@@ -135,8 +135,8 @@ record StatsReport(
                     ms(phases.computationUs()),
                     ms(phases.overlapUs()),
                     ms(phases.communicationUs()));
-            out.println("# overlap ratio "
-                    + (overlapRatio == null ? "-" : String.format(Locale.ROOT, "%.1f%%", 100 * overlapRatio)));
+            out.println(
+                    "# overlap ratio " + (overlapRatio == null ? "-" : Numbers.format("%.1f%%", 100 * overlapRatio)));
         }
         out.println("#");
         TextTable lengths =
@@ -160,17 +160,17 @@ record StatsReport(
 
     private static String[] cells(String name, String key, Spread spread) {
         List<String> cells = new ArrayList<>(List.of(name, key, Long.toString(spread.count())));
-        cells.add(String.format(Locale.ROOT, "%.1f", spread.mean()));
+        cells.add(Numbers.format("%.1f", spread.mean()));
         cells.add(Long.toString(spread.min()));
         cells.add(Long.toString(spread.max()));
         return cells.toArray(String[]::new);
     }
 
     private static String megabytes(double bytes) {
-        return bytes < 1e5 ? Numbers.plain(bytes / 1e3) + " kB" : String.format(Locale.ROOT, "%.2f MB", bytes / 1e6);
+        return bytes < 1e5 ? Numbers.plain(bytes / 1e3) + " kB" : Numbers.format("%.2f MB", bytes / 1e6);
     }
 
     private static String ms(double us) {
-        return String.format(Locale.ROOT, "%.3f", us / 1e3);
+        return Numbers.format("%.3f", us / 1e3);
     }
 }

@@ -1,9 +1,7 @@
 package dev.banyan.cli.trace;
 
+import dev.banyan.cli.output.Subcommand;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan trace}: what can be done with traces. */
 @Command(
@@ -16,18 +14,12 @@ import picocli.CommandLine.Spec;
             TraceReplayCommand.class,
             TraceTimelineCommand.class
         })
-public final class TraceCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+public final class TraceCommand extends Subcommand {
     /** Without a subcommand there is nothing to do but to say what there is. */
     @Override
     public void run() {
-        throw new ParameterException(
-                spec.commandLine(),
-                "which of them? "
-                        + String.join(
-                                " or ",
-                                spec.subcommands().keySet().stream().sorted().toList()));
+        throw wrong("which of them? "
+                + String.join(
+                        " or ", spec().subcommands().keySet().stream().sorted().toList()));
     }
 }

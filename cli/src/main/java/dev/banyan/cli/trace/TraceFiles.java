@@ -1,9 +1,6 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.dlc.DlcMessage;
-import dev.banyan.dlc.DlcOperation;
 import dev.banyan.dlc.DlcReader;
-import dev.banyan.dlc.DlcRole;
 import dev.banyan.dlc.DlcRun;
 import dev.banyan.dlc.DlcTrace;
 import java.io.IOException;
@@ -41,24 +38,18 @@ final class TraceFiles {
                 throw new ParameterException(spec.commandLine(), "no file is called '" + file + "'");
             }
             DlcTrace trace = read(file);
-            trace.messages().findFirst().ifPresent(message -> {
-                Path other = nodes.putIfAbsent(recorder(message), file);
+            trace.recorder().ifPresent(recorder -> {
+                Path other = nodes.putIfAbsent(recorder, file);
                 if (other != null) {
                     throw new ParameterException(
                             spec.commandLine(),
-                            other + " and " + file + " are both of " + recorder(message)
+                            other + " and " + file + " are both of " + recorder
                                     + "; name one file for each node of one run");
                 }
             });
             traces.add(trace);
         }
         return new DlcRun(traces);
-    }
-
-    private static String recorder(DlcMessage message) {
-        DlcOperation operation = message.operation();
-        int node = operation.role() == DlcRole.WORKER ? message.worker() : message.server();
-        return (operation.role() == DlcRole.WORKER ? "worker " : "server ") + node;
     }
 
     private static DlcTrace read(Path file) {

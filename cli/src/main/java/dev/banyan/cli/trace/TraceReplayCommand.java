@@ -2,23 +2,18 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
+import dev.banyan.dlc.DlcReplay;
 import dev.banyan.dlc.DlcRun;
-import dev.banyan.dlc.replay.DlcReplay;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulator;
-import java.io.PrintWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan trace replay}: a traced run on another machine. */
 @Command(
@@ -36,10 +31,7 @@ import picocli.CommandLine.Spec;
             "  banyan trace replay worker-0.txt --machine p3.16xlarge",
             "  banyan trace replay worker-*.txt server-*.txt --machine pcie-8 --format json"
         })
-final class TraceReplayCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+final class TraceReplayCommand extends Subcommand {
     @Mixin
     private final TraceFiles files = new TraceFiles();
 
@@ -49,20 +41,12 @@ final class TraceReplayCommand implements Runnable {
     @Option(
             names = "--profile",
             paramLabel = "NAME",
-            converter = ProfileConverter.class,
             description = "Constants of the simulation: p100-nvlink, v100-nvlink, v100-nvswitch, a100-nvswitch,"
                     + " h100-nvswitch, mi250x-xgmi or pcie (default: those that fit the machine).")
     private @Nullable Profile profile;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
-
-    /** For picocli. */
-    static final class ProfileConverter extends NamedConverter<Profile> {
-        ProfileConverter() {
-            super("profile", byName(Profiles.all().toArray(Profile[]::new), Profile::name));
-        }
-    }
 
     @Override
     public void run() {
@@ -74,13 +58,9 @@ final class TraceReplayCommand implements Runnable {
                 chosen.machine().name(),
                 constants.name(),
                 DlcReplay.run(traced, simulator, chosen.machine().size()));
-        PrintWriter out = spec.commandLine().getOut();
-        if (format == OutputFormat.json) {
-            Json.print(out, report);
-            return;
-        }
-        Remarks.print(spec, chosen.remark(), chosen.warnings());
-        report.print(out);
-        out.flush();
+        print(format == OutputFormat.json, report, () -> {
+            remark(chosen.remark(), chosen.warnings());
+            report.print(out());
+        });
     }
 }

@@ -4,14 +4,14 @@ import dev.banyan.cli.bench.Memory;
 import dev.banyan.cli.bench.RankBackend;
 import dev.banyan.cli.bench.StoreTypeConverter;
 import dev.banyan.cli.bench.Workload;
-import dev.banyan.cli.bench.WorkloadConverter;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
-import dev.banyan.cli.output.Remarks;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
+import dev.banyan.dlc.DlcTrace;
 import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
@@ -40,10 +40,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan trace run}: records a run of a key-value store. */
 @Command(
@@ -63,12 +60,9 @@ import picocli.CommandLine.Spec;
             "  banyan trace run --workload resnet-50 --backend cuda --devices 0,0 --out traces",
             "  banyan trace stats traces/*.txt"
         })
-final class TraceRunCommand implements Runnable {
+final class TraceRunCommand extends Subcommand {
     private static final int MOST_COMPUTE_MS = 60_000;
     private static final int WARMUPS = 10;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Mixin
     private final MachineOptions machine = new MachineOptions();
@@ -76,7 +70,6 @@ final class TraceRunCommand implements Runnable {
     @Option(
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
-            converter = WorkloadConverter.class,
             description =
                     "resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or keys with the numbers of"
                             + " elements in a file's last column (default: lenet-5).")
@@ -85,7 +78,6 @@ final class TraceRunCommand implements Runnable {
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            converter = RankBackend.Converter.class,
             description = "host, virtual devices in host memory, or cuda, GPUs (default: host).")
     private RankBackend backend = RankBackend.HOST;
 
@@ -177,7 +169,7 @@ final class TraceRunCommand implements Runnable {
             Runnable warm,
             @Nullable HostTimeline steps) {
         if (format == OutputFormat.table) {
-            Remarks.print(spec, chosen.remark(), chosen.warnings());
+            remark(chosen.remark(), chosen.warnings());
         }
         int ranks = chosen.machine().size();
         if (devices.inHostMemory()) {
@@ -200,7 +192,7 @@ final class TraceRunCommand implements Runnable {
             }
         }
         Report report = write(recorder, steps, played, chosen, stepMs);
-        PrintWriter to = spec.commandLine().getOut();
+        PrintWriter to = out();
         if (format == OutputFormat.json) {
             Json.print(to, report);
         } else {
@@ -234,12 +226,6 @@ final class TraceRunCommand implements Runnable {
             return inside.findAny().isEmpty();
         } catch (IOException e) {
             throw new UncheckedIOException("can't look into " + folder + ": " + e.getMessage(), e);
-        }
-    }
-
-    private void require(boolean condition, String message) {
-        if (!condition) {
-            throw new ParameterException(spec.commandLine(), message);
         }
     }
 
@@ -289,9 +275,7 @@ final class TraceRunCommand implements Runnable {
                     played.keys(),
                     iterations,
                     computeMs,
-                    recorder.traces().stream()
-                            .mapToInt(trace -> trace.records().size())
-                            .sum(),
+                    recorder.traces().stream().mapToInt(DlcTrace::size).sum(),
                     stepMs,
                     files.stream().map(Path::toString).toList());
         } catch (IOException e) {
@@ -322,7 +306,6 @@ final class TraceRunCommand implements Runnable {
         if (timeline != null) {
             to.println("# timeline: " + timeline + " (open it in ui.perfetto.dev)");
         }
-        to.flush();
     }
 
     private static String hostname() {

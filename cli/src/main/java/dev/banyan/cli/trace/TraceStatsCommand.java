@@ -1,18 +1,15 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.dlc.DlcStatistics;
-import java.io.PrintWriter;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-/** {@code banyan trace stats}: what traces tell of a run. */
+/** {@code banyan trace stats}: statistics of a traced run. */
 @Command(
         name = "stats",
         description = "Sizes of messages, volume, overheads, phases and overlap of a traced run.",
@@ -36,10 +33,7 @@ import picocli.CommandLine.Spec;
             "  banyan trace stats worker-*.txt server-*.txt --format json",
             "  banyan trace stats traces/*.txt --plot distributions.svg"
         })
-final class TraceStatsCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+final class TraceStatsCommand extends Subcommand {
     @Mixin
     private final TraceFiles files = new TraceFiles();
 
@@ -49,7 +43,6 @@ final class TraceStatsCommand implements Runnable {
     @Option(
             names = "--plot",
             paramLabel = "FILE.svg|FILE.png",
-            converter = PlotFile.Converter.class,
             description = "Draw the distributions: what share of messages is at most how long, and of overheads at most"
                     + " how great.")
     private @Nullable PlotFile plot;
@@ -61,12 +54,6 @@ final class TraceStatsCommand implements Runnable {
         if (plot != null) {
             StatsPicture.of(statistics).write(plot);
         }
-        PrintWriter out = spec.commandLine().getOut();
-        if (format == OutputFormat.json) {
-            Json.print(out, report);
-        } else {
-            report.print(out);
-            out.flush();
-        }
+        print(format == OutputFormat.json, report, () -> report.print(out()));
     }
 }

@@ -1,17 +1,14 @@
 package dev.banyan.cli.trace;
 
-import java.io.IOException;
+import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.TextFile;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan trace timeline}: one picture of what several processes recorded. */
 @Command(
@@ -26,10 +23,7 @@ import picocli.CommandLine.Spec;
             "  mpirun -np 4 java -XX:StartFlightRecording=filename=step-%p.jfr -jar train.jar",
             "  banyan trace timeline step-*.jfr --output steps.json"
         })
-final class TraceTimelineCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+final class TraceTimelineCommand extends Subcommand {
     @Parameters(
             arity = "1..*",
             paramLabel = "FILE.jfr",
@@ -47,23 +41,17 @@ final class TraceTimelineCommand implements Runnable {
     public void run() {
         for (Path file : files) {
             if (!Files.isRegularFile(file)) {
-                throw new ParameterException(spec.commandLine(), "no file is called '" + file + "'");
+                throw wrong("no file is called '" + file + "'");
             }
         }
         List<Recording> recordings = files.stream().map(Recording::read).toList();
         RecordedTimeline timeline = new RecordedTimeline(recordings);
-        try {
-            timeline.write(output);
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "can't write the timeline to " + output + " (" + e + "); name another file with --output", e);
-        }
-        PrintWriter out = spec.commandLine().getOut();
+        TextFile.write(output, (TextFile.Content) timeline::write);
+        PrintWriter out = out();
         out.println("# "
                 + recordings.stream()
                         .mapToInt(recording -> recording.slices().size())
                         .sum() + " events of " + recordings.size() + " processes: " + output
                 + " (open it in ui.perfetto.dev)");
-        out.flush();
     }
 }

@@ -27,13 +27,13 @@ final class IterationTimes {
     private record Calls(Predictions predictions, List<PlannedSchedule> calls) {}
 
     /**
-     * One way.
+     * One iteration.
      *
      * @param name what carries the calls out
      * @param oneByOneMs each call after the one before, in ms
-     * @param togetherMs all calls at once, sharing the wires, in ms
+     * @param togetherMs all calls at once, sharing the links, in ms
      */
-    record AlgorithmHint(String name, double oneByOneMs, double togetherMs) {}
+    record Iteration(String name, double oneByOneMs, double togetherMs) {}
 
     /**
      * An array bound: a single tree up to it, the faster of multi-tree and packing above.
@@ -50,8 +50,8 @@ final class IterationTimes {
     }
 
     /** The tuned rules, auto without them, and each algorithm alone. */
-    List<AlgorithmHint> ways(Tuning tuning) {
-        List<AlgorithmHint> ways = new ArrayList<>();
+    List<Iteration> ways(Tuning tuning) {
+        List<Iteration> ways = new ArrayList<>();
         ways.add(way(
                 "tuned",
                 calls(Config.builder()
@@ -72,10 +72,10 @@ final class IterationTimes {
         return ways;
     }
 
-    private static AlgorithmHint way(String name, Calls all) {
+    private static Iteration way(String name, Calls all) {
         Predictions predictions = all.predictions();
         List<PlannedSchedule> calls = all.calls();
-        return new AlgorithmHint(name, predictions.us(calls, 1) / 1e3, predictions.us(calls, calls.size()) / 1e3);
+        return new Iteration(name, predictions.us(calls, 1) / 1e3, predictions.us(calls, calls.size()) / 1e3);
     }
 
     private Calls calls(AlgorithmChoice algorithm) {

@@ -2,7 +2,7 @@ package dev.banyan.cli.tune;
 
 import dev.banyan.cli.bench.RankMemory;
 import dev.banyan.cli.bench.RankSite;
-import dev.banyan.cli.bench.Stopwatch;
+import dev.banyan.cli.bench.Repeats;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmConfig;
@@ -70,7 +70,7 @@ final class MeasuredTrials implements Trials {
                 .map(buffer -> buffer.asSlice(0, count * one * DataType.F32.bytes()))
                 .toList();
         CollectiveCall call = CollectiveCall.inPlace(collective, root, count, DataType.F32, ReduceOp.SUM, used);
-        return Stopwatch.medianUs(() -> communicator.run(call));
+        return Repeats.medianUs(() -> communicator.run(call));
     }
 
     @Override

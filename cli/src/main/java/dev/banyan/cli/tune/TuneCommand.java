@@ -1,21 +1,21 @@
 package dev.banyan.cli.tune;
 
+import dev.banyan.cli.bench.BenchBackend;
 import dev.banyan.cli.bench.CudaSite;
 import dev.banyan.cli.bench.HostSite;
 import dev.banyan.cli.bench.RankSite;
+import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.Workload;
-import dev.banyan.cli.bench.WorkloadConverter;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.input.CollectiveConverter;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.NamedConverter;
-import dev.banyan.cli.input.ProfileConverter;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.Planner;
@@ -26,23 +26,15 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code banyan tune}: finds the best settings for one machine, and writes them. */
 @Command(
@@ -64,7 +56,7 @@ import picocli.CommandLine.Spec;
             "  banyan tune --backend host --format json",
             "  banyan tune --machine dgx-a100 --plot tuned.svg"
         })
-public final class TuneCommand implements Runnable {
+public final class TuneCommand extends Subcommand {
     private static final ByteSize FIRST = ByteSize.parse("1K");
     private static final ByteSize LAST = ByteSize.parse("1G");
     private static final ByteSize LAST_MEASURED = ByteSize.parse("16M");
@@ -72,53 +64,44 @@ public final class TuneCommand implements Runnable {
     private static final int FACTOR_MEASURED = 4;
     private static final int ROOT = 0;
 
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            converter = BackendConverter.class,
             description =
                     "sim predicts in the simulator, host measures virtual devices in host memory, cuda measures GPUs"
                             + " (default: sim).")
-    private Backend backend = Backend.SIM;
+    private BenchBackend backend = BenchBackend.SIM;
 
     @Option(
             names = "--profile",
             paramLabel = "NAME|FILE",
-            converter = ProfileConverter.class,
             description = "With --backend sim: the constants of the machine class (default: what fits the machine).")
     private @Nullable Profile profile;
 
     @Option(
             names = "--collective",
             paramLabel = "NAME",
-            converter = CollectiveConverter.class,
             description = "all_reduce, reduce, broadcast, reduce_scatter or all_gather (default: all_reduce); root 0.")
     private Collective collective = Collective.ALL_REDUCE;
 
     @Option(
             names = {"-b", "--minbytes"},
             paramLabel = "SIZE",
-            converter = ByteSize.Converter.class,
             description = "Smallest size (default: 1K).")
     private ByteSize first = FIRST;
 
     @Option(
             names = {"-e", "--maxbytes"},
             paramLabel = "SIZE",
-            converter = ByteSize.Converter.class,
             description = "Largest size (default: 1G; measured 16M).")
     private @Nullable ByteSize last;
 
     @Option(
             names = "--workload",
             paramLabel = "MODEL|FILE.csv",
-            converter = WorkloadConverter.class,
             description =
                     "Also predict an iteration over the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or"
                             + " over keys with the numbers of elements in a file's last column; needs --backend sim.")
@@ -134,33 +117,15 @@ public final class TuneCommand implements Runnable {
     @Option(
             names = "--plot",
             paramLabel = "FILE.svg|FILE.png",
-            converter = PlotFile.Converter.class,
             description = "Draw time and bus bandwidth over the size, a curve for each algorithm and the tuned choice.")
     private @Nullable PlotFile plot;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
 
-    /** What tries choices out. */
-    enum Backend {
-        /** The simulator. */
-        SIM,
-        /** Virtual devices in host memory. */
-        HOST,
-        /** GPUs. */
-        CUDA
-    }
-
-    /** For picocli. */
-    static final class BackendConverter extends NamedConverter<Backend> {
-        BackendConverter() {
-            super("backend", byName(Backend.values(), Backend::name));
-        }
-    }
-
     @Override
     public void run() {
-        boolean simulated = backend == Backend.SIM;
+        boolean simulated = backend == BenchBackend.SIM;
         require(simulated || profile == null, "--profile is what the simulator goes by; leave " + option() + " out");
         require(simulated || workload == null, "--workload is predicted; leave " + option() + " out");
         require(
@@ -231,10 +196,9 @@ public final class TuneCommand implements Runnable {
     }
 
     private Tuner tune(Trials trials, long most, int factor) {
-        List<Long> sizes = sizes(most, factor);
+        List<Long> sizes = Sizes.byFactor(first.bytes(), most, factor);
         Tuner tuner = new Tuner(trials);
-        try (Progress progress =
-                Progress.start("tune", sizes.size(), spec.commandLine().getErr())) {
+        try (Progress progress = Progress.start("tune", sizes.size(), err())) {
             for (long size : sizes) {
                 tuner.next(size);
                 progress.step();
@@ -244,14 +208,14 @@ public final class TuneCommand implements Runnable {
     }
 
     private void report(ChosenMachine chosen, TuneReport report) {
-        write(report);
+        TextFile.write(output, report.properties());
         if (plot != null) {
             TunePicture.of(chosen.machine().name(), chosen.machine().size(), collective, report.sizes())
                     .write(plot);
         }
-        PrintWriter err = spec.commandLine().getErr();
+        PrintWriter err = err();
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         if (format == OutputFormat.json) {
             Json.print(out, report.json(output.toString()));
         } else {
@@ -259,30 +223,6 @@ public final class TuneCommand implements Runnable {
                 out.println("# " + TerminalText.of(chosen.remark()));
             }
             report.lines(output.toString()).forEach(out::println);
-            out.flush();
-        }
-    }
-
-    private void require(boolean condition, String message) {
-        if (!condition) {
-            throw new ParameterException(spec.commandLine(), message);
-        }
-    }
-
-    private List<Long> sizes(long most, int factor) {
-        List<Long> sizes = new ArrayList<>();
-        for (long size = first.bytes(); size <= most; size = Math.multiplyExact(size, factor)) {
-            sizes.add(size);
-        }
-        return sizes;
-    }
-
-    private void write(TuneReport report) {
-        try {
-            Files.writeString(output, report.properties().stream().collect(Collectors.joining("\n", "", "\n")));
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot write the settings to " + output + " (" + e + "); name another file with --output", e);
         }
     }
 }

@@ -53,10 +53,6 @@ final class TunePicture {
     }
 
     private static Curve curve(String name, List<Tuner.Found> sizes, ToDoubleFunction<Tuner.Found> us, Figure figure) {
-        return new Curve(
-                name,
-                sizes.stream()
-                        .map(size -> new Curve.Point(size.bytes(), figure.of(size.bytes(), us.applyAsDouble(size))))
-                        .toList());
+        return Curve.of(name, sizes, Tuner.Found::bytes, size -> figure.of(size.bytes(), us.applyAsDouble(size)));
     }
 }

@@ -2,6 +2,7 @@ package dev.banyan.cli.tune;
 
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.schedule.plan.AlgorithmChoice;
@@ -11,7 +12,6 @@ import dev.banyan.schedule.type.Collective;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -29,7 +29,7 @@ record TuneReport(
         String how,
         List<Tuner.Found> sizes,
         @Nullable Workload workload,
-        List<IterationTimes.AlgorithmHint> ways,
+        List<IterationTimes.Iteration> ways,
         IterationTimes.@Nullable Bound bound) {
     private SizeRules rules() {
         return tuning.rules().getOrDefault(collective, SizeRules.AUTO);
@@ -68,7 +68,7 @@ record TuneReport(
                     new ByteSize(found.bytes()).label(),
                     found.choice().toString(),
                     us(found.us()),
-                    String.format(Locale.ROOT, "%.2f", found.bytes() / found.us() / 1e3)));
+                    Numbers.format("%.2f", found.bytes() / found.us() / 1e3)));
             algorithms().forEach(algorithm -> row.add(us(found.tried(algorithm).us())));
             table.row(row.toArray(String[]::new));
         }
@@ -98,11 +98,11 @@ record TuneReport(
     }
 
     private static String us(double us) {
-        return String.format(Locale.ROOT, us >= 10_000 ? "%.0f" : "%.1f", us);
+        return us >= 10_000 ? Numbers.format("%.0f", us) : Numbers.format("%.1f", us);
     }
 
     private static String ms(double ms) {
-        return String.format(Locale.ROOT, "%.3f", ms);
+        return Numbers.format("%.3f", ms);
     }
 
     /** A size as JSON has it. */
@@ -121,7 +121,7 @@ record TuneReport(
             String rules,
             List<Size> sizes,
             @Nullable String workload,
-            List<IterationTimes.AlgorithmHint> ways,
+            List<IterationTimes.Iteration> ways,
             @Nullable Long bestArrayBound,
             String output) {}
 

@@ -4,7 +4,6 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.SizeRules;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
@@ -16,9 +15,9 @@ import java.util.Objects;
  * and shorter chunks until three more were worse.
  */
 final class Tuner {
-    private static final int PATIENCE = 3;
-    /** What worked for the size before is kept where the best is not faster than that. */
-    private static final double NEARLY = 1.02;
+    private static final int MAX_WORSE_CHUNK_LENGTHS = 3;
+    /** The choice of the size before is kept if its time exceeds the best time by at most this factor. */
+    private static final double KEPT_CHOICE_MAX_SLOWDOWN = 1.02;
 
     private final Trials trials;
     private final List<Integer> maxTrees;
@@ -33,9 +32,6 @@ final class Tuner {
      * @param best the best of each algorithm
      */
     record Found(long bytes, AlgorithmConfig choice, double us, Map<AlgorithmChoice, Tried> best) {
-        Found {
-            best = Collections.unmodifiableMap(new EnumMap<>(best));
-        }
 
         /** The best of an algorithm. */
         Tried tried(AlgorithmChoice algorithm) {
@@ -71,7 +67,7 @@ final class Tuner {
         if (!sizes.isEmpty()) {
             AlgorithmConfig before = sizes.getLast().choice();
             double us = trials.us(before, bytes);
-            taken = us <= NEARLY * fastest.us() ? new Tried(before, us) : fastest;
+            taken = us <= KEPT_CHOICE_MAX_SLOWDOWN * fastest.us() ? new Tried(before, us) : fastest;
         }
         Found found = new Found(bytes, taken.choice(), taken.us(), best);
         sizes.add(found);
@@ -94,7 +90,7 @@ final class Tuner {
             double us = trials.us(choice, bytes);
             misses = best != null && us > best.us() ? misses + 1 : 0;
             best = best == null || us < best.us() ? new Tried(choice, us) : best;
-            if (misses == PATIENCE) {
+            if (misses == MAX_WORSE_CHUNK_LENGTHS) {
                 break;
             }
         }

@@ -11,25 +11,25 @@ import java.util.OptionalInt;
  * @param peerRole what the other node of the operation is
  * @param peer index of the other node among those of its role, from 0
  */
-public record DlcDependency(OptionalInt key, int number, DlcRole peerRole, int peer) {
-    public DlcDependency {
+record DlcDependency(OptionalInt key, int number, DlcRole peerRole, int peer) {
+    DlcDependency {
         Objects.requireNonNull(key, "key");
         Objects.requireNonNull(peerRole, "peerRole");
     }
 
     /** One operation. */
-    public static DlcDependency on(DlcOperationId operation) {
+    static DlcDependency on(DlcOperationId operation) {
         return new DlcDependency(
                 OptionalInt.of(operation.key()), operation.number(), operation.peerRole(), operation.peer());
     }
 
     /** The same operation of all keys. */
-    public static DlcDependency onAllKeys(int number, DlcRole peerRole, int peer) {
+    static DlcDependency onAllKeys(int number, DlcRole peerRole, int peer) {
         return new DlcDependency(OptionalInt.empty(), number, peerRole, peer);
     }
 
     /** Whether an operation of the same trace is meant. */
-    public boolean matches(DlcOperationId operation) {
+    boolean matches(DlcOperationId operation) {
         return (key.isEmpty() || key.getAsInt() == operation.key())
                 && number == operation.number()
                 && peerRole == operation.peerRole()

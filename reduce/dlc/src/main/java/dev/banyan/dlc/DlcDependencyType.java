@@ -3,7 +3,7 @@ package dev.banyan.dlc;
 import java.util.stream.Stream;
 
 /** Why an operation could not begin before. */
-public enum DlcDependencyType {
+enum DlcDependencyType {
     /** It waited for nothing. */
     INDEPENDENT(0),
     /** A push waited for a push: an acknowledgement for the gradient. */
@@ -22,7 +22,7 @@ public enum DlcDependencyType {
     }
 
     /** Number that files have for it, 0..4. */
-    public int number() {
+    int number() {
         return number;
     }
 

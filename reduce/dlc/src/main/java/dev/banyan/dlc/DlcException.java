@@ -4,9 +4,6 @@ package dev.banyan.dlc;
 public final class DlcException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    private final int line;
-    private final int column;
-
     /**
      * @param source what was read, e.g. a file's name
      * @param line line, from 1; 0 where the whole file is meant
@@ -15,17 +12,5 @@ public final class DlcException extends RuntimeException {
      */
     DlcException(String source, int line, int column, String problem) {
         super(source + (line > 0 ? ":" + line + (column > 0 ? ":" + column : "") : "") + ": " + problem);
-        this.line = line;
-        this.column = column;
-    }
-
-    /** Line, from 1; 0 where the whole file is meant. */
-    public int line() {
-        return line;
-    }
-
-    /** Column, from 1; 0 where the whole line is meant. */
-    public int column() {
-        return column;
     }
 }

@@ -12,11 +12,11 @@ import java.util.stream.IntStream;
  * @param workers nodes that work
  * @param servers nodes that serve
  */
-public record DlcHeader(DlcRole role, String hostname, List<Integer> workers, List<Integer> servers) {
+record DlcHeader(DlcRole role, String hostname, List<Integer> workers, List<Integer> servers) {
     /**
      * @throws IllegalArgumentException if a node is in both lists, or the host's name is none
      */
-    public DlcHeader {
+    DlcHeader {
         Objects.requireNonNull(role, "role");
         workers = List.copyOf(workers);
         servers = List.copyOf(servers);
@@ -31,7 +31,7 @@ public record DlcHeader(DlcRole role, String hostname, List<Integer> workers, Li
     }
 
     /** Numbered as the format has it: workers first, then servers. */
-    public static DlcHeader of(DlcRole role, String hostname, int workers, int servers) {
+    static DlcHeader of(DlcRole role, String hostname, int workers, int servers) {
         return new DlcHeader(
                 role,
                 hostname,

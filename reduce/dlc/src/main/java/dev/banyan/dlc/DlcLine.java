@@ -56,7 +56,7 @@ final class DlcLine {
                 return value;
             }
         } catch (NumberFormatException notANumber) {
-            // told below, as a number out of range is
+            // Reported below, like a number out of range.
         }
         throw wrong(column + " is '" + word + "'; it must be a whole number "
                 + (most == Long.MAX_VALUE && least != Long.MIN_VALUE

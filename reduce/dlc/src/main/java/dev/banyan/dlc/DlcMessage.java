@@ -34,7 +34,7 @@ public record DlcMessage(
         List<DlcDependency> dependencies)
         implements DlcRecord {
     /** The number of pushes that initialise a key. */
-    public static final int INITIALISES = -15;
+    static final int INITIALISES = -15;
 
     /**
      * @throws IllegalArgumentException if a number is negative that can't be, or the operation's name says
@@ -57,17 +57,17 @@ public record DlcMessage(
     }
 
     /** Index of the parameter. */
-    public int key() {
+    int key() {
         return operationId.key();
     }
 
     /** The node that works. */
-    public int worker() {
+    int worker() {
         return operation.toServer() ? src : dst;
     }
 
     /** The node that serves. */
-    public int server() {
+    int server() {
         return operation.toServer() ? dst : src;
     }
 

@@ -9,7 +9,7 @@ import java.util.stream.Stream;
  * order these are the push, its acknowledgement, the request to pull, and the pulled value. The first and the
  * third go from worker to server, the others back.
  */
-public enum DlcOperation {
+enum DlcOperation {
     /** A worker sends a gradient. */
     PUSH_SEND_WORKER("Push_Send_Worker", DlcRole.WORKER, 0),
     /** A worker hears that its gradient has been taken in. */
@@ -28,7 +28,7 @@ public enum DlcOperation {
     PULL_SEND_SERVER("Pull_Send_Server", DlcRole.SERVER, 3);
 
     /** Messages of a key in one iteration of one worker. */
-    public static final int MESSAGES = 4;
+    static final int MESSAGES = 4;
 
     private final String label;
     private final DlcRole role;
@@ -41,22 +41,22 @@ public enum DlcOperation {
     }
 
     /** Name as files have it, without the {@code OP:=} before it. */
-    public String label() {
+    String label() {
         return label;
     }
 
     /** What the node is that recorded it. */
-    public DlcRole role() {
+    DlcRole role() {
         return role;
     }
 
     /** Which of the four messages it is about, 0..3. */
-    public int message() {
+    int message() {
         return message;
     }
 
     /** Whether the message goes from worker to server. */
-    public boolean toServer() {
+    boolean toServer() {
         return message % 2 == 0;
     }
 

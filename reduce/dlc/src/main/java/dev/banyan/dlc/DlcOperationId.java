@@ -12,14 +12,14 @@ import java.util.Objects;
  * @param peerRole what the other node is
  * @param peer index of the other node among those of its role, from 0
  */
-public record DlcOperationId(int key, int number, DlcRole peerRole, int peer) {
+record DlcOperationId(int key, int number, DlcRole peerRole, int peer) {
     /** Number of a server's first operation, if that initialises a key. */
-    public static final int FIRST_OF_SERVER = -2;
+    static final int FIRST_OF_SERVER = -2;
 
     /**
      * @throws IllegalArgumentException if a number is too low
      */
-    public DlcOperationId {
+    DlcOperationId {
         Objects.requireNonNull(peerRole, "peerRole");
         if (key < 0 || number < FIRST_OF_SERVER || peer < 0) {
             throw new IllegalArgumentException("operation " + key + "-" + number + "-" + peerRole.letter() + peer

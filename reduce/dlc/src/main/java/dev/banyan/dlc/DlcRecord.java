@@ -1,7 +1,7 @@
 package dev.banyan.dlc;
 
 /** One line of a trace. */
-public sealed interface DlcRecord permits DlcMessage, DlcSetup {
+sealed interface DlcRecord permits DlcMessage, DlcSetup {
     /** Number of the record in its trace, as the file has it; some tracers give one twice. */
     int id();
 

@@ -1,7 +1,7 @@
 package dev.banyan.dlc;
 
 /** What a node of a trace is. */
-public enum DlcRole {
+enum DlcRole {
     /** Computes gradients, pushes them and pulls what became of them; nodes 0..W-1. */
     WORKER("worker", 'w'),
     /** Holds keys; nodes W..W+S-1. */
@@ -26,7 +26,7 @@ public enum DlcRole {
     }
 
     /** The role that this one talks to. */
-    public DlcRole other() {
+    DlcRole other() {
         return this == WORKER ? SERVER : WORKER;
     }
 }

@@ -16,12 +16,12 @@ public record DlcRun(List<DlcTrace> traces) {
     }
 
     /** Everything about pushes and pulls, trace by trace. */
-    public Stream<DlcMessage> messages() {
+    Stream<DlcMessage> messages() {
         return traces.stream().flatMap(DlcTrace::messages);
     }
 
     /** Iterations, by {@link DlcMessage#iteration()}, in which gradients were pushed. */
-    public Set<Integer> iterations() {
+    Set<Integer> iterations() {
         return messages()
                 .filter(message -> message.operation().message() == 0 && !message.initialises())
                 .map(DlcMessage::iteration)

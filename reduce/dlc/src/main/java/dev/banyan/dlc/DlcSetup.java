@@ -11,14 +11,14 @@ import java.util.Objects;
  * @param length length in bytes
  * @param command its name, e.g. {@code SendCom_TO_Servers}: letters, digits and underscores
  */
-public record DlcSetup(int id, int src, int dst, long length, String command) implements DlcRecord {
+record DlcSetup(int id, int src, int dst, long length, String command) implements DlcRecord {
     /** What the column num_pp holds. */
     static final int NUMBER = 0;
 
     /**
      * @throws IllegalArgumentException if a number is negative or the name is none
      */
-    public DlcSetup {
+    DlcSetup {
         Objects.requireNonNull(command, "command");
         if (id < 0 || src < 0 || dst < 0 || length < 0) {
             throw new IllegalArgumentException("record " + id + " from " + src + " to " + dst + " of " + length

@@ -17,14 +17,64 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What the traces of a run's nodes tell of it: traffic, overheads and overlap. Some of the nodes' traces are
+ * Statistics of a run from its nodes' traces: traffic, overheads and overlap. Some of the nodes' traces are
  * enough; what both a worker and a server recorded counts once.
  *
  * <p>Making it takes O(r log r) time for r records. Immutable and safe for use from any thread.
  */
 public final class DlcStatistics {
+    /**
+     * What many measurements come to.
+     *
+     * @param count how many they are, at least 1
+     * @param mean their mean
+     * @param min the least
+     * @param max the greatest
+     */
+    public record Spread(long count, double mean, long min, long max) {
+        static Spread of(LongSummaryStatistics measured) {
+            return new Spread(measured.getCount(), measured.getAverage(), measured.getMin(), measured.getMax());
+        }
+    }
+
+    /**
+     * Lengths of a key's messages in bytes, as means over iterations and workers; 0 for those that no trace has.
+     *
+     * @param key index of the parameter
+     * @param pushBytes the gradient
+     * @param acknowledgementBytes the answer to it
+     * @param requestBytes the request to pull
+     * @param pullBytes the value
+     */
+    public record KeyTraffic(
+            int key, double pushBytes, double acknowledgementBytes, double requestBytes, double pullBytes) {}
+
+    /**
+     * The three phases of an iteration, in us, as means over iterations and workers. An iteration begins when a
+     * worker has the last value of the one before, and ends when it has the last of its own. Computation ends with
+     * the last gradient's push. Communication goes on while any key is between its push and the end of its pull.
+     *
+     * @param iterations iterations of single workers that were taken: those whose beginning and end are known
+     * @param computationUs only computation
+     * @param overlapUs both
+     * @param communicationUs only communication
+     */
+    public record Phases(int iterations, double computationUs, double overlapUs, double communicationUs) {
+        /** Share of the communication that computation hides, 0..1; null without communication. */
+        public @Nullable Double overlapRatio() {
+            double communicating = overlapUs + communicationUs;
+            return communicating > 0 ? overlapUs / communicating : null;
+        }
+
+        /** Time of an iteration. */
+        public double iterationUs() {
+            return computationUs + overlapUs + communicationUs;
+        }
+    }
+
     private final int records;
     private final int setups;
     private final List<DlcMessage> training;
@@ -43,8 +93,7 @@ public final class DlcStatistics {
 
     private DlcStatistics(DlcRun run) {
         List<DlcMessage> messages = run.messages().toList();
-        records =
-                run.traces().stream().mapToInt(trace -> trace.records().size()).sum();
+        records = run.traces().stream().mapToInt(DlcTrace::size).sum();
         setups = records - messages.size();
         workers = distinct(messages.stream().map(DlcMessage::worker)).size();
         servers = distinct(messages.stream().map(DlcMessage::server)).size();
@@ -209,7 +258,7 @@ public final class DlcStatistics {
         return traffic;
     }
 
-    /** An overhead in us over all keys; empty where the traces don't tell. */
+    /** An overhead in us over all keys; empty if no trace records it. */
     public Optional<Spread> overhead(Overhead overhead) {
         LongSummaryStatistics all = new LongSummaryStatistics();
         measured(overhead).values().forEach(all::combine);

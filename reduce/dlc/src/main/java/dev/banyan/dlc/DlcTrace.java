@@ -2,6 +2,7 @@ package dev.banyan.dlc;
 
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -16,6 +17,19 @@ public record DlcTrace(DlcHeader header, List<DlcRecord> records) {
     public DlcTrace {
         Objects.requireNonNull(header, "header");
         records = List.copyOf(records);
+    }
+
+    /** Number of records. */
+    public int size() {
+        return records.size();
+    }
+
+    /** The node that recorded the trace, e.g. {@code worker 0}; empty if it sent and received nothing. */
+    public Optional<String> recorder() {
+        return messages().findFirst().map(message -> {
+            DlcRole role = message.operation().role();
+            return role.label() + " " + (role == DlcRole.WORKER ? message.worker() : message.server());
+        });
     }
 
     /** The records of pushes and pulls. */

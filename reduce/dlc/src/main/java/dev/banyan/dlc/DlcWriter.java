@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /** Writes traces as {@link DlcReader} reads them, column for column as the published ones are. */
-public final class DlcWriter {
+final class DlcWriter {
     static final String COLUMNS = String.join(
             "\t",
             "id",
@@ -52,7 +52,7 @@ public final class DlcWriter {
      *
      * @throws IOException if that fails
      */
-    public static void write(DlcTrace trace, Writer writer) throws IOException {
+    static void write(DlcTrace trace, Writer writer) throws IOException {
         DlcHeader header = trace.header();
         writer.write("== num_workers:= " + header.workers().size() + "\n");
         writer.write("num_servers:= " + header.servers().size() + "\n");

@@ -51,7 +51,7 @@ abstract sealed class NodeRecords permits WorkerRecords, ServerRecords {
     /** Makes a round's records. */
     abstract void add(KeyRound round);
 
-    /** Makes a record whose dependencies, where they are in the trace already, tell its delay. */
+    /** Makes a record whose dependencies, where they are in the trace already, give its delay. */
     final void add(KeyRound round, int message, int worker, DlcOperationId name, List<DlcDependency> dependencies) {
         long timeUs = round.timeUs(role, message);
         OptionalLong before = dependencies.stream()

@@ -4,7 +4,7 @@ package dev.banyan.dlc;
  * Where the time of a run goes. Initialisation is left out. What happens at servers is known from servers'
  * traces alone, what happens at workers from workers' traces.
  *
- * <p>The paper on SketchDLC tells such overheads; the definitions here are in terms of the dependencies that
+ * <p>The paper on SketchDLC reports such overheads; the definitions here are in terms of the dependencies that
  * its traces hold.
  */
 public enum Overhead {

@@ -15,7 +15,7 @@ final class PhaseFinder {
     private static final class Round {
         final Map<Exchange, Span> spans = new TreeMap<>();
         long lastPush = Long.MIN_VALUE;
-        /** Shortest computation before a push, and when that push was: where nothing else tells the beginning. */
+        /** Shortest computation before a push, and when that push was: used if no earlier iteration gives the beginning. */
         long firstPush = Long.MAX_VALUE;
 
         long delay;
@@ -60,7 +60,7 @@ final class PhaseFinder {
     }
 
     /** The phases of those iterations. */
-    Optional<Phases> phases(Set<Integer> iterations) {
+    Optional<DlcStatistics.Phases> phases(Set<Integer> iterations) {
         int taken = 0;
         long computing = 0;
         long both = 0;
@@ -77,7 +77,7 @@ final class PhaseFinder {
         }
         return taken == 0
                 ? Optional.empty()
-                : Optional.of(new Phases(
+                : Optional.of(new DlcStatistics.Phases(
                         taken, (double) computing / taken, (double) both / taken, (double) communicating / taken));
     }
 

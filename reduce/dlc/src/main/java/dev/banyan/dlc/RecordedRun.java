@@ -13,7 +13,7 @@ import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Puts what a store told into rounds: a push and the pull that follows it. */
+/** Groups the events of a store into rounds: a push and the pull that follows it. */
 final class RecordedRun {
     private static final int PULL = 2;
 

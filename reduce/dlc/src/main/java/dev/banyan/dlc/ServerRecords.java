@@ -58,7 +58,7 @@ final class ServerRecords extends NodeRecords {
                         .filter(other -> round.has(0, other))
                         .map(other -> DlcDependency.on(name(round, 0, other)))
                         .toList();
-            // What initialised a key was told to worker 0 alone.
+            // Worker 0 alone gets the acknowledgement of a key's first value.
             case 2 ->
                 round.has(1) ? List.of(DlcDependency.on(name(round, 1, round.initialises ? 0 : worker))) : List.of();
             default -> List.of(DlcDependency.on(name(round, message - 1, worker)));

@@ -11,10 +11,10 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * Records what a store does, as the traces of its devices. Attach it by {@link
@@ -36,18 +36,7 @@ public final class TraceRecorder implements StoreListener {
     private final DlcHeader serverHeader;
     private final long beginNanos = System.nanoTime();
     private final long beginUs = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
-    private final Queue<Event> events = new ConcurrentLinkedQueue<>();
-
-    /** Something that the store told. */
-    private sealed interface Event {}
-
-    private record Initialized(KeyInfo key, long timeUs) implements Event {}
-
-    private record Submitted(StoreOperation operation, long timeUs) implements Event {}
-
-    private record Began(StoreOperation operation, Stage stage, long timeUs) implements Event {}
-
-    private record Ended(StoreOperation operation, Stage stage, long timeUs) implements Event {}
+    private final Queue<Consumer<RecordedRun>> events = new ConcurrentLinkedQueue<>();
 
     /**
      * A recorder that has heard nothing.
@@ -66,22 +55,26 @@ public final class TraceRecorder implements StoreListener {
 
     @Override
     public void initialized(KeyInfo key, long nanos) {
-        events.add(new Initialized(key, timeUs(nanos)));
+        long timeUs = timeUs(nanos);
+        events.add(run -> run.initialized(key, timeUs));
     }
 
     @Override
     public void submitted(StoreOperation operation, long nanos) {
-        events.add(new Submitted(operation, timeUs(nanos)));
+        long timeUs = timeUs(nanos);
+        events.add(run -> run.submitted(operation, timeUs));
     }
 
     @Override
     public void began(StoreOperation operation, Stage stage, long nanos) {
-        events.add(new Began(operation, stage, timeUs(nanos)));
+        long timeUs = timeUs(nanos);
+        events.add(run -> run.began(operation, stage, timeUs));
     }
 
     @Override
     public void ended(StoreOperation operation, Stage stage, long nanos) {
-        events.add(new Ended(operation, stage, timeUs(nanos)));
+        long timeUs = timeUs(nanos);
+        events.add(run -> run.ended(operation, stage, timeUs));
     }
 
     /** Nothing is recorded of it: an operation without an end is left out. */
@@ -94,27 +87,17 @@ public final class TraceRecorder implements StoreListener {
      */
     public List<DlcTrace> traces() {
         RecordedRun run = new RecordedRun();
-        for (Event event : events) {
-            switch (event) {
-                case Initialized made -> run.initialized(made.key(), made.timeUs());
-                case Submitted asked -> run.submitted(asked.operation(), asked.timeUs());
-                case Began began -> run.began(began.operation(), began.stage(), began.timeUs());
-                case Ended ended -> run.ended(ended.operation(), ended.stage(), ended.timeUs());
-            }
-        }
+        events.forEach(event -> event.accept(run));
         List<KeyRound> rounds = run.rounds();
         List<DlcTrace> traces = new ArrayList<>();
         for (int worker : workerHeader.workers()) {
-            add(traces, workerHeader, new WorkerRecords(workerHeader, worker).records(rounds));
+            traces.add(new DlcTrace(workerHeader, new WorkerRecords(workerHeader, worker).records(rounds)));
         }
         for (int server : serverHeader.servers()) {
-            add(traces, serverHeader, new ServerRecords(serverHeader, server).records(rounds));
+            traces.add(new DlcTrace(serverHeader, new ServerRecords(serverHeader, server).records(rounds)));
         }
+        traces.removeIf(trace -> trace.size() == 0);
         return traces;
-    }
-
-    private static void add(List<DlcTrace> traces, DlcHeader header, List<DlcRecord> records) {
-        Optional.of(records).filter(some -> !some.isEmpty()).ifPresent(some -> traces.add(new DlcTrace(header, some)));
     }
 
     /**

@@ -125,8 +125,6 @@ class DlcFormatTest {
         DlcException error = catchThrowableOfType(
                 DlcException.class, () -> DlcSamples.read(HEADER + COLUMNS + "\n" + record + "\n"));
         assertThat(error).hasMessageStartingWith("t.txt:7:" + column + ": ").hasMessageContaining(message);
-        assertThat(error.line()).isEqualTo(7);
-        assertThat(error.column()).isEqualTo(column);
     }
 
     @Test

@@ -70,14 +70,16 @@ class DlcStatisticsTest {
         assertThat(statistics.bytesPerIteration()).isEqualTo(2460);
         assertThat(statistics.lengths(0)).containsExactly(400L, 400L, 800L, 800L);
         assertThat(statistics.traffic())
-                .containsExactly(new KeyTraffic(0, 400, 10, 20, 400), new KeyTraffic(1, 800, 10, 20, 800));
-        assertThat(statistics.overhead(Overhead.COMPUTATION)).contains(new Spread(4, 505, 300, 620));
+                .containsExactly(
+                        new DlcStatistics.KeyTraffic(0, 400, 10, 20, 400),
+                        new DlcStatistics.KeyTraffic(1, 800, 10, 20, 800));
+        assertThat(statistics.overhead(Overhead.COMPUTATION)).contains(new DlcStatistics.Spread(4, 505, 300, 620));
         assertThat(statistics.overheadByKey(Overhead.COMPUTATION))
-                .containsEntry(0, new Spread(2, 610, 600, 620))
-                .containsEntry(1, new Spread(2, 400, 300, 500));
-        assertThat(statistics.overhead(Overhead.PUSH)).contains(new Spread(4, 125, 50, 200));
-        assertThat(statistics.overhead(Overhead.WAIT)).contains(new Spread(4, 10, 5, 15));
-        assertThat(statistics.overhead(Overhead.PULL)).contains(new Spread(4, 190, 40, 290));
+                .containsEntry(0, new DlcStatistics.Spread(2, 610, 600, 620))
+                .containsEntry(1, new DlcStatistics.Spread(2, 400, 300, 500));
+        assertThat(statistics.overhead(Overhead.PUSH)).contains(new DlcStatistics.Spread(4, 125, 50, 200));
+        assertThat(statistics.overhead(Overhead.WAIT)).contains(new DlcStatistics.Spread(4, 10, 5, 15));
+        assertThat(statistics.overhead(Overhead.PULL)).contains(new DlcStatistics.Spread(4, 190, 40, 290));
         assertThat(statistics.overhead(Overhead.UPDATE)).isEmpty();
         assertThat(statistics.overheadByKey(Overhead.SEARCH)).isEmpty();
     }
@@ -86,8 +88,9 @@ class DlcStatisticsTest {
     void anIterationHasThreePhases() {
         // 100..600 computes, ..700 both, ..1100 communicates; 1100..1300 computes, 1300..1400 key 1 is under
         // way, ..1700 computes again, ..2100 communicates.
-        Phases phases = DlcStatistics.of(new DlcRun(List.of(WORKER_0))).phases().orElseThrow();
-        assertThat(phases).isEqualTo(new Phases(2, (500 + 500) / 2.0, (100 + 100) / 2.0, 400));
+        DlcStatistics.Phases phases =
+                DlcStatistics.of(new DlcRun(List.of(WORKER_0))).phases().orElseThrow();
+        assertThat(phases).isEqualTo(new DlcStatistics.Phases(2, (500 + 500) / 2.0, (100 + 100) / 2.0, 400));
         assertThat(phases.overlapRatio()).isEqualTo(0.2, within(1e-12));
         assertThat(phases.iterationUs()).isEqualTo(1000);
     }
@@ -98,9 +101,9 @@ class DlcStatisticsTest {
         assertThat(statistics.iterations()).isEqualTo(1);
         assertThat(statistics.workers()).isEqualTo(2);
         assertThat(statistics.pushedBytesPerIteration()).isEqualTo(800);
-        assertThat(statistics.overhead(Overhead.SYNCHRONISATION)).contains(new Spread(1, 40, 40, 40));
-        assertThat(statistics.overhead(Overhead.UPDATE)).contains(new Spread(1, 25, 25, 25));
-        assertThat(statistics.overhead(Overhead.SEARCH)).contains(new Spread(1, 17, 17, 17));
+        assertThat(statistics.overhead(Overhead.SYNCHRONISATION)).contains(new DlcStatistics.Spread(1, 40, 40, 40));
+        assertThat(statistics.overhead(Overhead.UPDATE)).contains(new DlcStatistics.Spread(1, 25, 25, 25));
+        assertThat(statistics.overhead(Overhead.SEARCH)).contains(new DlcStatistics.Spread(1, 17, 17, 17));
         assertThat(statistics.overhead(Overhead.COMPUTATION)).isEmpty();
         assertThat(statistics.phases()).isEmpty();
     }
@@ -138,10 +141,10 @@ class DlcStatisticsTest {
                 .isEqualTo(6656 / 24087.0, within(1e-12));
         Path published = file.resolveSibling("dlc_messages.csv");
         assumeTrue(Files.exists(published), () -> "no published lengths at " + published);
-        List<KeyTraffic> lengths = Files.readAllLines(published).stream()
+        List<DlcStatistics.KeyTraffic> lengths = Files.readAllLines(published).stream()
                 .map(line -> line.split(",", -1))
                 .filter(cells -> cells[0].equals("lenet-5"))
-                .map(cells -> new KeyTraffic(
+                .map(cells -> new DlcStatistics.KeyTraffic(
                         Integer.parseInt(cells[1]),
                         Double.parseDouble(cells[2]),
                         Double.parseDouble(cells[3]),

@@ -169,13 +169,13 @@ class TraceRecorderTest {
         DlcStatistics statistics = DlcStatistics.of(new DlcRun(recorder.traces()));
         assertThat(statistics.iterations()).isEqualTo(1);
         assertThat(statistics.records()).isEqualTo(8 + 6 + 14);
-        assertThat(statistics.overhead(Overhead.COMPUTATION)).contains(new Spread(2, 700, 700, 700));
-        assertThat(statistics.overhead(Overhead.PUSH)).contains(new Spread(2, 450, 450, 450));
-        assertThat(statistics.overhead(Overhead.WAIT)).contains(new Spread(2, 50, 50, 50));
-        assertThat(statistics.overhead(Overhead.PULL)).contains(new Spread(2, 100, 100, 100));
-        assertThat(statistics.overhead(Overhead.SYNCHRONISATION)).contains(new Spread(1, 0, 0, 0));
-        assertThat(statistics.overhead(Overhead.UPDATE)).contains(new Spread(1, 50, 50, 50));
-        assertThat(statistics.phases()).contains(new Phases(2, 700, 0, 600));
+        assertThat(statistics.overhead(Overhead.COMPUTATION)).contains(new DlcStatistics.Spread(2, 700, 700, 700));
+        assertThat(statistics.overhead(Overhead.PUSH)).contains(new DlcStatistics.Spread(2, 450, 450, 450));
+        assertThat(statistics.overhead(Overhead.WAIT)).contains(new DlcStatistics.Spread(2, 50, 50, 50));
+        assertThat(statistics.overhead(Overhead.PULL)).contains(new DlcStatistics.Spread(2, 100, 100, 100));
+        assertThat(statistics.overhead(Overhead.SYNCHRONISATION)).contains(new DlcStatistics.Spread(1, 0, 0, 0));
+        assertThat(statistics.overhead(Overhead.UPDATE)).contains(new DlcStatistics.Spread(1, 50, 50, 50));
+        assertThat(statistics.phases()).contains(new DlcStatistics.Phases(2, 700, 0, 600));
         DlcTrace server = recorder.traces().getLast();
         assertThat(server.messages()
                         .filter(message -> message.worker() == 0)

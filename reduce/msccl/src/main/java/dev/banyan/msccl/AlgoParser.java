@@ -1,6 +1,9 @@
 package dev.banyan.msccl;
 
-import dev.banyan.msccl.Operation.Position;
+import dev.banyan.msccl.Algo.Gpu;
+import dev.banyan.msccl.Algo.Instruction;
+import dev.banyan.msccl.Algo.Instruction.Position;
+import dev.banyan.msccl.Algo.Threadblock;
 import dev.banyan.schedule.Space;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.format.XmlText;
@@ -8,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
@@ -124,17 +128,17 @@ final class AlgoParser {
         int send = number("send", -1, MOST_RANKS);
         int receive = number("recv", -1, MOST_RANKS);
         int channel = number("chan", 0, Short.MAX_VALUE);
-        List<Operation> operations = new ArrayList<>();
+        List<Instruction> instructions = new ArrayList<>();
         while (enter("step", "<tb>")) {
-            operations.add(operation(operations.size()));
+            instructions.add(instruction(instructions.size()));
             if (enter("", "<step>")) {
                 throw wrong("has an element inside <step>; close the <step>");
             }
         }
-        return new Threadblock(id, send, receive, channel, operations);
+        return new Threadblock(id, send, receive, channel, instructions);
     }
 
-    private Operation operation(int index) {
+    private Instruction instruction(int index) {
         if (++steps > MOST_STEPS) {
             throw wrong("has more than " + MOST_STEPS + " steps, too many to check");
         }
@@ -144,18 +148,18 @@ final class AlgoParser {
                     + " of its threadblock; number them 0, 1, 2 and so on");
         }
         String type = attribute("type", null);
-        Opcode opcode = Opcode.labelled(type);
+        Opcode opcode = labelled(Opcode.values(), Opcode::label, type);
         if (opcode == null) {
             throw wrong("has a step of type \"" + quote(type) + "\"; known are "
                     + Arrays.stream(Opcode.values()).map(Opcode::label).collect(Collectors.joining(", ")));
         }
         int block = number("depid", -1, Short.MAX_VALUE);
-        return new Operation(
+        return new Instruction(
                 opcode,
                 space("srcbuf"),
-                number("srcoff", opcode.readsSource() ? 0 : -1, Limits.CHUNKS),
+                number("srcoff", opcode.readsSource ? 0 : -1, Limits.CHUNKS),
                 space("dstbuf"),
-                number("dstoff", opcode.writesTarget() ? 0 : -1, Limits.CHUNKS),
+                number("dstoff", opcode.writesTarget ? 0 : -1, Limits.CHUNKS),
                 number("cnt", opcode == Opcode.NOP ? 0 : 1, Limits.CHUNKS),
                 block,
                 number("deps", block < 0 ? -1 : 0, Integer.MAX_VALUE),
@@ -164,36 +168,40 @@ final class AlgoParser {
     }
 
     private MscclProtocol protocol(String label) {
-        for (MscclProtocol protocol : MscclProtocol.values()) {
-            if (protocol.label().equals(label)) {
-                return protocol;
-            }
+        MscclProtocol protocol = labelled(MscclProtocol.values(), MscclProtocol::label, label);
+        if (protocol == null) {
+            throw wrong("has proto=\"" + quote(label) + "\"; known are Simple, LL and LL128");
         }
-        throw wrong("has proto=\"" + quote(label) + "\"; known are Simple, LL and LL128");
+        return protocol;
     }
 
     private Collective collective(String label) {
-        if (label.equals("reduce_scatter")) {
-            return Collective.REDUCE_SCATTER;
+        Collective collective = label.equals("reduce_scatter")
+                ? Collective.REDUCE_SCATTER
+                : labelled(Collective.values(), AlgoXml::label, label);
+        if (collective == null) {
+            throw wrong("is for the collective \"" + quote(label) + "\"; only "
+                    + Arrays.stream(Collective.values()).map(AlgoXml::label).collect(Collectors.joining(", "))
+                    + " can be read");
         }
-        for (Collective collective : Collective.values()) {
-            if (AlgoXml.label(collective).equals(label)) {
-                return collective;
-            }
-        }
-        throw wrong("is for the collective \"" + quote(label) + "\"; only "
-                + Arrays.stream(Collective.values()).map(AlgoXml::label).collect(Collectors.joining(", "))
-                + " can be read");
+        return collective;
     }
 
     private Space space(String attribute) {
         String label = attribute(attribute, null);
-        for (Space space : Space.values()) {
-            if (AlgoXml.label(space).equals(label)) {
-                return space;
-            }
+        Space space = labelled(Space.values(), AlgoXml::label, label);
+        if (space == null) {
+            throw wrong("has " + attribute + "=\"" + quote(label) + "\"; known buffers are i, o and s");
         }
-        throw wrong("has " + attribute + "=\"" + quote(label) + "\"; known buffers are i, o and s");
+        return space;
+    }
+
+    /** The value that a file calls so; null if there is none. */
+    private static <T> @Nullable T labelled(T[] values, Function<T, String> labels, String label) {
+        return Arrays.stream(values)
+                .filter(value -> labels.apply(value).equals(label))
+                .findFirst()
+                .orElse(null);
     }
 
     private int number(String attribute, int least, int most) {

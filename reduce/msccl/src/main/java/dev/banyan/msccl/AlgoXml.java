@@ -1,5 +1,8 @@
 package dev.banyan.msccl;
 
+import dev.banyan.msccl.Algo.Gpu;
+import dev.banyan.msccl.Algo.Instruction;
+import dev.banyan.msccl.Algo.Threadblock;
 import dev.banyan.schedule.Space;
 import dev.banyan.schedule.type.Collective;
 import java.io.StringWriter;
@@ -85,7 +88,7 @@ final class AlgoXml {
             attribute("send", block.send());
             attribute("recv", block.receive());
             attribute("chan", block.channel());
-            writeSteps(block.operations());
+            writeSteps(block.instructions());
             newLine(2);
             xml.writeEndElement();
         }
@@ -93,21 +96,21 @@ final class AlgoXml {
         xml.writeEndElement();
     }
 
-    private void writeSteps(List<Operation> operations) throws XMLStreamException {
-        for (int i = 0; i < operations.size(); i++) {
-            Operation operation = operations.get(i);
+    private void writeSteps(List<Instruction> instructions) throws XMLStreamException {
+        for (int i = 0; i < instructions.size(); i++) {
+            Instruction instruction = instructions.get(i);
             newLine(3);
             xml.writeEmptyElement("step");
             attribute("s", i);
-            xml.writeAttribute("type", operation.opcode().label());
-            xml.writeAttribute("srcbuf", label(operation.sourceSpace()));
-            attribute("srcoff", operation.sourceOffset());
-            xml.writeAttribute("dstbuf", label(operation.targetSpace()));
-            attribute("dstoff", operation.targetOffset());
-            attribute("cnt", operation.count());
-            attribute("depid", operation.block());
-            attribute("deps", operation.step());
-            attribute("hasdep", operation.awaited() ? 1 : 0);
+            xml.writeAttribute("type", instruction.opcode().label());
+            xml.writeAttribute("srcbuf", label(instruction.sourceSpace()));
+            attribute("srcoff", instruction.sourceOffset());
+            xml.writeAttribute("dstbuf", label(instruction.targetSpace()));
+            attribute("dstoff", instruction.targetOffset());
+            attribute("cnt", instruction.count());
+            attribute("depid", instruction.block());
+            attribute("deps", instruction.step());
+            attribute("hasdep", instruction.awaited() ? 1 : 0);
         }
     }
 

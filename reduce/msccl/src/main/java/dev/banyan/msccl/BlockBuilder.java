@@ -1,6 +1,8 @@
 package dev.banyan.msccl;
 
-import dev.banyan.msccl.Operation.Position;
+import dev.banyan.msccl.Algo.Instruction;
+import dev.banyan.msccl.Algo.Instruction.Position;
+import dev.banyan.msccl.Algo.Threadblock;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Space;
 import java.util.ArrayList;
@@ -79,7 +81,7 @@ final class BlockBuilder {
         this.id = id;
     }
 
-    /** Number of steps, no-operations included. */
+    /** Number of steps, no-instructions included. */
     int size() {
         return entries.size();
     }
@@ -128,23 +130,23 @@ final class BlockBuilder {
     }
 
     Threadblock build() {
-        List<Operation> operations = new ArrayList<>(entries.size());
+        List<Instruction> instructions = new ArrayList<>(entries.size());
         for (int i = 0; i < entries.size(); i++) {
-            operations.add(operation(entries.get(i), awaited.get(i)));
+            instructions.add(instruction(entries.get(i), awaited.get(i)));
         }
-        return new Threadblock(id, key.send, key.receive, key.channel, operations);
+        return new Threadblock(id, key.send, key.receive, key.channel, instructions);
     }
 
-    private static Operation operation(Entry entry, boolean awaited) {
+    private static Instruction instruction(Entry entry, boolean awaited) {
         Action action = entry.action;
         if (action == null) {
-            return new Operation(
+            return new Instruction(
                     Opcode.NOP, Space.INPUT, -1, Space.OUTPUT, -1, 0, entry.block, entry.step, false, Position.NONE);
         }
         Opcode opcode = entry.side == Hazards.SENDER ? Opcode.SEND : action.targetOpcode();
         Location source =
                 opcode == Opcode.RECEIVE_REDUCE_COPY && action.operand() != null ? action.operand() : action.source();
-        return new Operation(
+        return new Instruction(
                 opcode,
                 source.space(),
                 Math.toIntExact(source.offset()),

@@ -47,7 +47,7 @@ final class ExecutionOrder {
             });
         }
         PriorityQueue<Integer> ready = new PriorityQueue<>(Comparator.<Integer>comparingInt(
-                        i -> program.node(i).operation().opcode() == Opcode.SEND ? 1 : 0)
+                        i -> program.node(i).instruction().opcode() == Opcode.SEND ? 1 : 0)
                 .thenComparingInt(i -> i));
         for (int i = 0; i < size; i++) {
             if (missing[i] == 0) {

@@ -12,7 +12,7 @@ final class Limits {
     static final int THREADBLOCKS = 128;
     /** MSCCL_MAX_NUM_THREAD_BLOCKS_PER_CHANNEL less one: the parsers touch the entry after the last. */
     static final int PEERS = 31;
-    /** MSCCL_MAX_NUM_STEPS, no-operations included. */
+    /** MSCCL_MAX_NUM_STEPS, no-instructions included. */
     static final int STEPS = 256;
     /** MSCCL_MAX_COUNT less one. */
     static final int COUNT = 71;

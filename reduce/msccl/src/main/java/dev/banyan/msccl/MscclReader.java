@@ -1,5 +1,7 @@
 package dev.banyan.msccl;
 
+import dev.banyan.msccl.Algo.Gpu;
+import dev.banyan.msccl.Algo.Instruction;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleException;
@@ -72,8 +74,8 @@ public final class MscclReader {
         Program program = new Program(source, algo);
         long units = algo.gpus().stream()
                 .flatMap(gpu -> gpu.threadblocks().stream())
-                .flatMap(block -> block.operations().stream())
-                .mapToLong(Operation::count)
+                .flatMap(block -> block.instructions().stream())
+                .mapToLong(Instruction::count)
                 .sum();
         long entries = (long) program.blocks() * (program.size() + program.blocks());
         if (units > MOST_UNITS || entries > MOST_CLOCK_ENTRIES) {

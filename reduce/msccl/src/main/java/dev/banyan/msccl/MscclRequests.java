@@ -41,8 +41,8 @@ public final class MscclRequests {
     }
 
     /**
-     * The least number of equal chunks of which each share of a forest is a whole number, as far as its shares,
-     * which are not exact, can tell.
+     * The least number of equal chunks of which each share of a forest is a whole number, up to the
+     * rounding of its shares, which are not exact.
      *
      * @param limit the most that there may be
      * @throws IllegalArgumentException if it is above the limit

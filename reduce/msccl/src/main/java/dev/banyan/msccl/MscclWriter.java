@@ -1,5 +1,7 @@
 package dev.banyan.msccl;
 
+import dev.banyan.msccl.Algo.Gpu;
+import dev.banyan.msccl.Algo.Threadblock;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;

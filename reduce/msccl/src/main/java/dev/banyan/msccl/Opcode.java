@@ -1,8 +1,5 @@
 package dev.banyan.msccl;
 
-import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
-
 /**
  * What a step of a threadblock does. "Received" is what comes from the threadblock's receive peer, "sends" goes
  * to its send peer.
@@ -28,10 +25,10 @@ enum Opcode {
     NOP("nop", false, false, false, false);
 
     private final String label;
-    private final boolean sends;
-    private final boolean receives;
-    private final boolean readsSource;
-    private final boolean writesTarget;
+    final boolean sends;
+    final boolean receives;
+    final boolean readsSource;
+    final boolean writesTarget;
 
     Opcode(String label, boolean sends, boolean receives, boolean readsSource, boolean writesTarget) {
         this.label = label;
@@ -41,32 +38,8 @@ enum Opcode {
         this.writesTarget = writesTarget;
     }
 
-    /** The one with this name in the file. */
-    static @Nullable Opcode labelled(String label) {
-        return Arrays.stream(values())
-                .filter(opcode -> opcode.label.equals(label))
-                .findFirst()
-                .orElse(null);
-    }
-
     /** Name in the file. */
     String label() {
         return label;
-    }
-
-    boolean sends() {
-        return sends;
-    }
-
-    boolean receives() {
-        return receives;
-    }
-
-    boolean readsSource() {
-        return readsSource;
-    }
-
-    boolean writesTarget() {
-        return writesTarget;
     }
 }

@@ -1,5 +1,9 @@
 package dev.banyan.msccl;
 
+import dev.banyan.msccl.Algo.Gpu;
+import dev.banyan.msccl.Algo.Instruction;
+import dev.banyan.msccl.Algo.Threadblock;
+import dev.banyan.schedule.Space;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -23,8 +27,8 @@ final class Program {
      * @param index index in the threadblock
      */
     record Node(int rank, int block, Threadblock threadblock, int index) {
-        Operation operation() {
-            return threadblock.operations().get(index);
+        Instruction instruction() {
+            return threadblock.instructions().get(index);
         }
 
         @Override
@@ -68,7 +72,7 @@ final class Program {
             firsts[gpu.id()] = new int[gpu.threadblocks().size()];
             for (Threadblock threadblock : gpu.threadblocks()) {
                 firsts[gpu.id()][threadblock.id()] = nodes.size();
-                for (int index = 0; index < threadblock.operations().size(); index++) {
+                for (int index = 0; index < threadblock.instructions().size(); index++) {
                     nodes.add(new Node(gpu.id(), block, threadblock, index));
                 }
                 block++;
@@ -124,67 +128,67 @@ final class Program {
     MscclException wrong(Node node, String problem) {
         return new MscclException(
                 source,
-                node.operation().position().line(),
-                node.operation().position().column(),
+                node.instruction().position().line(),
+                node.instruction().position().column(),
                 node + " " + problem);
     }
 
     private void checkPeers(Node node) {
-        Opcode opcode = node.operation().opcode();
-        checkPeer(node, opcode.sends(), node.threadblock().send(), "send");
-        checkPeer(node, opcode.receives(), node.threadblock().receive(), "recv");
+        Opcode opcode = node.instruction().opcode();
+        checkPeer(node, opcode.sends, node.threadblock().send(), "send");
+        checkPeer(node, opcode.receives, node.threadblock().receive(), "recv");
     }
 
     private void checkPeer(Node node, boolean needed, int peer, String attribute) {
         if (needed && (peer < 0 || peer >= algo.ranks() || peer == node.rank())) {
             throw wrong(
                     node,
-                    "is of type \"" + node.operation().opcode().label() + "\", but its threadblock has " + attribute
+                    "is of type \"" + node.instruction().opcode().label() + "\", but its threadblock has " + attribute
                             + "=\"" + peer + "\"; it needs another of the ranks 0.." + (algo.ranks() - 1));
         }
     }
 
     private void checkBounds(Node node) {
-        Operation operation = node.operation();
-        Gpu gpu = algo.gpus().get(node.rank());
-        if (operation.opcode().readsSource()
-                && operation.sourceOffset() + operation.count() > gpu.chunks(operation.sourceSpace())) {
-            throw wrong(
-                    node,
-                    "reads buffer " + AlgoXml.label(operation.sourceSpace()) + " up to chunk "
-                            + (operation.sourceOffset() + operation.count()) + ", but its GPU has "
-                            + gpu.chunks(operation.sourceSpace()) + " there; raise the number or correct the offset");
+        Instruction instruction = node.instruction();
+        if (instruction.opcode().readsSource) {
+            checkBounds(node, "reads", instruction.sourceSpace(), instruction.sourceOffset() + instruction.count());
         }
-        if (operation.opcode().writesTarget()
-                && operation.targetOffset() + operation.count() > gpu.chunks(operation.targetSpace())) {
+        if (instruction.opcode().writesTarget) {
+            checkBounds(node, "writes", instruction.targetSpace(), instruction.targetOffset() + instruction.count());
+        }
+    }
+
+    private void checkBounds(Node node, String what, Space space, int end) {
+        int chunks = algo.gpus().get(node.rank()).chunks(space);
+        if (end > chunks) {
             throw wrong(
                     node,
-                    "writes buffer " + AlgoXml.label(operation.targetSpace()) + " up to chunk "
-                            + (operation.targetOffset() + operation.count()) + ", but its GPU has "
-                            + gpu.chunks(operation.targetSpace()) + " there; raise the number or correct the offset");
+                    what + " buffer " + AlgoXml.label(space) + " up to chunk " + end + ", but its GPU has " + chunks
+                            + " there; raise the number or correct the offset");
         }
     }
 
     private int dependency(Node node) {
-        Operation operation = node.operation();
-        if (!operation.waits()) {
+        Instruction instruction = node.instruction();
+        if (!instruction.waits()) {
             return NONE;
         }
         List<Threadblock> own = algo.gpus().get(node.rank()).threadblocks();
-        if (operation.block() >= own.size()
-                || operation.step() >= own.get(operation.block()).operations().size()) {
+        if (instruction.block() >= own.size()
+                || instruction.step()
+                        >= own.get(instruction.block()).instructions().size()) {
             throw wrong(
                     node,
-                    "waits for step " + operation.step() + " of threadblock " + operation.block()
+                    "waits for step " + instruction.step() + " of threadblock " + instruction.block()
                             + ", which its GPU has not; correct depid or deps");
         }
-        if (!own.get(operation.block()).operations().get(operation.step()).awaited()) {
+        if (!own.get(instruction.block()).instructions().get(instruction.step()).awaited()) {
             throw wrong(
                     node,
-                    "waits for step " + operation.step() + " of threadblock " + operation.block()
+                    "waits for step " + instruction.step() + " of threadblock " + instruction.block()
                             + ", which has hasdep=\"0\" and never says that it is done; set it to 1");
         }
-        return firsts[node.rank()][operation.block()] + operation.step();
+        return firsts[node.rank()][instruction.block()] + instruction.step();
     }
 
     private void match() {
@@ -192,11 +196,11 @@ final class Program {
         for (int i = 0; i < nodes.size(); i++) {
             Node node = nodes.get(i);
             Threadblock block = node.threadblock();
-            if (node.operation().opcode().sends()) {
+            if (node.instruction().opcode().sends) {
                 Connection out = new Connection(node.rank(), block.send(), block.channel());
                 connections.computeIfAbsent(out, _ -> new Ends()).sends.add(i);
             }
-            if (node.operation().opcode().receives()) {
+            if (node.instruction().opcode().receives) {
                 Connection in = new Connection(block.receive(), node.rank(), block.channel());
                 connections.computeIfAbsent(in, _ -> new Ends()).receives.add(i);
             }
@@ -211,11 +215,11 @@ final class Program {
         for (int k = 0; k < matched; k++) {
             Node send = nodes.get(ends.sends.get(k));
             Node receive = nodes.get(ends.receives.get(k));
-            if (send.operation().count() != receive.operation().count()) {
+            if (send.instruction().count() != receive.instruction().count()) {
                 throw wrong(
                         receive,
-                        "gets " + receive.operation().count() + " chunks, but " + send + " sends it "
-                                + send.operation().count() + "; make cnt equal");
+                        "gets " + receive.instruction().count() + " chunks, but " + send + " sends it "
+                                + send.instruction().count() + "; make cnt equal");
             }
             senders[ends.receives.get(k)] = ends.sends.get(k);
             if (k >= algo.protocol().slots()) {

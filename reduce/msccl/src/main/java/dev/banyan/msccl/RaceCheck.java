@@ -1,5 +1,6 @@
 package dev.banyan.msccl;
 
+import dev.banyan.msccl.Algo.Instruction;
 import dev.banyan.schedule.Location;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -50,20 +51,20 @@ final class RaceCheck {
 
     private void follow(int step) {
         Program.Node node = program.node(step);
-        Operation operation = node.operation();
+        Instruction instruction = node.instruction();
         int[] clock = clocks[node.block()];
         join(clock, program.dependency(step));
         join(clock, program.sender(step));
-        for (int k = 0; k < operation.count(); k++) {
-            if (operation.opcode().readsSource()) {
-                read(step, cells.at(node.rank(), operation.sourceSpace(), operation.sourceOffset() + k), clock);
+        for (int k = 0; k < instruction.count(); k++) {
+            if (instruction.opcode().readsSource) {
+                read(step, cells.at(node.rank(), instruction.sourceSpace(), instruction.sourceOffset() + k), clock);
             }
-            if (operation.opcode().writesTarget()) {
-                write(step, cells.at(node.rank(), operation.targetSpace(), operation.targetOffset() + k), clock);
+            if (instruction.opcode().writesTarget) {
+                write(step, cells.at(node.rank(), instruction.targetSpace(), instruction.targetOffset() + k), clock);
             }
         }
         clock[node.block()] = node.index() + 1;
-        if (operation.awaited() || operation.opcode().sends()) {
+        if (instruction.awaited() || instruction.opcode().sends) {
             done[step] = clock.clone();
         }
     }

@@ -1,5 +1,6 @@
 package dev.banyan.msccl;
 
+import dev.banyan.msccl.Algo.Instruction;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Space;
@@ -43,7 +44,7 @@ final class ScheduleBuilder {
      * @param order an order of execution
      * @param scratchChunks MSCCL chunks of scratch memory that each rank has by itself
      * @param sorted whether the operand with the lowest contributing rank shall come first, whichever the file
-     *     puts first; operations commute, but a schedule's order is fixed
+     *     puts first; instructions commute, but a schedule's order is fixed
      */
     ScheduleBuilder(Program program, Cells cells, int[] order, int[] scratchChunks, boolean sorted) {
         this.program = program;
@@ -83,16 +84,16 @@ final class ScheduleBuilder {
             int step = order[at];
             position[step] = at;
             Program.Node node = program.node(step);
-            Operation operation = node.operation();
+            Instruction instruction = node.instruction();
             int sender = program.sender(step);
-            for (int k = 0; k < operation.count(); k++) {
+            for (int k = 0; k < instruction.count(); k++) {
                 if (sender != Program.NONE
-                        && program.node(sender).operation().opcode() != Opcode.RECEIVE_REDUCE_SEND
+                        && program.node(sender).instruction().opcode() != Opcode.RECEIVE_REDUCE_SEND
                         && written.getOrDefault(sent(sender, k), -1) > position[sender]) {
                     staged[sender] = true;
                 }
             }
-            for (int k = 0; operation.opcode().writesTarget() && k < operation.count(); k++) {
+            for (int k = 0; instruction.opcode().writesTarget && k < instruction.count(); k++) {
                 written.put(target(node, k), at);
             }
         }
@@ -100,12 +101,12 @@ final class ScheduleBuilder {
 
     private void emit(int step) {
         Program.Node node = program.node(step);
-        Operation operation = node.operation();
-        Opcode opcode = operation.opcode();
+        Instruction instruction = node.instruction();
+        Opcode opcode = instruction.opcode();
         if (opcode == Opcode.RECEIVE_REDUCE_SEND) {
-            buffers.put(step, allocate(node.rank(), operation.count()));
+            buffers.put(step, allocate(node.rank(), instruction.count()));
         }
-        for (int k = 0; k < operation.count(); k++) {
+        for (int k = 0; k < instruction.count(); k++) {
             switch (opcode) {
                 case COPY -> emit(List.of(source(node, k)), target(node, k));
                 case REDUCE -> reduce(target(node, k), source(node, k), target(node, k));
@@ -120,8 +121,8 @@ final class ScheduleBuilder {
         }
         if (staged[step]) {
             int receiver = node.threadblock().send();
-            long buffer = allocate(receiver, operation.count());
-            for (int k = 0; k < operation.count(); k++) {
+            long buffer = allocate(receiver, instruction.count());
+            for (int k = 0; k < instruction.count(); k++) {
                 emit(List.of(sent(step, k)), new Location(receiver, Space.SCRATCH, buffer + k));
             }
             buffers.put(step, buffer);
@@ -135,19 +136,19 @@ final class ScheduleBuilder {
     }
 
     private Location source(Program.Node node, int k) {
-        Operation operation = node.operation();
-        return cells.at(node.rank(), operation.sourceSpace(), operation.sourceOffset() + k);
+        Instruction instruction = node.instruction();
+        return cells.at(node.rank(), instruction.sourceSpace(), instruction.sourceOffset() + k);
     }
 
     private Location target(Program.Node node, int k) {
-        Operation operation = node.operation();
-        return cells.at(node.rank(), operation.targetSpace(), operation.targetOffset() + k);
+        Instruction instruction = node.instruction();
+        return cells.at(node.rank(), instruction.targetSpace(), instruction.targetOffset() + k);
     }
 
     /** What a step sends, at its sender. */
     private Location sent(int step, int k) {
         Program.Node node = program.node(step);
-        return switch (node.operation().opcode()) {
+        return switch (node.instruction().opcode()) {
             case SEND -> source(node, k);
             case RECEIVE_REDUCE_SEND -> new Location(node.rank(), Space.SCRATCH, buffers.getOrDefault(step, 0L) + k);
             default -> target(node, k);

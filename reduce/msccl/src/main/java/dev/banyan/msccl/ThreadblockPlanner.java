@@ -1,5 +1,6 @@
 package dev.banyan.msccl;
 
+import dev.banyan.msccl.Algo.Threadblock;
 import dev.banyan.schedule.Schedule;
 import java.util.Comparator;
 import java.util.List;

@@ -187,7 +187,7 @@ final class MscclMachine {
                         return "step " + s;
                     }
                     if (chained && !waits) {
-                        return "a chain of no-operations must end in a step that waits";
+                        return "a chain of no-instructions must end in a step that waits";
                     }
                     chained = nop;
                     if (waits

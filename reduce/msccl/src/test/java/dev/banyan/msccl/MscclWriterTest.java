@@ -66,8 +66,8 @@ class MscclWriterTest {
     void longChunksAreCutAtTheGreatestCount() {
         Algo algo = MscclWriter.algo(uneven(201), MscclOptions.named("x"));
         assertThat(algo.chunksPerLoop()).isEqualTo(201);
-        assertThat(algo.gpus().get(0).threadblocks().getFirst().operations())
-                .extracting(Operation::count)
+        assertThat(algo.gpus().get(0).threadblocks().getFirst().instructions())
+                .extracting(Algo.Instruction::count)
                 .containsExactly(66, 67, 67);
         assertThat(MscclWriter.algo(allReduce(2, 200), MscclOptions.named("x")).chunksPerLoop())
                 .isEqualTo(1);
@@ -84,7 +84,7 @@ class MscclWriterTest {
         Algo wide = MscclWriter.algo(schedule, MscclOptions.named("x"));
         assertThat(wide.channels()).isEqualTo(8);
         assertThat(wide.gpus().stream().flatMap(gpu -> gpu.threadblocks().stream()))
-                .allMatch(block -> block.operations().stream()
+                .allMatch(block -> block.instructions().stream()
                                 .filter(o -> o.opcode() != Opcode.NOP)
                                 .count()
                         == 1);

@@ -11,15 +11,7 @@ import java.util.List;
  * helper thread of its communicator calls MPI. Helpers share the NICs, one after another, but not what else a call
  * takes. After the group's barrier the caller hands out the next one, and after the last one the next step.
  */
-final class ConcumStore implements KeyStore {
-    private final KeyCosts costs;
-    private final CallOrder order;
-
-    ConcumStore(KeyCosts costs, CallOrder order) {
-        this.costs = costs;
-        this.order = order;
-    }
-
+record ConcumStore(KeyCosts costs, CallOrder order) implements KeyStore {
     @Override
     public String name() {
         return Design.CONCUM.label();

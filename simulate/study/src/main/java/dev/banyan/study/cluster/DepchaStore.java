@@ -12,15 +12,7 @@ import java.util.List;
  * follow one another in that order; each key goes to the devices when it is back. The caller has long handed out the
  * next step, whose layers wait for their own keys alone.
  */
-final class DepchaStore implements KeyStore {
-    private final KeyCosts costs;
-    private final CallOrder order;
-
-    DepchaStore(KeyCosts costs, CallOrder order) {
-        this.costs = costs;
-        this.order = order;
-    }
-
+record DepchaStore(KeyCosts costs, CallOrder order) implements KeyStore {
     @Override
     public String name() {
         return Design.DEPCHA.label();

@@ -11,26 +11,11 @@ import java.util.Locale;
  */
 public enum Design {
     /** The calling thread waits for each gradient and calls MPI itself. */
-    FUNNEL {
-        @Override
-        public KeyStore store(KeyCosts costs, CallOrder order) {
-            return new FunnelStore(costs, order);
-        }
-    },
+    FUNNEL,
     /** Keys in groups, over several communicators with a helper thread each; a barrier after each group. */
-    CONCUM {
-        @Override
-        public KeyStore store(KeyCosts costs, CallOrder order) {
-            return new ConcumStore(costs, order);
-        }
-    },
+    CONCUM,
     /** Collectives are the engine's operations, one after another by an artificial dependency. */
-    DEPCHA {
-        @Override
-        public KeyStore store(KeyCosts costs, CallOrder order) {
-            return new DepchaStore(costs, order);
-        }
-    };
+    DEPCHA;
 
     /** What it is called. */
     public String label() {
@@ -43,5 +28,11 @@ public enum Design {
      * @param costs of keys
      * @param order in which its caller hands it keys
      */
-    public abstract KeyStore store(KeyCosts costs, CallOrder order);
+    public KeyStore store(KeyCosts costs, CallOrder order) {
+        return switch (this) {
+            case FUNNEL -> new FunnelStore(costs, order);
+            case CONCUM -> new ConcumStore(costs, order);
+            case DEPCHA -> new DepchaStore(costs, order);
+        };
+    }
 }

@@ -45,7 +45,7 @@ final class Exchanges {
         return Integer.numberOfTrailingZeros(partners);
     }
 
-    /** Time on the wires of one exchange. */
+    /** Time on the links of one exchange. */
     double wireUs(int step, double bytes) {
         return bytes / (gbs[step] * 1e3);
     }

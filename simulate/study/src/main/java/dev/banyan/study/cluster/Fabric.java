@@ -38,12 +38,12 @@ public record Fabric(double nicGbs, int nics, double latencyUs, int leafMachines
     }
 
     /** Bandwidth of a machine each way, in GB/s. */
-    public double machineGbs() {
+    double machineGbs() {
         return nicGbs * nics;
     }
 
     /** Bandwidth between a leaf and the spine each way, in GB/s. */
-    public double leafGbs() {
+    double leafGbs() {
         return leafMachines * machineGbs() / oversubscription;
     }
 

@@ -11,15 +11,7 @@ import java.util.List;
  * MPI brought is handed to the devices, while it does so. It hands out nothing of the next step before it is done with
  * the last key.
  */
-final class FunnelStore implements KeyStore {
-    private final KeyCosts costs;
-    private final CallOrder order;
-
-    FunnelStore(KeyCosts costs, CallOrder order) {
-        this.costs = costs;
-        this.order = order;
-    }
-
+record FunnelStore(KeyCosts costs, CallOrder order) implements KeyStore {
     @Override
     public String name() {
         return Design.FUNNEL.label();

@@ -84,7 +84,7 @@ final class InsideMachine {
                 .endUs();
     }
 
-    /** Several leaders: the slices share the wires, each as a star. */
+    /** Several leaders: the slices share the links, each as a star. */
     private double allAtOnce(Call call, long slice) {
         Simulator simulator = costs.simulator(List.of());
         return simulator

@@ -10,7 +10,7 @@ import java.util.Map;
  * of up to 4 MiB that follow one another through the three phases. Not safe for use from several threads at once:
  * results are kept.
  *
- * <p>The phases inside are simulated on the machine's wires; those between machines are closed forms, so that a
+ * <p>The phases inside are simulated on the machine's links; those between machines are closed forms, so that a
  * cluster's size costs nothing but memory of its size.
  */
 public final class KeyCosts {

@@ -6,7 +6,7 @@ import java.util.stream.IntStream;
  * A ring over all machines: 2(m - 1) steps of an m-th of the data, of which the first half sum up. One flow enters and
  * one leaves each leaf, so that oversubscription costs nothing until it exceeds a leaf's machines. Cost: O(1).
  *
- * <p>Source: Open MPI's {@code allreduce_intra_ring}; its segmented ring sends the same bytes over the same wires.
+ * <p>Source: Open MPI's {@code allreduce_intra_ring}; its segmented ring sends the same bytes over the same links.
  */
 final class LeaderRing implements LeaderAllReduce {
     private final int machines;

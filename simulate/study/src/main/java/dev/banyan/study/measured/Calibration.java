@@ -18,7 +18,7 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
 /**
- * Constants out of what p2pBandwidthLatencyTest measured on a machine; those that it can't tell are a base
+ * Computes constants from what p2pBandwidthLatencyTest measured on a machine; those that it does not measure are a base
  * profile's.
  *
  * <ul>
@@ -37,10 +37,10 @@ import java.util.stream.IntStream;
  * <p>O(n^2 h) for n devices whose paths have h hops, beside finding the paths.
  *
  * @param profile all constants
- * @param measured those that the measurements told
+ * @param measured the constants that were measured
  */
 public record Calibration(Profile profile, List<Constant> measured) {
-    private static final double MOST = 0.9;
+    private static final double NINETIETH_PERCENTILE = 0.9;
     private static final double MEDIAN = 0.5;
 
     public Calibration {
@@ -64,8 +64,8 @@ public record Calibration(Profile profile, List<Constant> measured) {
         return new Work(report, machine).on(base, name);
     }
 
-    /** A way of data between two devices. */
-    private record AlgorithmHint(int from, int to, List<Integer> arcs, boolean throughSocket) {}
+    /** A route of data between two devices. */
+    private record Route(int from, int to, List<Integer> arcs, boolean throughSocket) {}
 
     private static final class Work {
         private final P2pReport report;
@@ -79,18 +79,18 @@ public record Calibration(Profile profile, List<Constant> measured) {
 
         Calibration on(Profile base, String name) {
             Network all = Network.ofAllLinks(machine, everyDevice());
-            List<AlgorithmHint> nvlinks = ways(all).stream()
+            List<Route> nvlinks = ways(all).stream()
                     .filter(way -> way.arcs().stream().allMatch(arc -> all.kind(arc) == Link.Kind.NVLINK))
                     .filter(way -> report.mayAccess(way.from(), way.to()))
                     .toList();
             Network host = Network.ofAllLinks(withoutNvlink(), everyDevice());
-            List<AlgorithmHint> staged = ways(host);
+            List<Route> staged = ways(host);
             nvlinkEfficiency(all, nvlinks);
             hop(Constant.NVLINK_HOP_US, Measure.LATENCY_PEER, all, nvlinks);
             take(
                     Constant.PCIE_EFFICIENCY,
                     Measure.ONE_WAY_STAGED,
-                    MOST,
+                    NINETIETH_PERCENTILE,
                     staged.stream()
                             .filter(way -> way.arcs().stream().anyMatch(arc -> host.kind(arc) == Link.Kind.PCIE))
                             .toList(),
@@ -100,7 +100,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     Constant.PCIE_HOP_US,
                     Measure.LATENCY_STAGED,
                     host,
-                    staged.stream().filter(AlgorithmHint::throughSocket).toList());
+                    staged.stream().filter(Route::throughSocket).toList());
             duplex(staged);
             memory();
             Map<Constant, Profile.Value> values = new EnumMap<>(base.constants());
@@ -126,9 +126,9 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     List.of());
         }
 
-        private List<AlgorithmHint> ways(Network network) {
+        private List<Route> ways(Network network) {
             Detours detours = new Detours(network);
-            List<AlgorithmHint> ways = new ArrayList<>();
+            List<Route> ways = new ArrayList<>();
             for (int from = 0; from < network.ranks(); from++) {
                 for (int to = 0; to < network.ranks(); to++) {
                     List<Integer> nodes = from == to ? null : detours.path(from, to);
@@ -140,7 +140,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
             return ways;
         }
 
-        private AlgorithmHint way(Network network, List<Integer> nodes) {
+        private Route way(Network network, List<Integer> nodes) {
             List<Integer> arcs = IntStream.range(1, nodes.size())
                     .map(hop -> network.arc(nodes.get(hop - 1), nodes.get(hop)))
                     .boxed()
@@ -149,22 +149,22 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     .map(at -> network.node(nodes.get(at)).machineNode())
                     .anyMatch(node ->
                             node >= 0 && machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET);
-            return new AlgorithmHint(nodes.getFirst(), nodes.getLast(), arcs, socket);
+            return new Route(nodes.getFirst(), nodes.getLast(), arcs, socket);
         }
 
-        private void nvlinkEfficiency(Network network, List<AlgorithmHint> ways) {
+        private void nvlinkEfficiency(Network network, List<Route> ways) {
             boolean both = report.matrix(Measure.BOTH_WAYS_PEER).isPresent();
             Measure measure = both ? Measure.BOTH_WAYS_PEER : Measure.ONE_WAY_PEER;
             take(
                     Constant.NVLINK_EFFICIENCY,
                     measure,
-                    MOST,
+                    NINETIETH_PERCENTILE,
                     ways,
                     way -> figure(measure, way) / narrowest(network, way) / (both ? 2 : 1),
                     (both ? "both ways at once, of twice" : "one way, of") + " the NVLinks' bandwidth");
         }
 
-        private void hop(Constant constant, Measure measure, Network network, List<AlgorithmHint> ways) {
+        private void hop(Constant constant, Measure measure, Network network, List<Route> ways) {
             take(
                     constant,
                     measure,
@@ -179,14 +179,14 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     "us of a small copy beyond the links' latencies, per hop");
         }
 
-        private void duplex(List<AlgorithmHint> ways) {
+        private void duplex(List<Route> ways) {
             if (report.matrix(Measure.ONE_WAY_STAGED).isPresent()) {
                 take(
                         Constant.HOST_DUPLEX,
                         Measure.BOTH_WAYS_STAGED,
                         MEDIAN,
                         ways.stream()
-                                .filter(way -> told(Measure.ONE_WAY_STAGED, way))
+                                .filter(way -> isReported(Measure.ONE_WAY_STAGED, way))
                                 .toList(),
                         way -> figure(Measure.BOTH_WAYS_STAGED, way) / 2 / figure(Measure.ONE_WAY_STAGED, way),
                         "both ways at once through the host's memory, of twice one way");
@@ -207,22 +207,22 @@ public record Calibration(Profile profile, List<Constant> measured) {
             }
         }
 
-        private boolean told(Measure measure, AlgorithmHint way) {
+        private boolean isReported(Measure measure, Route way) {
             Optional<PairMatrix> matrix = report.matrix(measure);
             return matrix.isPresent()
                     && way.from() < matrix.get().rows()
                     && matrix.get().get(way.from(), way.to()) > 0;
         }
 
-        private double figure(Measure measure, AlgorithmHint way) {
+        private double figure(Measure measure, Route way) {
             return report.matrix(measure).orElseThrow().get(way.from(), way.to());
         }
 
-        private static double narrowest(Network network, AlgorithmHint way) {
+        private static double narrowest(Network network, Route way) {
             return way.arcs().stream().mapToDouble(network::gbs).min().orElseThrow();
         }
 
-        private static double narrowestPcie(Network network, AlgorithmHint way) {
+        private static double narrowestPcie(Network network, Route way) {
             return way.arcs().stream()
                     .filter(arc -> network.kind(arc) == Link.Kind.PCIE)
                     .mapToDouble(network::gbs)
@@ -234,11 +234,11 @@ public record Calibration(Profile profile, List<Constant> measured) {
                 Constant constant,
                 Measure measure,
                 double quantile,
-                List<AlgorithmHint> ways,
-                ToDoubleFunction<AlgorithmHint> value,
+                List<Route> ways,
+                ToDoubleFunction<Route> value,
                 String what) {
             double[] values = ways.stream()
-                    .filter(way -> told(measure, way))
+                    .filter(way -> isReported(measure, way))
                     .mapToDouble(value)
                     .sorted()
                     .toArray();

@@ -36,7 +36,7 @@ public final class NcclSweepReader {
      * @param source what to call the text in messages, e.g. the file's name
      * @throws MeasuredException if it can't be understood
      */
-    public static Sweep parse(String source, String text) {
+    static Sweep parse(String source, String text) {
         return new NcclSweepReader(Lines.of(source, text)).sweep();
     }
 

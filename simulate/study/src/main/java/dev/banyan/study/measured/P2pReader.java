@@ -37,7 +37,7 @@ public final class P2pReader {
      * @param source what to call the text in messages, e.g. the file's name
      * @throws MeasuredException if it can't be understood
      */
-    public static P2pReport parse(String source, String text) {
+    static P2pReport parse(String source, String text) {
         return new P2pReader(Lines.of(source, text)).report();
     }
 

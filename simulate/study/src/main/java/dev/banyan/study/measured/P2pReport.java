@@ -7,7 +7,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What p2pBandwidthLatencyTest (of NVIDIA's CUDA samples) told of a machine. Immutable and safe for use from any
+ * What p2pBandwidthLatencyTest (of NVIDIA's CUDA samples) reported of a machine. Immutable and safe for use from any
  * thread.
  *
  * @param source what it was read from
@@ -49,12 +49,12 @@ public record P2pReport(String source, Map<Measure, PairMatrix> matrices) {
     }
 
     /** A matrix, where the report has it. */
-    public Optional<PairMatrix> matrix(Measure measure) {
+    Optional<PairMatrix> matrix(Measure measure) {
         return Optional.ofNullable(matrices.get(measure));
     }
 
-    /** Whether a pair has peer access both ways, as far as is told; where nothing is told, it is taken to have it. */
-    public boolean mayAccess(int a, int b) {
+    /** Returns whether a pair has peer access both ways; a pair that the report leaves out is assumed to have it. */
+    boolean mayAccess(int a, int b) {
         PairMatrix access = matrices.get(Measure.ACCESS);
         return access == null || (grants(access, a, b) && grants(access, b, a));
     }

@@ -3,7 +3,7 @@ package dev.banyan.study.measured;
 /**
  * One figure for each ordered pair of devices. Immutable and safe for use from any thread.
  */
-public final class PairMatrix {
+final class PairMatrix {
     private final double[][] rows;
 
     /** @param rows the first rows of an n x n matrix, n entries each */
@@ -12,12 +12,12 @@ public final class PairMatrix {
     }
 
     /** Number of devices, n. */
-    public int size() {
+    int size() {
         return rows[0].length;
     }
 
-    /** Number of rows that are there; the rest of the matrix was not told. */
-    public int rows() {
+    /** Number of rows that are there; the rest of the matrix was not reported. */
+    int rows() {
         return rows.length;
     }
 
@@ -27,7 +27,7 @@ public final class PairMatrix {
      * @param row 0..{@link #rows()}-1
      * @param column 0..{@link #size()}-1; the row itself for what a device does within its own memory
      */
-    public double get(int row, int column) {
+    double get(int row, int column) {
         return rows[row][column];
     }
 }

@@ -48,24 +48,24 @@ public final class KeyStores {
     public static KeyStore parameterServer(Machine machine, Profile profile) {
         int ranks = machine.size();
         List<CollectiveAlgorithm> stars = IntStream.range(0, ranks)
-                .<CollectiveAlgorithm>mapToObj(centre -> new StarAlgorithm(ranks, centre))
+                .<CollectiveAlgorithm>mapToObj(root -> new StarAlgorithm(ranks, root))
                 .toList();
-        // All devices' copies to the centre, its own too; the sum; all copies back.
+        // All devices' copies to the root, its own too; the sum; all copies back.
         double queueUs = MxnetEngine.pushPullUs(2 * ranks + 1);
         return onEngine("parameter server", machine, profile, gradients -> {
-            int[] centres = dealtOut(gradients, ranks);
-            return IntStream.range(0, centres.length)
+            int[] roots = dealtOut(gradients, ranks);
+            return IntStream.range(0, roots.length)
                     .mapToObj(key -> List.of(
-                            new Part(stars.get(centres[key]), gradients.get(key).elements(), queueUs)))
+                            new Part(stars.get(roots[key]), gradients.get(key).elements(), queueUs)))
                     .toList();
         });
     }
 
     /** By key, the device that it is summed up on. */
     private static int[] dealtOut(List<Gradient> gradients, int devices) {
-        int[] centres = new int[gradients.size()];
+        int[] roots = new int[gradients.size()];
         long[] load = new long[devices];
-        IntStream.range(0, centres.length)
+        IntStream.range(0, roots.length)
                 .boxed()
                 .sorted(Comparator.comparingLong(key -> -gradients.get(key).elements()))
                 .forEach(key -> {
@@ -75,9 +75,9 @@ public final class KeyStores {
                             .findFirst()
                             .orElseThrow();
                     load[device] += gradients.get(key).elements();
-                    centres[key] = device;
+                    roots[key] = device;
                 });
-        return centres;
+        return roots;
     }
 
     /**

@@ -8,7 +8,7 @@ import dev.banyan.simulate.Profile;
  *
  * <p>Every copy and every sum is an operation of the engine. The caller's thread queues those of a push and a
  * pull; once an operation's inputs are there, a worker thread of the device launches it, waits for the device's
- * stream and tells the operations that depend on it. None of these figures is measured on the machine that the
+ * stream and releases the operations that depend on it. None of these figures is measured on the machine that the
  * original design used. They are the same for all stores, models and sizes.
  */
 final class MxnetEngine {

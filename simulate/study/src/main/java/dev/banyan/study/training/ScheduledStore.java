@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Every part of a key is an allreduce of its own; all of them are simulated together on the same wires. The
+ * Every part of a key is an allreduce of its own; all of them are simulated together on the same links. The
  * caller's thread queues them one after another, ahead of the gradients where it can.
  */
 final class ScheduledStore implements KeyStore {

@@ -1,13 +1,5 @@
-package dev.banyan.dlc.replay;
+package dev.banyan.dlc;
 
-import dev.banyan.dlc.DlcDependency;
-import dev.banyan.dlc.DlcHeader;
-import dev.banyan.dlc.DlcMessage;
-import dev.banyan.dlc.DlcOperation;
-import dev.banyan.dlc.DlcOperationId;
-import dev.banyan.dlc.DlcRole;
-import dev.banyan.dlc.DlcRun;
-import dev.banyan.dlc.DlcTrace;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -74,7 +66,7 @@ final class Messages {
     /** The push that a message follows. */
     @Nullable
     Message pushOf(Message message) {
-        return messages.get(message.id.with(0));
+        return messages.get(new Message.Id(message.id.exchange(), 0));
     }
 
     /** One node's records, by operation. */
@@ -153,18 +145,19 @@ final class Messages {
     /** What nobody recorded: a message follows the one before, and an acknowledgement all pushes of the key. */
     private void completeDependencies(Message message) {
         int number = message.id.message();
+        Exchange id = message.id.exchange();
         if (number == 0 || !message.after.isEmpty()) {
             return;
         }
-        Message previous = messages.get(message.id.with(number - 1));
+        Message previous = messages.get(new Message.Id(id, number - 1));
         if (previous != null) {
             message.after.add(previous);
             message.startUs = 0;
         }
         if (number == DlcOperation.PUSH_RECV_WORKER.message()) {
             for (int worker : beginUs.keySet()) {
-                Message push = messages.get(
-                        new Message.Id(message.id.iteration(), message.id.key(), worker, message.id.server(), 0));
+                Message push =
+                        messages.get(new Message.Id(new Exchange(id.iteration(), id.key(), worker, id.server()), 0));
                 if (push != null) {
                     message.after.add(push);
                 }
@@ -176,13 +169,9 @@ final class Messages {
     List<Message> inOrder() {
         Map<Message, Integer> waits = new HashMap<>();
         Map<Message, List<Message>> followers = new HashMap<>();
-        PriorityQueue<Message> ready = new PriorityQueue<>(
-                Comparator.<Message>comparingLong(message -> message.any().timeUs() - beginUs(message.id.worker()))
-                        .thenComparingInt(message -> message.id.iteration())
-                        .thenComparingInt(message -> message.id.key())
-                        .thenComparingInt(message -> message.id.worker())
-                        .thenComparingInt(message -> message.id.server())
-                        .thenComparingInt(message -> message.id.message()));
+        PriorityQueue<Message> ready = new PriorityQueue<>(Comparator.<Message>comparingLong(message ->
+                        message.any().timeUs() - beginUs(message.id.exchange().worker()))
+                .thenComparing(message -> message.id));
         for (Message message : messages.values()) {
             waits.put(message, message.after.size());
             message.after.forEach(before -> followers

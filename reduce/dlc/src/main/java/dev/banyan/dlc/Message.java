@@ -1,8 +1,6 @@
-package dev.banyan.dlc.replay;
+package dev.banyan.dlc;
 
-import dev.banyan.dlc.DlcMessage;
-import dev.banyan.dlc.DlcOperation;
-import dev.banyan.dlc.DlcRole;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -10,18 +8,17 @@ import org.jspecify.annotations.Nullable;
 /** A message of a run, recorded by its sender, its receiver or both; and when it can be sent. */
 final class Message {
     /** Which of the four messages, of which key, between whom. */
-    record Id(int iteration, int key, int worker, int server, int message) {
+    record Id(Exchange exchange, int message) implements Comparable<Id> {
+        private static final Comparator<Id> ORDER =
+                Comparator.comparing(Id::exchange).thenComparingInt(Id::message);
+
         static Id of(DlcMessage record) {
-            return new Id(
-                    record.iteration(),
-                    record.key(),
-                    record.worker(),
-                    record.server(),
-                    record.operation().message());
+            return new Id(Exchange.of(record), record.operation().message());
         }
 
-        Id with(int otherMessage) {
-            return new Id(iteration, key, worker, server, otherMessage);
+        @Override
+        public int compareTo(Id other) {
+            return ORDER.compare(this, other);
         }
     }
 

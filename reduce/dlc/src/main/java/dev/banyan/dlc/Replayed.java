@@ -1,4 +1,4 @@
-package dev.banyan.dlc.replay;
+package dev.banyan.dlc;
 
 import java.util.List;
 

@@ -1,14 +1,9 @@
-package dev.banyan.dlc.replay;
+package dev.banyan.dlc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.banyan.dlc.DlcHeader;
-import dev.banyan.dlc.DlcReader;
-import dev.banyan.dlc.DlcRole;
-import dev.banyan.dlc.DlcRun;
-import dev.banyan.dlc.DlcTrace;
 import dev.banyan.simulate.Samples;
 import dev.banyan.simulate.Simulator;
 import dev.banyan.trees.network.Network;

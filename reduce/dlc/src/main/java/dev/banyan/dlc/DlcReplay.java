@@ -1,7 +1,5 @@
-package dev.banyan.dlc.replay;
+package dev.banyan.dlc;
 
-import dev.banyan.dlc.DlcMessage;
-import dev.banyan.dlc.DlcRun;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
@@ -19,11 +17,11 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Carries the iterations of a recorded run out on the wires of a simulator's machine: the same messages, each
+ * Carries the iterations of a recorded run out on the links of a simulator's machine: the same messages, each
  * after those that it waited for. What the recorded nodes did between messages takes as long as it took then:
  * computation before a push, and a server's work where its trace is there too. How long messages take is
- * predicted. Of an acknowledgement for which no server's trace tells what it waited for, it is taken that it
- * follows the pushes of its key by all recorded workers at once, as in synchronous training.
+ * predicted. If no server's trace records what an acknowledgement waited for, it is assumed to
+ * follow the pushes of its key by all recorded workers at once, as in synchronous training.
  *
  * <p>Worker w is rank w. Server s is rank W + s if the machine has a device for every node, else it is rank s
  * modulo the number of ranks, on a worker's device. Each worker's first iteration begins at time 0.
@@ -78,7 +76,7 @@ public final class DlcReplay {
             DlcMessage pushed = push == null ? null : push.sent();
             if (message.isPull() && push != null && pushed != null && pulled != null) {
                 double done = simulation.endUs(message.job);
-                Times times = keys.computeIfAbsent(message.id.key(), key -> new Times());
+                Times times = keys.computeIfAbsent(message.id.exchange().key(), key -> new Times());
                 times.traced.accept(pulled.timeUs() - pushed.timeUs());
                 times.predicted.accept(done - begin(jobs.get(push.job), simulation));
                 end = Math.max(end, done);

@@ -23,20 +23,20 @@ import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Trees and what they carry.
+ * The trees that were built for a collective, and their paths over the links.
  *
  * @param group the devices, by their numbers in the whole machine, in the order of ranks
  * @param algorithm what built the trees
  * @param collective what they carry
  * @param packed whether they were packed, so that each has a share of its own, not built for a weight
- * @param packing the trees on the wires
+ * @param packing the trees on the links
  * @param generationMs time to build them, once and cold, in ms
  * @param relays devices that may forward, by their numbers in the whole machine
  * @param alone where there are relays: the packing without them
  * @param together where there are relays: the packing with them
  * @param warnings one sentence each
  */
-record Plan(
+record PlannedTrees(
         List<Integer> group,
         String algorithm,
         Collective collective,
@@ -48,14 +48,14 @@ record Plan(
         @Nullable TreePacking together,
         List<String> warnings) {
     /** Trees of a generator that goes by weights, carrying an allreduce. */
-    static Plan of(ChosenMachine chosen, String algorithm, Forest forest, double generationMs) {
+    static PlannedTrees of(ChosenMachine chosen, String algorithm, Forest forest, double generationMs) {
         Network network = chosen.network();
         Bound bound = AllReducePacking.of(network).bound();
         TreePacking packing = RatedForest.of(forest, network, bound)
                 .or(() -> RatedForest.of(forest, chosen.allLinks(), bound))
                 .orElseThrow(() -> new IllegalStateException("some devices of "
                         + chosen.machine().name() + " have no path to each other; take --algorithm packing"));
-        return new Plan(
+        return new PlannedTrees(
                 chosen.group(),
                 algorithm,
                 Collective.ALL_REDUCE,
@@ -73,7 +73,7 @@ record Plan(
      *
      * @param root of a collective that has one, else -1
      */
-    static Plan packing(ChosenMachine chosen, Collective collective, int root, int maxTrees, int... relays) {
+    static PlannedTrees packing(ChosenMachine chosen, Collective collective, int root, int maxTrees, int... relays) {
         long start = System.nanoTime();
         TreePacking alone = pack(chosen.network(), collective, root, maxTrees);
         TreePacking together = relays.length == 0 ? alone : pack(chosen.network(relays), collective, root, maxTrees);
@@ -81,7 +81,7 @@ record Plan(
         TreePacking better = together.rateGbs().compareTo(alone.rateGbs()) > 0 ? together : alone;
         Set<String> warnings = new LinkedHashSet<>(chosen.machine().warnings());
         warnings.addAll(better.network().warnings());
-        return new Plan(
+        return new PlannedTrees(
                 chosen.group(),
                 "packing",
                 collective,
@@ -106,6 +106,10 @@ record Plan(
 
     /** Whether data go down a tree, to its leaves. */
     boolean goesDown() {
+        return goesDown(collective);
+    }
+
+    private static boolean goesDown(Collective collective) {
         return collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER;
     }
 
@@ -133,12 +137,17 @@ record Plan(
 
     /** How much of the data crosses each arc. */
     LinkLoads loads() {
+        return loads(collective, packing.trees());
+    }
+
+    /** How much of the data crosses each arc where a collective goes over the given trees. */
+    LinkLoads loads(Collective carried, List<PackedTree> trees) {
         LinkLoads loads = unloaded();
-        for (PackedTree tree : packing.trees()) {
-            if (goesUp()) {
+        for (PackedTree tree : trees) {
+            if (carried.reduces()) {
                 loads.addUp(tree.share(), tree.up());
             }
-            if (goesDown()) {
+            if (goesDown(carried)) {
                 loads.addDown(tree.share(), tree.down());
             }
         }
