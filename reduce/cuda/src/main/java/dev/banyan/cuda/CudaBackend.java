@@ -261,7 +261,7 @@ public final class CudaBackend implements Backend {
             }
             return run.future();
         } catch (CudaException e) {
-            throw breaking(e);
+            throw breaking(runs.explain(executable, e));
         } finally {
             lock.unlock();
         }

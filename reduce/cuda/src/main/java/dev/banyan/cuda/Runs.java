@@ -45,6 +45,9 @@ final class Runs {
 
     private @Nullable RuntimeException failure;
     private boolean watched;
+    /** Completes when the watcher has ended. */
+    private final CompletableFuture<Void> unwatched = new CompletableFuture<>();
+
     private boolean closed;
     /** Threads that poll; the watcher leaves the driver to them. */
     private final AtomicInteger pollers = new AtomicInteger();
@@ -191,6 +194,7 @@ final class Runs {
                 }
             }
         }
+        unwatched.complete(null);
     }
 
     /** Returns the first run in flight; waits for one, and returns null when there will be none. */
@@ -267,6 +271,12 @@ final class Runs {
         failing.forEach(run -> run.future().completeExceptionally(reason));
     }
 
+    /** Returns what to report for an error of a start: the fault of a device if there is one. */
+    CudaException explain(CudaExecutable executable, CudaException error) {
+        boolean faulty = lanes.keySet().stream().anyMatch(device -> device.fault() != CUresult.CUDA_SUCCESS);
+        return faulty && !isBroken() ? failed(executable, CUresult.CUDA_ERROR_UNKNOWN) : error;
+    }
+
     private CollectiveTimeoutException late(CudaExecutable executable) {
         CudaExecutable.Unfinished step = executable.firstUnfinished(null);
         return new CollectiveTimeoutException(executable.name() + " did not end within "
@@ -304,15 +314,21 @@ final class Runs {
                     return hasWatchedRuns() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS;
                 },
                 System.nanoTime() + Long.MAX_VALUE);
+        boolean late;
         lock.lock();
         try {
             closed = true;
             changed.signalAll();
-            if (failure instanceof CollectiveTimeoutException) {
-                return;
+            late = failure instanceof CollectiveTimeoutException;
+            if (!watched) {
+                unwatched.complete(null);
             }
         } finally {
             lock.unlock();
+        }
+        unwatched.join();
+        if (late) {
+            return;
         }
         Waiting.until(
                 () -> isStreamBusy() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS,

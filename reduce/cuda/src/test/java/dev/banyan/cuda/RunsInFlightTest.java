@@ -65,6 +65,14 @@ class RunsInFlightTest {
         }
     }
 
+    /** Work may hang only after the first release. */
+    private void releaseUntilDone(CompletableFuture<Void> run) {
+        while (!run.isDone()) {
+            emulator.tell("release 0");
+        }
+        run.join();
+    }
+
     /** What hung ends soon after it is released, and its memory is freed when another backend is closed after that. */
     private void awaitFreeing() {
         while (emulator.count("bytes") > 0) {
@@ -142,8 +150,8 @@ class RunsInFlightTest {
             CompletableFuture<Void> next = cuda.enqueue(call(others), CudaStreams.defaults(2));
             assertThat(hung).isNotDone();
             assertThat(next).isNotDone();
-            emulator.tell("release 0");
-            CompletableFuture.allOf(hung, next).join();
+            releaseUntilDone(hung);
+            next.join();
             assertHolds(backend, buffers[0], 2);
             assertHolds(backend, others[1], 2);
         }
@@ -169,8 +177,7 @@ class RunsInFlightTest {
             backend.copyToHost(large, host);
             assertThat(host.mismatch(MemorySegment.ofArray(values))).isEqualTo(-1);
             assertThat(hung).isNotDone();
-            emulator.tell("release 0");
-            hung.join();
+            releaseUntilDone(hung);
         }
     }
 
@@ -239,10 +246,7 @@ class RunsInFlightTest {
                     .toList();
             for (CompletableFuture<Void> run : runs) {
                 nanos.addAndGet(PATIENCE.toNanos() * 2 / 3);
-                while (!run.isDone()) {
-                    emulator.tell("release 0");
-                }
-                run.join();
+                releaseUntilDone(run);
             }
             assertHolds(backend, buffers[0], 16);
         }
@@ -266,12 +270,12 @@ class RunsInFlightTest {
     void anExecutableMayBeClosedWhileItsRunIsInFlight() {
         try (CudaBackend backend = backend(PATIENCE)) {
             MemorySegment[] buffers = ones(backend);
-            emulator.tell("op kernel 1 hang");
+            emulator.tell("pause");
             Executable executable = allReduce(backend, COUNT);
             CompletableFuture<Void> run = start(executable, buffers);
             executable.close();
             assertThat(emulator.count("execs")).isEqualTo(1);
-            emulator.tell("release 0");
+            emulator.tell("resume");
             run.join();
             assertHolds(backend, buffers[1], 2);
             long pinned = emulator.count("host allocations");
@@ -361,12 +365,12 @@ class RunsInFlightTest {
                 MemorySegment[] buffers = {backend.allocate(0, 4 * COUNT, arena), backend.allocate(1, 4 * COUNT, arena)
                 };
                 backend.allocateHost(100, arena);
-                emulator.tell("op kernel 1 hang");
+                emulator.tell("pause");
                 run = start(executable, buffers);
                 held = emulator.count("bytes");
             }
             assertThat(emulator.count("bytes")).isEqualTo(held);
-            emulator.tell("release 0");
+            emulator.tell("resume");
             run.join();
             backend.allocate(0, 1);
             assertThat(emulator.count("bytes")).isEqualTo(held - 8 * COUNT + 1);
