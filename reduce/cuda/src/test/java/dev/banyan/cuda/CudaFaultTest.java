@@ -136,7 +136,8 @@ class CudaFaultTest {
     void stuckWorkEndsInATimeout(String fault) {
         assertThatThrownBy(() -> runTwice(SHORT, () -> emulator.tell(fault)))
                 .isInstanceOf(CollectiveTimeoutException.class)
-                .hasMessageMatching("(?s)all_reduce by .* did not end within 1500 ms: device [0-7] has not done the .*");
+                .hasMessageMatching(
+                        "(?s)all_reduce by .* did not end within 1500 ms: device [0-7] has not done the .*");
         emulator.tell("release 0");
         nothingIsLeftAndTheNextOneWorks();
     }
