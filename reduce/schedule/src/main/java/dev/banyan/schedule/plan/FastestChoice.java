@@ -29,37 +29,36 @@ import java.util.stream.Stream;
  * once.
  */
 final class FastestChoice {
-    /** A chunk that is shorter costs more to start than to send. */
-    private static final long LEAST_CHUNK = 4 << 10;
-    /** Slices are cut on multiples of so many bytes, so that a slice may be so much longer than its share. */
-    private static final int UNIT = 64;
-    /** Chunks of a length that takes so much more than the best are much slower. */
-    private static final double MUCH = 1.12;
-    /** Lengths that are much slower, in a row, before shorter ones are. */
-    private static final int MUCH_SLOWER = 2;
+    /** Shortest chunk that is tried, in bytes: a shorter one costs more to start than to send. */
+    private static final int LEAST_CHUNK_BYTES = 4 << 10;
+    /** Slices are cut at multiples of this many bytes, so a slice may be this much longer than its share. */
+    private static final int SLICE_UNIT_BYTES = 64;
+    /** A chunk length is much slower if its time exceeds the best time by this factor. */
+    private static final double MUCH_SLOWER_FACTOR = 1.12;
+    /** The search ends after this many lengths in a row that are much slower. */
+    private static final int MOST_MUCH_SLOWER = 2;
+    /** The search ends after this many lengths in a row that are no better; on shared links some are better again. */
+    private static final int MOST_NO_BETTER = 4;
+    /** A candidate is dropped if its steady-state time exceeds the best time by this factor. */
+    private static final double DROP_FACTOR = 1.05;
     /**
-     * Lengths that are no better, in a row, before shorter ones aren't: where wires are shared, some are better
-     * again.
+     * Longer chunks are taken if their time exceeds the best by no more than this factor: each chunk costs a step, of
+     * which the model may not know enough.
      */
-    private static final int NO_BETTER = 4;
-    /** By how much the promise of a full pipeline must miss the best. */
-    private static final double HOPELESS = 1.05;
-    /** Fewer chunks are worth so much more time: each costs a step that the model may not know enough of. */
-    private static final double NEARLY = 1.01;
-    /** Chunks of the shorter of two calls, for each stage of the pipeline: it must be full before it ends. */
-    private static final int STEADY_PER_STAGE = 2;
-    /** Where wires are shared it takes longer until each chunk takes the time of the one before. */
-    private static final int LEAST_STEADY = 32;
-
-    private static final int MOST_STEADY = 256;
-    /** Steps that the shorter of two calls should have. */
-    private static final int STEPS = 8_000;
-    /** Numbers of trees that are worth trying where more reach a higher rate: each costs launches. */
-    private static final int[] FEW = {8, 4, 2, 1};
-    /** Above, it takes long to find few trees. */
-    private static final int MOST_RANKS_OF_FEW = 16;
-
-    /** A question of one size asks some forty times; a model's training step has some hundred sizes. */
+    private static final double LONGER_CHUNKS_FACTOR = 1.01;
+    /** Chunks of the shorter of two calls per stage of the pipeline: it must be full before the call ends. */
+    private static final int STEADY_CHUNKS_PER_STAGE = 2;
+    /** Least number of chunks of the shorter call. Where links are shared, times become steady later. */
+    private static final int LEAST_STEADY_CHUNKS = 32;
+    /** Greatest number of chunks of the shorter call. */
+    private static final int MOST_STEADY_CHUNKS = 256;
+    /** Steps that the shorter call should have. */
+    private static final int STEADY_STEPS = 8_000;
+    /** Numbers of trees that are tried where more trees reach a higher rate: each tree costs launches. */
+    private static final int[] FEWER_TREES = {8, 4, 2, 1};
+    /** With more ranks than this, finding few trees takes too long. */
+    private static final int MOST_RANKS_OF_FEWER_TREES = 16;
+    /** A question about one size asks some forty times; a model's training step has some hundred sizes. */
     static final int KEPT_TIMES = 4096;
 
     private final CostModel model;
@@ -138,7 +137,7 @@ final class FastestChoice {
 
     private Stream<AlgorithmConfig> variants(AlgorithmChoice candidate, CollectiveRequest request) {
         Stream<AlgorithmConfig> whole = Stream.of(AlgorithmConfig.of(candidate));
-        return candidate == AlgorithmChoice.PACKING && ranks <= MOST_RANKS_OF_FEW
+        return candidate == AlgorithmChoice.PACKING && ranks <= MOST_RANKS_OF_FEWER_TREES
                 ? Stream.concat(
                         whole,
                         fewer.computeIfAbsent(new Task(request.collective(), request.root()), this::fewer).stream())
@@ -152,7 +151,7 @@ final class FastestChoice {
                 .get(AlgorithmChoice.PACKING)
                 .trees(task.collective(), task.root())
                 .size();
-        for (int most : FEW) {
+        for (int most : FEWER_TREES) {
             if (most < more) {
                 AlgorithmConfig choice = new AlgorithmConfig(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
                 choices.add(choice);
@@ -211,7 +210,7 @@ final class FastestChoice {
 
     /** The longest chunks that take hardly more than the least time. */
     private static Timed longest(List<Timed> tried) {
-        double enough = NEARLY * best(tried).us();
+        double enough = LONGER_CHUNKS_FACTOR * best(tried).us();
         return tried.stream()
                 .filter(timed -> timed.us() <= enough)
                 .max(Comparator.comparingLong(Timed::chunkBytes))
@@ -236,15 +235,15 @@ final class FastestChoice {
         int muchSlower = 0;
         int noBetter = 0;
         long longest = Long.highestOneBit(Math.max(1, (long) Math.ceil(slice) - 1));
-        for (long length = longest; length >= LEAST_CHUNK; length /= 2) {
+        for (long length = longest; length >= LEAST_CHUNK_BYTES; length /= 2) {
             Timed next = timed(choice, request, length);
             tried.add(next);
-            noBetter = next.us() * NEARLY > best ? noBetter + 1 : 0;
+            noBetter = next.us() * LONGER_CHUNKS_FACTOR > best ? noBetter + 1 : 0;
             best = Math.min(best, next.us());
-            muchSlower = next.us() > MUCH * best ? muchSlower + 1 : 0;
-            if (muchSlower == MUCH_SLOWER
-                    || noBetter == NO_BETTER
-                    || ofFullPipeline(next.us(), slice / length, stages) > HOPELESS * leastUs) {
+            muchSlower = next.us() > MUCH_SLOWER_FACTOR * best ? muchSlower + 1 : 0;
+            if (muchSlower == MOST_MUCH_SLOWER
+                    || noBetter == MOST_NO_BETTER
+                    || ofFullPipeline(next.us(), slice / length, stages) > DROP_FACTOR * leastUs) {
                 break;
             }
         }
@@ -283,8 +282,8 @@ final class FastestChoice {
     }
 
     private int steadyChunks(Trees of) {
-        int least = Math.max(LEAST_STEADY, STEADY_PER_STAGE * of.stages());
-        return Math.clamp(STEPS / (2L * ranks * of.number()), least, Math.max(least, MOST_STEADY));
+        int least = Math.max(LEAST_STEADY_CHUNKS, STEADY_CHUNKS_PER_STAGE * of.stages());
+        return Math.clamp(STEADY_STEPS / (2L * ranks * of.number()), least, Math.max(least, MOST_STEADY_CHUNKS));
     }
 
     private Steady steady(AlgorithmConfig choice, CollectiveRequest request, int chunks) {
@@ -340,6 +339,6 @@ final class FastestChoice {
 
     /** The length of so many chunks of a slice. */
     private static long evenly(double slice, int chunks) {
-        return (long) Math.ceil((slice + UNIT) / chunks / UNIT) * UNIT;
+        return (long) Math.ceil((slice + SLICE_UNIT_BYTES) / chunks / SLICE_UNIT_BYTES) * SLICE_UNIT_BYTES;
     }
 }
