@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Chooses the algorithm of each call on one machine and makes its schedule. It returns what a {@code Communicator} would
- * run, without running it.
+ * Chooses the algorithm of each call on one machine and makes its schedule. It returns what a {@code Communicator}
+ * would run, without running it.
  *
  * <p>The automatic choice, in this order:
  *
@@ -131,8 +131,8 @@ public final class Planner {
     }
 
     /**
-     * Chooses the algorithm of a request. Where neither the request nor a setting gives the length of chunks, it is left
-     * open, for backends that cut by themselves.
+     * Chooses the algorithm of a request. Where neither the request nor a setting gives the length of chunks, it is
+     * left open, for backends that cut by themselves.
      *
      * @return never {@link AlgorithmChoice#AUTO}
      */
