@@ -1,8 +1,8 @@
 package dev.banyan.simulate;
 
 /**
- * Counts the free copy engines of each device. A device has a number of engines for copies that leave it and as many for
- * copies that enter it; a copy between two devices takes one of each. A copy that finds no free engine waits here.
+ * Counts the free copy engines of each device. A device has a number of engines for copies that leave it and as many
+ * for copies that enter it; a copy between two devices takes one of each. A copy that finds no free engine waits here.
  */
 final class CopyEngines {
     private final int engines;

@@ -7,10 +7,10 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a simulation. The engine handles everything that happens at one tick together: first operations that become
- * ready or end, then operations that start, then the rates of flows that share links. It passes on a time as soon as
- * the time is known, so that an operation takes two events: it is ready, and its stream is free again. Ends that a
- * change of rates may still move are no events: {@link SharedEnds} finds the next of them.
+ * One run of a simulation. The engine handles everything that happens at one tick together: first operations that
+ * become ready or end, then operations that start, then the rates of flows that share links. It passes on a time as
+ * soon as the time is known, so that an operation takes two events: it is ready, and its stream is free again. Ends
+ * that a change of rates may still move are no events: {@link SharedEnds} finds the next of them.
  */
 final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private static final int READY = 0;

@@ -175,8 +175,8 @@ public final class LinkMatrix {
     }
 
     /**
-     * Bandwidth of each pair in GB/s, the lesser of its directions, 0 where the weight is 0; row after row in a new array.
-     * Where some pair with weight has no bandwidth, the weights stand for all bandwidths.
+     * Bandwidth of each pair in GB/s, the lesser of its directions, 0 where the weight is 0; row after row in a new
+     * array. Where some pair with weight has no bandwidth, the weights stand for all bandwidths.
      */
     public double[] pairBandwidths() {
         double[] lesser = new double[size * size];

@@ -9,10 +9,10 @@ import java.util.Objects;
 
 /**
  * One collective on given buffers, as data: what {@link Communicator#run(CollectiveCall)} and its siblings take. The
- * factories {@link #allReduce(List, long, DataType, ReduceOp) allReduce}, {@link #reduce(List, long, DataType, ReduceOp,
- * int) reduce}, {@link #broadcast(List, long, DataType, int) broadcast}, {@link #reduceScatter(List, long, DataType,
- * ReduceOp) reduceScatter} and {@link #allGather(List, long, DataType) allGather} make one; the forms with inputs and
- * outputs leave the inputs as they were. {@link Collective} says how many elements each buffer holds.
+ * factories {@link #allReduce(List, long, DataType, ReduceOp) allReduce}, {@link #reduce(List, long, DataType,
+ * ReduceOp, int) reduce}, {@link #broadcast(List, long, DataType, int) broadcast}, {@link #reduceScatter(List, long,
+ * DataType, ReduceOp) reduceScatter} and {@link #allGather(List, long, DataType) allGather} make one; the forms with
+ * inputs and outputs leave the inputs as they were. {@link Collective} says how many elements each buffer holds.
  *
  * @param collective the kind
  * @param root the root, or -1 where the collective has none

@@ -33,15 +33,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collectives over the devices of one machine: rank r is device r of the machine. One process holds all ranks, so a call
- * takes the buffers of all of them, in the order of ranks. {@link CollectiveCall} makes calls; {@link Collective} says
- * how many elements each buffer holds.
+ * Collectives over the devices of one machine: rank r is device r of the machine. One process holds all ranks, so a
+ * call takes the buffers of all of them, in the order of ranks. {@link CollectiveCall} makes calls; {@link Collective}
+ * says how many elements each buffer holds.
  *
- * <p><b>Buffers</b> are memory of {@link #allocate(int, long) allocate}, or, on the host backend, any native memory that
- * all threads may access. They must not be touched, nor their arenas closed, until the call has ended. Out of place,
- * inputs stay as they were and no output may overlap another buffer. In place, what is no result stays as it was (of
- * reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong buffers are rejected with an
- * IllegalArgumentException before anything is written.
+ * <p><b>Buffers</b> are memory of {@link #allocate(int, long) allocate}, or, on the host backend, any native memory
+ * that all threads may access. They must not be touched, nor their arenas closed, until the call has ended. Out of
+ * place, inputs stay as they were and no output may overlap another buffer. In place, what is no result stays as it was
+ * (of reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong buffers are rejected with
+ * an IllegalArgumentException before anything is written.
  *
  * <p><b>Order.</b> Calls take effect in the order of submission, like those on one CUDA stream. {@link
  * #run(CollectiveCall) run} returns when the call has ended, {@link #runAsync} at once, and {@link #enqueue} when the
@@ -56,9 +56,9 @@ import org.slf4j.LoggerFactory;
  * complete exceptionally with the same exception. After {@link #close} every method throws an IllegalStateException.
  *
  * <p><b>Cost.</b> The first call of a kind (collective, count, type, operation, in or out of place, root) makes a plan;
- * later calls reuse it, build no tree and allocate no device memory. The plans used last are kept. The first plan builds
- * the trees: milliseconds for a machine of 8 devices, seconds for one of more than 64 where packed trees are asked for
- * or compared.
+ * later calls reuse it, build no tree and allocate no device memory. The plans used last are kept. The first plan
+ * builds the trees: milliseconds for a machine of 8 devices, seconds for one of more than 64 where packed trees are
+ * asked for or compared.
  *
  * <p><b>Flight recordings.</b> Every call is an event {@code dev.banyan.Collective} of JDK Flight Recorder, with the
  * request, the algorithm, bytes, ranks and duration.
@@ -297,9 +297,9 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Puts a call into streams of the caller and returns when it has its place in them; calls that were submitted before
-     * need not have ended. The call begins when the work that is in the streams has ended, and work that is put into
-     * them from then on waits for its end. Its timeout counts from its place in the streams.
+     * Puts a call into streams of the caller and returns when it has its place in them; calls that were submitted
+     * before need not have ended. The call begins when the work that is in the streams has ended, and work that is put
+     * into them from then on waits for its end. Its timeout counts from its place in the streams.
      *
      * @param streams one per rank, e.g. {@code CudaStreams}; backends without streams refuse them
      * @return completes when the call has ended

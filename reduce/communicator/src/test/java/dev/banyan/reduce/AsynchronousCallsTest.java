@@ -176,7 +176,10 @@ class AsynchronousCallsTest {
         assertThat(call).succeedsWithin(Duration.ofSeconds(PATIENCE_SECONDS));
     }
 
-    /** One thread starts and ends the calls and looks for late ones, in the order of time, however late it is itself. */
+    /**
+     * One thread starts and ends the calls and looks for late ones, in the order of time, however late it is
+     * itself.
+     */
     @Test
     void aCallsTimeoutCountsFromTheEndOfTheCallBefore() {
         try (CallQueue queue = new CallQueue("test", Duration.ofSeconds(1), Duration.ZERO)) {

@@ -15,9 +15,9 @@ import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies between the memory of one device and the host's, in a stream of their own: collectives do not delay them. Pinned
- * memory is copied at once. Other memory goes in parts through pinned staging memory of two halves: while the device
- * copies one half, the host copies the other.
+ * Copies between the memory of one device and the host's, in a stream of their own: collectives do not delay them.
+ * Pinned memory is copied at once. Other memory goes in parts through pinned staging memory of two halves: while the
+ * device copies one half, the host copies the other.
  *
  * <p>Safe for use from any thread. Copies of one device follow each other.
  */

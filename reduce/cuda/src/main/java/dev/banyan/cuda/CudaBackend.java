@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  * GPUs, through NVIDIA's driver. Rank r is on the r-th of the given devices; a device may be given several times
  * and then has several ranks.
  *
- * <p><b>Buffers</b> are device memory of any owner, aligned to the element: of {@link #allocate(int, long) allocate}, or
- * any address by {@link #memory}. Their segments are handles: the host must not read or write them. Segments of this
+ * <p><b>Buffers</b> are device memory of any owner, aligned to the element: of {@link #allocate(int, long) allocate},
+ * or any address by {@link #memory}. Their segments are handles: the host must not read or write them. Segments of this
  * class refuse that, except those of an arena, whose owner is the arena. {@link #copyToDevice} and {@link #copyToHost}
  * copy to and from the host, in streams of their own, so that they wait for no collective.
  *
@@ -41,9 +41,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
  * the step and the error; all other runs that have not ended fail with it, and the backend then refuses everything but
- * {@link #close}. A copy that does not end in time has the same effect. Other backends are not touched, unless the driver
- * gives up the device for the whole process. Memory in which copies still run after a timeout is freed once they have
- * ended, when the next backend is made or closed.
+ * {@link #close}. A copy that does not end in time has the same effect. Other backends are not touched, unless the
+ * driver gives up the device for the whole process. Memory in which copies still run after a timeout is freed once they
+ * have ended, when the next backend is made or closed.
  *
  * <p>Safe for use from any thread.
  */
@@ -153,8 +153,8 @@ public final class CudaBackend implements Backend {
     }
 
     /**
-     * {@inheritDoc} Memory that the arena frees while something runs is kept until nothing does. {@link #close} frees what
-     * the arena has not freed.
+     * {@inheritDoc} Memory that the arena frees while something runs is kept until nothing does. {@link #close} frees
+     * what the arena has not freed.
      */
     @Override
     public MemorySegment allocate(int rank, long bytes, Arena arena) {
@@ -308,14 +308,17 @@ public final class CudaBackend implements Backend {
         return runs.isRunning() || lanes.values().stream().anyMatch(CopyLane::isRunning);
     }
 
-    /** Whether something did not end in time and may still touch memory; the driver frees nothing on its devices then. */
+    /**
+     * Whether something did not end in time and may still touch memory; the driver frees nothing on its devices
+     * then.
+     */
     private boolean isStuck() {
         return (closed || runs.isBroken()) && isRunning();
     }
 
     /**
-     * Waits for the runs that were started, each of which ends or times out, and frees all memory of the backend. What a
-     * stuck run may touch is freed later. Closing twice is no error.
+     * Waits for the runs that were started, each of which ends or times out, and frees all memory of the backend. What
+     * a stuck run may touch is freed later. Closing twice is no error.
      */
     @Override
     public void close() {

@@ -10,8 +10,8 @@ import java.util.function.Supplier;
 import jcuda.driver.JCudaDriver;
 
 /**
- * The graphs of all executables of a backend. When they have too many nodes, those that were unused for the longest time
- * are destroyed, but never the newest one nor one that is in flight. Used by one thread at a time.
+ * The graphs of all executables of a backend. When they have too many nodes, those that were unused for the longest
+ * time are destroyed, but never the newest one nor one that is in flight. Used by one thread at a time.
  */
 final class GraphCache {
     /**

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The runs of a backend, which follow each other on one stream. A daemon thread, the watcher, sees their ends and
- * completes their futures; so does every thread that polls. A run that fails, or that has not ended when the timeout has
- * passed since the one before it ended, breaks the queue: all runs that have not ended fail, and no further one is
+ * completes their futures; so does every thread that polls. A run that fails, or that has not ended when the timeout
+ * has passed since the one before it ended, breaks the queue: all runs that have not ended fail, and no further one is
  * launched.
  *
  * <p>Launches are made by one thread at a time. Everything else is safe for use from any thread.
@@ -161,8 +161,8 @@ final class Runs {
     }
 
     /**
-     * Looks for ends on the calling thread until a future is done, but for no longer than a short collective takes: being
-     * woken by the watcher would take a good part of that.
+     * Looks for ends on the calling thread until a future is done, but for no longer than a short collective takes:
+     * being woken by the watcher would take a good part of that.
      */
     void poll(Future<?> ended) {
         if (ended.isDone() || !first.tryEnter()) {
@@ -244,8 +244,8 @@ final class Runs {
     }
 
     /**
-     * Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. The event alone
-     * does not say that all is well: it belongs to the first device.
+     * Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. The event
+     * alone does not say that all is well: it belongs to the first device.
      */
     private int result(Run run) {
         int result = JCudaDriver.cuEventQuery(run.ended());

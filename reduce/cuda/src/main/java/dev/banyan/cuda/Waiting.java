@@ -5,8 +5,8 @@ import java.util.function.IntSupplier;
 import jcuda.driver.CUresult;
 
 /**
- * Waits for the driver: at first it spins, as most collectives of small arrays end soon, then it naps for a small part of
- * the time that it has waited. Used by one thread.
+ * Waits for the driver: at first it spins, as most collectives of small arrays end soon, then it naps for a small part
+ * of the time that it has waited. Used by one thread.
  */
 final class Waiting {
     /** For how long a wait spins, in ns. */

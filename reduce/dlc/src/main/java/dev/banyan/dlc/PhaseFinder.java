@@ -15,7 +15,10 @@ final class PhaseFinder {
     private static final class Round {
         final Map<Exchange, Span> spans = new TreeMap<>();
         long lastPush = Long.MIN_VALUE;
-        /** Shortest computation before a push, and when that push was: used if no earlier iteration gives the beginning. */
+        /**
+         * Shortest computation before a push, and when that push was: used if no earlier iteration gives the
+         * beginning.
+         */
         long firstPush = Long.MAX_VALUE;
 
         long delay;

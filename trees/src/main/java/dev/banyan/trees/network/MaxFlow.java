@@ -46,7 +46,8 @@ public final class MaxFlow {
     }
 
     /**
-     * A graph of the arcs of a network, with their capacities; arc i of it is arc i of the network. It has one more node,
+     * A graph of the arcs of a network, with their capacities; arc i of it is arc i of the network. It has one more
+     * node,
      * {@code network.nodes()}, without arcs: for a source that supplies several ranks.
      */
     public static MaxFlow of(Network network) {

@@ -108,8 +108,8 @@ public final class LinkLoads {
     }
 
     /**
-     * The paths of all transfers so far, and of those given, that take other than the direct link between two ranks alone;
-     * sorted by (from, to).
+     * The paths of all transfers so far, and of those given, that take other than the direct link between two ranks
+     * alone; sorted by (from, to).
      */
     public List<LogicalLink> links() {
         return planned.entrySet().stream()

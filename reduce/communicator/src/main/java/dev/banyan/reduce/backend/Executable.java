@@ -30,7 +30,8 @@ public interface Executable extends AutoCloseable {
      * @param streams streams of the caller: the run begins when the work that is in them has ended, and work that is
      *     put into them after the call waits for the end of the run; null for none
      * @return completes when every output is complete, with a {@link CollectiveTimeoutException} if that takes longer
-     *     than the backend's timeout, counted from the end of the run before it; null if the run has ended. It completes
+     *     than the backend's timeout, counted from the end of the run before it; null if the run has ended. It
+     * completes
      *     on a thread of the backend or one that polls: what depends on it must be short and must not block
      * @throws IllegalArgumentException if the backend has no such streams
      */
@@ -44,8 +45,8 @@ public interface Executable extends AutoCloseable {
     }
 
     /**
-     * Looks for the end of runs on the calling thread, for a time in which it is not worth while to sleep: a caller that is
-     * about to wait for a run then sees its end sooner than another thread could wake it.
+     * Looks for the end of runs on the calling thread, for a time in which it is not worth while to sleep: a caller
+     * that is about to wait for a run then sees its end sooner than another thread could wake it.
      *
      * @param ended what the caller waits for; the method returns early when it is done
      */
@@ -55,8 +56,8 @@ public interface Executable extends AutoCloseable {
     default void abort() {}
 
     /**
-     * Frees the scratch memory. Where a run has not ended, or a thread is stuck in one, the memory is kept until nothing
-     * can touch it.
+     * Frees the scratch memory. Where a run has not ended, or a thread is stuck in one, the memory is kept until
+     * nothing can touch it.
      */
     @Override
     void close();

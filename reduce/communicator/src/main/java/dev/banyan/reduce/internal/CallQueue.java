@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  * caller's thread; all others start on one daemon thread, which begins with the first of them and is parked while there
  * is none. A call that returns before it has ended (work on a device) keeps no later call from starting.
  *
- * <p>A call's timeout counts from its start, or from the end of the call before it if that is later. A call that has not
- * ended a grace period after its timeout breaks the queue: that call and all others that have not ended fail, and the
- * queue takes no more. A call that fails with a {@link CollectiveTimeoutException} breaks it,
+ * <p>A call's timeout counts from its start, or from the end of the call before it if that is later. A call that has
+ * not ended a grace period after its timeout breaks the queue: that call and all others that have not ended fail, and
+ * the queue takes no more. A call that fails with a {@link CollectiveTimeoutException} breaks it,
  * too. The timer of {@link Deadlines} is armed while there is something to watch.
  *
  * <p>Safe for use from any thread, also from dependents of a call's future, which run on threads of their own

@@ -91,8 +91,8 @@ final class KnownPartitions {
     }
 
     /**
-     * Returns the partition that limits most how much of a tree can be taken, compared as exact fractions, or -1 if every
-     * partition allows at least the limit.
+     * Returns the partition that limits most how much of a tree can be taken, compared as exact fractions, or -1 if
+     * every partition allows at least the limit.
      */
     int tightest(long[] tree, long limit) {
         long whole = limit;
