@@ -212,8 +212,8 @@ public final class HostBackend implements Backend {
     }
 
     /**
-     * Ends the worker threads and frees the memory. Where a worker is stuck in a run that timed out, the memory is kept,
-     * since the worker may still write to it. Closing twice is no error.
+     * Ends the worker threads and frees the memory. Where a worker is stuck in a run that timed out, the memory is
+     * kept, since the worker may still write to it. Closing twice is no error.
      */
     @Override
     public void close() {
