@@ -1,6 +1,6 @@
 package readme;
 
-// README: begin
+// README.md: begin
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
@@ -9,19 +9,15 @@ import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
-import java.util.stream.IntStream;
 
 class AllReduceExample {
     public static void main(String[] args) {
         try (var ranks = Communicator.create(Presets.find("p3.16xlarge").orElseThrow(), Config.load())) {
-            List<MemorySegment> gradients = IntStream.range(0, ranks.size())
-                    .mapToObj(rank ->
-                            ranks.allocate(rank, 1_000_000 * Float.BYTES).fill((byte) 0))
-                    .toList();
+            List<MemorySegment> gradients = ranks.allocateAll(1_000_000L * Float.BYTES); // one buffer per rank, zeroed
             gradients.get(3).setAtIndex(ValueLayout.JAVA_FLOAT, 42, 8f);
             ranks.allReduce(gradients, 1_000_000, DataType.F32, ReduceOp.AVG); // in place, blocking
             System.out.println(gradients.get(0).getAtIndex(ValueLayout.JAVA_FLOAT, 42)); // 1.0, on every rank
         }
     }
 }
-// README: end
+// README.md: end

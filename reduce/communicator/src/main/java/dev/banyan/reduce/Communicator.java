@@ -28,6 +28,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,11 +38,15 @@ import org.slf4j.LoggerFactory;
  * call takes the buffers of all of them, in the order of ranks. {@link CollectiveCall} makes calls; {@link Collective}
  * says how many elements each buffer holds.
  *
- * <p><b>Buffers</b> are memory of {@link #allocate(int, long) allocate}, or, on the host backend, any native memory
- * that all threads may access. They must not be touched, nor their arenas closed, until the call has ended. Out of
- * place, inputs stay as they were and no output may overlap another buffer. In place, what is no result stays as it was
- * (of reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong buffers are rejected with
- * an IllegalArgumentException before anything is written.
+ * <p><b>Buffers</b> are memory of {@link #allocateAll} or {@link #allocate(int, long) allocate}, or, on the host
+ * backend, any native memory that all threads may access. They must not be touched, nor their arenas closed, until the
+ * call has ended. Out of place, inputs stay as they were and no output may overlap another buffer. In place, what is no
+ * result stays as it was (of reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong
+ * buffers are rejected with an IllegalArgumentException before anything is written.
+ *
+ * <p>The program may read and write buffers of the host backend like any segment. Buffers of GPUs are reached through
+ * {@link #copyToDevice} and {@link #copyToHost} alone: methods of such a segment, {@code get} and {@code fill} among
+ * them, throw a WrongThreadException. {@link #inHostMemory} returns which of the two holds.
  *
  * <p><b>Order.</b> Calls take effect in the order of submission, like those on one CUDA stream. {@link
  * #run(CollectiveCall) run} returns when the call has ended, {@link #runAsync} at once, and {@link #enqueue} when the
@@ -53,7 +58,8 @@ import org.slf4j.LoggerFactory;
  * <p><b>Failures.</b> A call that has not ended within the configured timeout fails with a {@link
  * dev.banyan.reduce.backend.CollectiveTimeoutException}; the communicator is broken then: all calls that have not ended
  * fail, and {@link #failure} says why. Planning does not count towards the timeout. Blocking methods throw, futures
- * complete exceptionally with the same exception. After {@link #close} every method throws an IllegalStateException.
+ * complete exceptionally with the same exception. After {@link #close} methods that run, check, allocate or copy throw
+ * an IllegalStateException.
  *
  * <p><b>Cost.</b> The first call of a kind (collective, count, type, operation, in or out of place, root) makes a plan;
  * later calls reuse it, build no tree and allocate no device memory. The plans used last are kept. The first plan
@@ -90,25 +96,30 @@ public final class Communicator implements AutoCloseable {
     /** Runs the call that was started last. */
     private volatile @Nullable Executable latest;
 
-    private Communicator(Machine machine, Config config, Backend backend, boolean ownsBackend) {
+    /** Takes the planner first, so that no backend is open where it cannot be made. */
+    private Communicator(Planner planner, Machine machine, Config config, Backend backend, boolean ownsBackend) {
+        this.planner = planner;
         this.machine = machine;
         this.config = config;
         this.backend = backend;
         this.ownsBackend = ownsBackend;
-        planner = Planner.of(machine, config);
         queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.get(TIMEOUT), GRACE);
         config.warnings().forEach(LOG::warn);
     }
 
     /**
-     * A communicator over all devices of a machine, on the host backend. For some devices, or in another
-     * order, give {@link Machine#subset}.
+     * Creates a communicator over all devices of a machine, on the host backend: threads play the devices. For some
+     * devices, or in another order, give {@link Machine#subset}.
      *
+     * @param machine how the ranks' devices are linked, e.g. from {@link dev.banyan.topology.Presets} or {@link
+     *     dev.banyan.topology.format.MachineReader}; at least one device
+     * @param config the settings, e.g. {@link Config#load()}; its warnings are logged
      * @throws IllegalArgumentException if the machine has no device
      */
     public static Communicator create(Machine machine, Config config) {
         checkDevices(machine);
         return new Communicator(
+                Planner.of(machine, config),
                 machine,
                 config,
                 new HostBackend(machine.size(), config.get(HostBackend.THREADS), config.get(TIMEOUT)),
@@ -116,22 +127,29 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * A communicator on a given backend, which several may share and which {@link #close} leaves open.
+     * Creates a communicator on a given backend, which several may share and which {@link #close} leaves open.
      *
+     * @param machine how the ranks' devices are linked; at least one device
+     * @param config the settings; its warnings are logged
+     * @param backend runs the calls; has a device for each of the machine's
      * @throws IllegalArgumentException if the machine has no device
      */
     public static Communicator create(Machine machine, Config config, Backend backend) {
         checkDevices(machine);
-        return new Communicator(machine, config, Objects.requireNonNull(backend, "backend"), false);
+        Objects.requireNonNull(backend, "backend");
+        return new Communicator(Planner.of(machine, config), machine, config, backend, false);
     }
 
     /**
-     * A communicator on GPUs, which {@link #close} gives back.
+     * Creates a communicator on GPUs, which {@link #close} releases.
      *
-     * @param machine how the ranks' devices are linked
-     * @param devices the GPU of each rank, as the driver counts them; one may have several ranks
+     * @param machine how the ranks' devices are linked; at least one device. For some GPUs of a machine give {@link
+     *     Machine#subset}
+     * @param config the settings; its warnings are logged
+     * @param devices the GPU of each rank, 0..g-1 as the driver counts its g GPUs; one may have several ranks
+     * @throws IllegalArgumentException if the machine has no device, or there is not one GPU for each rank
+     * @throws IllegalStateException if no GPU backend is on the class path
      * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
-     * @throws IllegalArgumentException if there is not one device for each rank
      */
     public static Communicator onGpus(Machine machine, Config config, int... devices) {
         checkDevices(machine);
@@ -139,7 +157,8 @@ public final class Communicator implements AutoCloseable {
             throw new IllegalArgumentException(devices.length + " GPUs for the " + machine.size() + " ranks of "
                     + machine.name() + "; give one for each rank");
         }
-        return new Communicator(machine, config, gpuBackend(machine, config, devices), true);
+        return new Communicator(
+                Planner.of(machine, config), machine, config, gpuBackend(machine, config, devices), true);
     }
 
     /**
@@ -147,7 +166,8 @@ public final class Communicator implements AutoCloseable {
      * access ({@link dev.banyan.topology.NoPeerAccess}) go through the host; devices are known by their bus ids.
      *
      * @param machine the machine that the GPUs are in; it may have others too
-     * @param devices the GPU of each rank, as the driver counts them; one may have several ranks
+     * @param config the settings
+     * @param devices the GPU of each rank, 0..g-1 as the driver counts its g GPUs; one may have several ranks
      * @throws IllegalStateException if no GPU backend is on the class path
      * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
      */
@@ -159,6 +179,12 @@ public final class Communicator implements AutoCloseable {
                 .open(machine, config, devices);
     }
 
+    private void checkOpen() {
+        if (freed.get()) {
+            throw new IllegalStateException("the communicator is closed; create a new one");
+        }
+    }
+
     private static void checkDevices(Machine machine) {
         if (machine.size() == 0) {
             throw new IllegalArgumentException(
@@ -166,14 +192,27 @@ public final class Communicator implements AutoCloseable {
         }
     }
 
-    /** Number of ranks n. */
+    /** Returns the number of ranks n, at least 1. */
     public int size() {
         return machine.size();
     }
 
-    /** The machine. */
+    /** Returns the machine whose device r is rank r. */
     public Machine machine() {
         return machine;
+    }
+
+    /**
+     * Allocates one buffer on the device of every rank, each as {@link #allocate(int, long)} does.
+     *
+     * @param bytes size of each buffer in bytes, at least 0
+     * @return the buffers in the order of ranks, as calls take them
+     * @throws IllegalArgumentException if the size is negative
+     */
+    public List<MemorySegment> allocateAll(long bytes) {
+        return IntStream.range(0, size())
+                .mapToObj(rank -> allocate(rank, bytes))
+                .toList();
     }
 
     /**
@@ -182,8 +221,10 @@ public final class Communicator implements AutoCloseable {
      *
      * @param rank 0..n-1
      * @param bytes size in bytes, at least 0
+     * @throws IllegalArgumentException if the rank or the size is out of range
      */
     public MemorySegment allocate(int rank, long bytes) {
+        checkOpen();
         return backend.allocate(rank, bytes);
     }
 
@@ -194,9 +235,10 @@ public final class Communicator implements AutoCloseable {
      * @param bytes size in bytes, at least 0
      * @param arena a shared, automatic or global arena; close it before the communicator and its backend, and not while
      *     a call uses the memory
-     * @throws IllegalArgumentException if the arena belongs to one thread
+     * @throws IllegalArgumentException if the arena belongs to one thread, or the rank or the size is out of range
      */
     public MemorySegment allocate(int rank, long bytes, Arena arena) {
+        checkOpen();
         return backend.allocate(rank, bytes, arena);
     }
 
@@ -208,6 +250,7 @@ public final class Communicator implements AutoCloseable {
      * @param arena frees it; close it before the communicator and its backend, and not while something is copied
      */
     public MemorySegment allocateHost(long bytes, Arena arena) {
+        checkOpen();
         return backend.allocateHost(bytes, arena);
     }
 
@@ -216,9 +259,12 @@ public final class Communicator implements AutoCloseable {
      * were submitted.
      *
      * @param target a buffer, at least as long as the source
-     * @param source host memory
+     * @param source host memory that the calling thread may read, e.g. {@code MemorySegment.ofArray(floats)}; fastest
+     *     from {@link #allocateHost}
+     * @throws IllegalArgumentException if the target is too short, or the source is memory of a GPU
      */
     public void copyToDevice(MemorySegment target, MemorySegment source) {
+        checkCopy("copyToDevice", "source", source, "target", target);
         backend.copyToDevice(target, source);
     }
 
@@ -227,10 +273,27 @@ public final class Communicator implements AutoCloseable {
      * submitted.
      *
      * @param source a buffer, at least as long as the target
-     * @param target host memory
+     * @param target host memory that the calling thread may write, e.g. {@code MemorySegment.ofArray(floats)}; fastest
+     *     into {@link #allocateHost}
+     * @throws IllegalArgumentException if the source is too short, or the target is memory of a GPU
      */
     public void copyToHost(MemorySegment source, MemorySegment target) {
+        checkCopy("copyToHost", "target", target, "source", source);
         backend.copyToHost(source, target);
+    }
+
+    private void checkCopy(
+            String method, String hostName, MemorySegment host, String bufferName, MemorySegment buffer) {
+        checkOpen();
+        if (!host.isAccessibleBy(Thread.currentThread())) {
+            throw new IllegalArgumentException(method + ": the " + hostName
+                    + " is not memory that this thread may access; give host memory of this thread or of all, and the"
+                    + " device's buffer as " + bufferName);
+        }
+        if (buffer.byteSize() < host.byteSize()) {
+            throw new IllegalArgumentException(method + ": the " + bufferName + " has " + buffer.byteSize()
+                    + " bytes, but the " + hostName + " has " + host.byteSize() + "; give a slice of the " + hostName);
+        }
     }
 
     /** Returns whether buffers are memory that host threads may read and write, as those of the host backend are. */
@@ -238,12 +301,17 @@ public final class Communicator implements AutoCloseable {
         return backend.inHostMemory();
     }
 
-    /** The settings. */
+    /** Returns the settings that the communicator was created with. */
     public Config config() {
         return config;
     }
 
-    /** Runs a call and returns when it has ended. */
+    /**
+     * Runs a call and returns when it has ended.
+     *
+     * @param call what to run
+     * @throws IllegalArgumentException as by {@link #check}
+     */
     public void run(CollectiveCall call) {
         run(call, AlgorithmHint.CONFIGURED);
     }
@@ -251,6 +319,8 @@ public final class Communicator implements AutoCloseable {
     /**
      * Runs a call by a given algorithm and returns when it has ended.
      *
+     * @param call what to run
+     * @param hint the algorithm
      * @throws IllegalArgumentException if the hint's hub is not one of the ranks, or as by {@link #check}
      */
     public void run(CollectiveCall call, AlgorithmHint hint) {
@@ -266,6 +336,7 @@ public final class Communicator implements AutoCloseable {
      * Runs several calls, as ncclGroupStart and ncclGroupEnd do, and returns when all have ended. They take effect in
      * the order of the list. If one fails, the outputs of all are undefined.
      *
+     * @param calls what to run, in this order
      * @throws IllegalArgumentException if one is wrong; none has begun then
      */
     public void runAll(List<CollectiveCall> calls) {
@@ -275,13 +346,21 @@ public final class Communicator implements AutoCloseable {
     /**
      * Checks a call as {@link #run(CollectiveCall)} does and does nothing else.
      *
+     * @param call what to check
      * @throws IllegalArgumentException if the root or a buffer does not fit; the message says which and why
      */
     public void check(CollectiveCall call) {
+        checkOpen();
         BufferCheck.check(call, size(), backend);
     }
 
-    /** Submits a call and returns at once. The future completes when the call has ended. */
+    /**
+     * Submits a call and returns at once.
+     *
+     * @param call what to run
+     * @return completes when the call has ended
+     * @throws IllegalArgumentException as by {@link #check}
+     */
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
         check(call);
         return queue.launch(new Run(call, AlgorithmHint.CONFIGURED, null));
@@ -290,7 +369,9 @@ public final class Communicator implements AutoCloseable {
     /**
      * Submits several calls, as {@link #runAll} runs them, and returns at once.
      *
+     * @param calls what to run, in this order
      * @return completes when all have ended
+     * @throws IllegalArgumentException if one is wrong; none is submitted then
      */
     public CompletableFuture<Void> runAllAsync(List<CollectiveCall> calls) {
         return queue.launch(batch(calls, null));
@@ -299,10 +380,14 @@ public final class Communicator implements AutoCloseable {
     /**
      * Puts a call into streams of the caller and returns when it has its place in them; calls that were submitted
      * before need not have ended. The call begins when the work that is in the streams has ended, and work that is put
-     * into them from then on waits for its end. Its timeout counts from its place in the streams.
+     * into them from then on waits for its end. Its timeout counts from its place in
+     * the streams, or from the end of the call before it if that is later.
      *
-     * @param streams one per rank, e.g. {@code CudaStreams}; backends without streams refuse them
-     * @return completes when the call has ended
+     * @param call what to run
+     * @param streams one per rank, {@code CudaStreams} on GPUs
+     * @return completes when the call has ended; with an IllegalArgumentException if the backend has no streams, or
+     *     these are of another kind or number
+     * @throws IllegalArgumentException as by {@link #check}
      */
     public CompletableFuture<Void> enqueue(CollectiveCall call, CallerStreams streams) {
         check(call);
@@ -312,8 +397,11 @@ public final class Communicator implements AutoCloseable {
     /**
      * Puts several calls into streams of the caller, as {@link #enqueue} does with one.
      *
-     * @param streams one per rank, e.g. {@code CudaStreams}; backends without streams refuse them
-     * @return completes when all have ended
+     * @param calls what to run, in this order
+     * @param streams one per rank, {@code CudaStreams} on GPUs
+     * @return completes when all have ended; with an IllegalArgumentException if the backend has no streams, or these
+     *     are of another kind or number
+     * @throws IllegalArgumentException if one call is wrong; none is submitted then
      */
     public CompletableFuture<Void> enqueueAll(List<CollectiveCall> calls, CallerStreams streams) {
         return queue.enqueue(batch(calls, streams));
@@ -326,23 +414,58 @@ public final class Communicator implements AutoCloseable {
                 .toList());
     }
 
-    /** Makes every buffer the reduction of all buffers. */
+    /**
+     * Makes every buffer the reduction of all buffers, and returns when it is complete.
+     *
+     * @param buffers one per rank, each of at least {@code count} elements
+     * @param count elements to reduce, at least 0
+     * @param type their type
+     * @param op the operation
+     * @throws IllegalArgumentException as by {@link #check}
+     */
     public void allReduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
         run(CollectiveCall.allReduce(buffers, count, type, op));
     }
 
-    /** Makes every rank's output the reduction of all inputs. */
+    /**
+     * Makes every rank's output the reduction of all inputs, and returns when it is complete.
+     *
+     * @param inputs one per rank, each of at least {@code count} elements
+     * @param outputs one per rank, each of at least {@code count} elements
+     * @param count elements to reduce, at least 0
+     * @param type their type
+     * @param op the operation
+     * @throws IllegalArgumentException as by {@link #check}
+     */
     public void allReduce(
             List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
         run(CollectiveCall.allReduce(inputs, outputs, count, type, op));
     }
 
-    /** Makes the root's buffer the reduction of all buffers; the others stay as they were. */
+    /**
+     * Makes the root's buffer the reduction of all buffers, and returns when it is complete. The other buffers stay as
+     * they were.
+     *
+     * @param buffers one per rank, each of at least {@code count} elements
+     * @param count elements to reduce, at least 0
+     * @param type their type
+     * @param op the operation
+     * @param root 0..n-1
+     * @throws IllegalArgumentException as by {@link #check}
+     */
     public void reduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op, int root) {
         run(CollectiveCall.reduce(buffers, count, type, op, root));
     }
 
-    /** Copies the root's buffer to all others. */
+    /**
+     * Copies the root's buffer to all others, and returns when all are complete.
+     *
+     * @param buffers one per rank, each of at least {@code count} elements
+     * @param count elements to copy, at least 0
+     * @param type their type
+     * @param root 0..n-1
+     * @throws IllegalArgumentException as by {@link #check}
+     */
     public void broadcast(List<MemorySegment> buffers, long count, DataType type, int root) {
         run(CollectiveCall.broadcast(buffers, count, type, root));
     }
@@ -350,10 +473,11 @@ public final class Communicator implements AutoCloseable {
     /**
      * Ends all calls that have not ended, as ncclCommAbort does: their futures fail, blocking methods throw, and the
      * communicator takes no more calls. What a call's buffers hold is undefined then. A run that cannot be ended early
-     * goes on in them until it ends by itself; {@link #close} reports it.
+     * goes on in them until it ends by itself; {@link #close} waits a second for it, and reports it. Without effect
+     * after a failure or {@link #close}.
      */
     public void abort() {
-        queue.fail(new IllegalStateException("its program called abort"));
+        queue.fail(new IllegalStateException("Communicator.abort was called"));
         Executable running = latest;
         if (running != null) {
             running.abort();
@@ -369,10 +493,11 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Waits for the calls that were submitted, frees the plans and, unless it was given, the backend and its
+     * Waits for the calls that were submitted, frees the plans and, unless the backend was given, the backend and its
      * memory. Closing twice is no error.
      *
-     * @throws dev.banyan.reduce.backend.CollectiveTimeoutException if a call is stuck; nothing is freed then
+     * @throws dev.banyan.reduce.backend.CollectiveTimeoutException if the communicator is broken and a call has not
+     *     ended a second after this call; nothing is freed then, and close may be called again
      */
     @Override
     public void close() {

@@ -221,13 +221,37 @@ class AsynchronousCallsTest {
         communicator.abort();
         assertThatThrownBy(() -> running.get(PATIENCE_SECONDS, TimeUnit.SECONDS))
                 .isInstanceOf(ExecutionException.class)
-                .hasRootCauseMessage("its program called abort");
-        assertThat(communicator.failure()).get().hasFieldOrPropertyWithValue("message", "its program called abort");
+                .hasRootCauseMessage("Communicator.abort was called");
+        assertThat(communicator.failure())
+                .get()
+                .hasFieldOrPropertyWithValue("message", "Communicator.abort was called");
         assertThatThrownBy(() -> communicator.run(call(8)))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("broken: its program called abort");
+                .hasMessageContaining("broken: Communicator.abort was called");
         assertThatThrownBy(communicator::close).isInstanceOf(CollectiveTimeoutException.class);
         devices.runs.getFirst().complete(null);
+        communicator.close();
+    }
+
+    @Test
+    void closeWaitsForACallThatReturnsSoonAfterAnAbort() throws Exception {
+        CallQueue queue = new CallQueue("queue", Duration.ofMinutes(1), Duration.ofMinutes(1));
+        CompletableFuture<Void> run = new CompletableFuture<>();
+        CompletableFuture<Void> call = queue.enqueue(() -> run);
+        queue.fail(new IllegalStateException("aborted"));
+        assertThatThrownBy(call::join).hasRootCauseMessage("aborted");
+        CompletableFuture<Void> closed = CompletableFuture.runAsync(queue::close);
+        assertThat(closed).isNotDone();
+        run.complete(null);
+        closed.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void abortAfterCloseHasNoEffect() {
+        Communicator communicator = patient();
+        communicator.close();
+        communicator.abort();
+        assertThat(communicator.failure()).isEmpty();
         communicator.close();
     }
 

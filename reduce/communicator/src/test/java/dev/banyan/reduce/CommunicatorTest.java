@@ -105,6 +105,57 @@ class CommunicatorTest {
     }
 
     @Test
+    void allocatesABufferOnEveryRank() {
+        List<MemorySegment> buffers = communicator.allocateAll(32);
+        assertThat(buffers)
+                .hasSize(4)
+                .allSatisfy(buffer -> assertThat(buffer.toArray(ValueLayout.JAVA_FLOAT))
+                        .containsOnly(0f)
+                        .hasSize(8));
+        communicator.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM);
+        assertThatThrownBy(() -> communicator.allocateAll(-1)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void refusesCopiesThatDoNotFitOrThatThisThreadMayNotMake() throws Exception {
+        MemorySegment buffer = communicator.allocate(0, 32);
+        assertThatThrownBy(() -> communicator.copyToDevice(buffer, MemorySegment.ofArray(new float[9])))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("copyToDevice: the target has 32 bytes, but the source has 36; give a slice of the source");
+        assertThatThrownBy(() -> communicator.copyToHost(buffer, MemorySegment.ofArray(new float[9])))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("copyToHost: the source has 32 bytes, but the target has 36; give a slice of the target");
+        try (Arena confined = Arena.ofConfined()) {
+            MemorySegment ours = confined.allocate(32);
+            CompletableFuture<Void> copy = CompletableFuture.runAsync(() -> communicator.copyToHost(buffer, ours));
+            assertThatThrownBy(copy::get)
+                    .hasCauseInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("the target is not memory that this thread may access");
+        }
+    }
+
+    @Test
+    void afterCloseItRunsAllocatesAndCopiesNothing() {
+        List<MemorySegment> buffers = communicator.allocateAll(32);
+        CollectiveCall call = CollectiveCall.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM);
+        communicator.close();
+        List<Runnable> uses = List.of(
+                () -> communicator.run(call),
+                () -> communicator.runAsync(call).join(),
+                () -> communicator.runAll(List.of()),
+                () -> communicator.check(call),
+                () -> communicator.allocateAll(32),
+                () -> communicator.allocate(0, 32, Arena.ofAuto()),
+                () -> communicator.allocateHost(32, Arena.ofAuto()),
+                () -> communicator.copyToDevice(buffers.get(0), MemorySegment.ofArray(new float[8])),
+                () -> communicator.copyToHost(buffers.get(0), MemorySegment.ofArray(new float[8])));
+        assertThat(uses)
+                .allSatisfy(use -> assertThatThrownBy(use::run)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessage("the communicator is closed; create a new one"));
+    }
+
+    @Test
     void refusesOutputsThatOverlapOtherBuffers() {
         MemorySegment all = communicator.allocate(0, 9 * 32);
         List<MemorySegment> inputs =
@@ -212,9 +263,8 @@ class CommunicatorTest {
 
     /**
      * BF16 has kernels of plain loops, which allocate nothing even in the interpreter. Vectors are objects until the
-     * compiler has removed them.
+     * compiler has removed them. One round of many that allocates little is enough.
      */
-    /** The compiler allocates and removes allocations when it likes: one round of many without any is enough. */
     @Test
     void blockingCallsAllocateNextToNothing() {
         int count = 100_000;
@@ -343,7 +393,7 @@ class CommunicatorTest {
             }
             communicator.close();
         }
-        assertThat(futures).allMatch(future -> future.isDone() && !future.isCompletedExceptionally());
+        futures.forEach(CompletableFuture::join);
     }
 
     @Test

@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The values of settings. Each is taken from the first of these that has it:
+ * The values of settings. {@link #load()} takes each from the first of these sources that has it:
  *
  * <ol>
  *   <li>the program, through a {@link Builder};
@@ -31,10 +31,12 @@ import org.jspecify.annotations.Nullable;
  *   <li>the default.
  * </ol>
  *
- * <p>Names are the same in all of them. A blank value counts as none. {@code banyan settings} lists all settings.
+ * <p>Names are the same in all sources. A blank value counts as none. {@code banyan settings} lists all settings; a
+ * program names one by its constant, e.g. {@code Communicator.TIMEOUT}.
  *
- * <p>A name that begins with BANYAN_ or MXNET_KVSTORE_TREE_, or any name in a file, that is no setting becomes one of
- * the {@link #warnings}.
+ * <p>A value that is not allowed is a {@link ConfigException}, whose message has the name, the value, its source and
+ * what is allowed. An unknown name is one of the {@link #warnings} if it begins with BANYAN_ or MXNET_KVSTORE_TREE_ or
+ * is in a file. A communicator logs the warnings.
  *
  * <p>Immutable and safe for use from any thread.
  */
@@ -65,10 +67,11 @@ public final class Config {
     private final List<String> warnings;
 
     /**
-     * A setting and what it is.
+     * A setting with its value.
      *
+     * @param setting the declaration
      * @param value its value as text, or its default's description
-     * @param source what the value is from
+     * @param source where the value is from, e.g. {@code environment variable} or {@code default}
      */
     public record Entry(Setting<?> setting, String value, String source) {}
 
@@ -77,27 +80,39 @@ public final class Config {
         this.warnings = List.copyOf(warnings);
     }
 
-    /** The settings of this process: system properties, environment, files, defaults. */
+    /**
+     * Returns the settings of this process: system properties, environment variables, files, defaults.
+     *
+     * @throws ConfigException if a value is not allowed or the named file cannot be read
+     */
     public static Config load() {
         return builder().load();
     }
 
-    /** The defaults alone, whatever the process's surroundings. */
+    /** Returns the defaults alone; nothing outside the program is read. */
     public static Config defaults() {
         return builder().build();
     }
 
-    /** Settings by the program. */
+    /** Returns a builder by which the program sets values. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** Returns a setting's value, or its default. */
+    /**
+     * Returns a setting's value, or its default.
+     *
+     * @param setting the setting
+     */
     public <T> T get(Setting<T> setting) {
         return find(setting).orElse(setting.defaultValue());
     }
 
-    /** Returns a setting's value if some source has one. */
+    /**
+     * Returns a setting's value if some source has one.
+     *
+     * @param setting the setting
+     */
     public <T> Optional<T> find(Setting<T> setting) {
         return layer(setting).map(layer -> layer.parse(setting));
     }
@@ -105,7 +120,8 @@ public final class Config {
     /**
      * Returns a setting's value, which some source must have.
      *
-     * @param remedy follows the sentence that it is missing
+     * @param setting the setting
+     * @param remedy what to do if no source has it; ends the message
      * @throws ConfigException if no source has it
      */
     public <T> T require(Setting<T> setting, String remedy) {
@@ -118,7 +134,11 @@ public final class Config {
         return layers.stream().filter(layer -> layer.text(setting) != null).findFirst();
     }
 
-    /** The highest source alone that has any of some settings; nothing if none has. */
+    /**
+     * Returns the highest source that has any of some settings, without the other sources; empty if none has.
+     *
+     * @param settings the settings to look for
+     */
     public Optional<Config> firstSourceOf(List<? extends Setting<?>> settings) {
         return layers.stream()
                 .filter(layer -> settings.stream().anyMatch(setting -> layer.text(setting) != null))
@@ -126,7 +146,11 @@ public final class Config {
                 .map(layer -> new Config(List.of(layer), List.of()));
     }
 
-    /** The same with the defaults of some settings. */
+    /**
+     * Returns the same with the defaults of some settings.
+     *
+     * @param settings the settings whose values are left out
+     */
     public Config without(List<? extends Setting<?>> settings) {
         List<String> names = settings.stream().map(Setting::name).toList();
         return new Config(
@@ -136,12 +160,12 @@ public final class Config {
                 warnings);
     }
 
-    /** What was odd in the sources, one sentence each, for the caller to log. */
+    /** Returns what was suspicious in the sources, one sentence each, for the caller to log. */
     public List<String> warnings() {
         return warnings;
     }
 
-    /** All settings of the modules on the class path, by name. */
+    /** Returns all settings of the modules on the class path, sorted by name. */
     public List<Entry> entries() {
         return DECLARED.values().stream().map(this::entry).toList();
     }
@@ -158,25 +182,42 @@ public final class Config {
 
         private Builder() {}
 
-        /** Sets a setting. */
+        /**
+         * Sets a setting.
+         *
+         * @param setting the setting
+         * @param value its value; {@link #build} and {@link #load()} check it
+         * @return this
+         */
         public <T> Builder set(Setting<T> setting, T value) {
             return set(setting.name(), setting.printer().apply(value));
         }
 
-        /** Sets a setting by its name. */
+        /**
+         * Sets a setting by its name.
+         *
+         * @param name its name; an unknown one becomes a warning
+         * @param value its value as text, as in a properties file
+         * @return this
+         */
         public Builder set(String name, String value) {
             values.put(name, value);
             return this;
         }
 
-        /** Sets several settings by their names. */
+        /**
+         * Sets several settings by their names.
+         *
+         * @param values values as text by name
+         * @return this
+         */
         public Builder setAll(Map<String, String> values) {
             values.forEach(this::set);
             return this;
         }
 
         /**
-         * The program's settings over the defaults alone; nothing outside is read.
+         * Returns the program's settings, and the defaults of the others; nothing outside the program is read.
          *
          * @throws ConfigException if a value is not allowed
          */
@@ -185,7 +226,7 @@ public final class Config {
         }
 
         /**
-         * The program's settings over those of this process.
+         * Returns the program's settings, and those of this process for the others.
          *
          * @throws ConfigException if a value is not allowed or the named file cannot be read
          */
@@ -194,7 +235,7 @@ public final class Config {
         }
 
         /**
-         * The program's settings over given ones.
+         * Returns the program's settings, and those of given sources for the others.
          *
          * @param properties what stands for the JVM's system properties
          * @param environment what stands for the environment variables

@@ -24,29 +24,35 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Named arrays that all devices of a communicator push to and pull from, as MXNet's KVStore has them. A push sums up
- * one array of every device; without an updater the sum becomes the key's value, with one the updater works it in. A
- * pull copies the value to one array of every device. A push-pull does both, and moves fewer bytes: it knows where
- * the result is wanted.
+ * one array of every device; without an updater the sum becomes the key's value, with one the updater changes the value
+ * by the sum. A pull copies the value to one array of every device. A push-pull does both and moves fewer bytes, since
+ * it knows the arrays of the result. The store only sums: for a mean over the ranks give {@link Sgd#gradientFactor}
+ * 1/n.
  *
- * <p><b>Order.</b> All calls return at once, with a future, but for those of the type {@code funnel}. Operations of one
- * key take effect in the order of the calls, those of different keys in any order: among those that can begin, the
- * greatest priority goes first. Give the layers that the next forward pass needs first the greatest. Arrays must not be
- * touched, nor their arenas closed, until the operation has ended. Returned futures are copies; their dependents run
- * on threads that run nothing else.
+ * <p><b>Arrays.</b> An operation takes a list of arrays, one per rank: buffers of the communicator, e.g. of {@link
+ * Communicator#allocateAll}, of exactly the key's length. They must not be touched, nor their arenas closed, until the
+ * operation has ended.
+ *
+ * <p><b>Order.</b> {@link #push}, {@link #pull} and {@link #pushPull} return at once, with a future, except in a store
+ * of type {@code funnel}. Operations of one key take effect in the order of the calls. Operations of different keys
+ * take effect in any order: among those that can begin, the greatest priority goes first. Give the layers that the next
+ * forward pass needs first the greatest priority. Returned futures are copies; their dependents run on threads that run
+ * nothing else.
  *
  * <p><b>Values</b> live on one device each, the key's server; all devices hold about as many bytes. A push-pull
- * without an updater leaves the value alone. Updaters run in the host's memory; where devices have their own, sums and
- * values are copied there and back.
+ * without an updater does not change the value. Updaters run on host memory; where devices have memory of their own,
+ * sums and values are copied there and back.
  *
  * <p><b>Fusion.</b> Keys of up to BANYAN_FUSION_BYTES that can begin and follow each other share one collective. That
  * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not. Nothing is fused
  * where devices have memory of their own.
  *
- * <p><b>Failures.</b> A wrong key or array is refused by an exception that says which and what was expected, before
- * anything is done. If an operation fails later, its future completes with a {@link KVStoreException}, and so do
- * those of the key's later operations, until somebody waits for the key or for all: that throws, and the key can
- * be used again. What its value then is is undefined after a failed push. In a store over several processes, where keys
- * wait for each other, only a wait for all does.
+ * <p><b>Failures.</b> A wrong key or array is rejected with an IllegalArgumentException before anything is done. If an
+ * operation fails later, its future completes with a {@link KVStoreException}, and so do the futures of the key's later
+ * operations, until the program calls {@link #waitFor} or {@link #barrier}: that call throws the failure, and the key
+ * can be used again. Its value is undefined after a failed push. In a store over several processes, where keys wait for
+ * each other, only {@link #barrier} makes keys usable again. A program that ignores futures therefore sees every
+ * failure at its next barrier.
  *
  * <p><b>Cost.</b> A key's plan is made by its first operation of a kind and kept by the communicator, as are the
  * buffers that the store needs; the steady state allocates no device memory. All of the store's memory is the
@@ -90,15 +96,16 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * A store without keys.
+     * Creates a store without keys.
      *
      * @param type how keys are sent: {@code device} through the device that holds the key's value, as a parameter
      *     server does; {@code tree} over one tree, above MXNET_KVSTORE_TREE_ARRAY_BOUND elements over one from every
      *     device; {@code ring} around a ring; {@code auto} as the communicator is configured; {@code funnel}, {@code
      *     concum} or {@code depcha}, where the module mpi is, over the devices of all processes that mpirun started
-     * @param communicator carries it out; may be used for other things too, and is left open
-     * @throws IllegalArgumentException if there is no such type
-     * @throws RuntimeException if the store is to be linked with other processes, and can't be
+     * @param communicator runs the collectives; may be used for other things too. {@link #close} leaves it open; close
+     *     it after the store
+     * @throws IllegalArgumentException if there is no such type; the message lists the types
+     * @throws RuntimeException if the type spans several processes and they cannot be reached
      */
     public static KVStore create(String type, Communicator communicator) {
         Optional<StoreLink.Provider> provider = StoreLinks.of(type);
@@ -114,54 +121,62 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    /** Names of the types that {@link #create} knows. */
+    /** Returns the names of the types that {@link #create} knows on this class path. */
     public static List<String> types() {
         return Stream.concat(StoreType.labels().stream(), StoreLinks.types().stream())
                 .toList();
     }
 
     /**
-     * Sets what works pushes into values; without one, what is pushed becomes the value.
+     * Sets the updater, which changes a key's value by each pushed sum; without one, the sum becomes the value.
      *
-     * @throws IllegalStateException if something was pushed already
+     * @param newUpdater one that no other store has
+     * @throws IllegalStateException if an operation was called already
      */
     public void setUpdater(Updater newUpdater) {
         synchronized (entries) {
             if (operations > 0) {
-                throw new IllegalStateException("the store has begun its work; set the updater before the first push");
+                throw new IllegalStateException(
+                        "the store has begun its work; set the updater before the first push or pull");
             }
             stages.setUpdater(newUpdater);
         }
     }
 
-    /** Makes a listener hear what happens from now on; null detaches it. */
+    /**
+     * Sets the listener of operations from now on.
+     *
+     * @param newListener hears of operations and their stages; null for none
+     */
     public void setListener(@Nullable StoreListener newListener) {
         synchronized (entries) {
             listener = newListener;
         }
     }
 
-    /** As the method of that name with a {@link Key}. */
+    /** As {@link #init(Key, MemorySegment, long, DataType)}. */
     public void init(int key, MemorySegment initial, long count, DataType elements) {
         init(Key.of(key), initial, count, elements);
     }
 
-    /** As the method of that name with a {@link Key}. */
+    /** As {@link #init(Key, MemorySegment, long, DataType)}. */
     public void init(String key, MemorySegment initial, long count, DataType elements) {
         init(Key.of(key), initial, count, elements);
     }
 
     /**
-     * Makes a key, and returns when it has its first value. In a store over several processes all make it, and it gets
-     * the first one's.
+     * Adds a key and returns when it has its first value. In a store over several processes all processes add it, and
+     * it gets the value of the first one.
      *
      * @param key not yet in the store
-     * @param initial the value, of exactly as many bytes as the elements have; any memory
-     * @param count length in elements
+     * @param initial the first value: host memory of exactly {@code count} elements, e.g. {@code
+     *     MemorySegment.ofArray(floats)}
+     * @param count length in elements, at least 0
      * @param elements their type
-     * @throws IllegalArgumentException if the key is there already, is a string among integers or an integer among
-     *     strings, or the initial value has another length
-     * @throws RuntimeException if the other processes make another key, or can't be reached; there is no such key then
+     * @throws IllegalArgumentException if the store has the key already, the key is a string among integers or an
+     *     integer among strings, or the initial value has another length
+     * @throws IllegalStateException if the store is closed
+     * @throws RuntimeException if the other processes add another key or cannot be reached; the key is not added then
      */
     public void init(Key key, MemorySegment initial, long count, DataType elements) {
         if (count < 0 || count > Long.MAX_VALUE / elements.bytes()) {
@@ -197,19 +212,19 @@ public final class KVStore implements AutoCloseable {
         return value;
     }
 
-    /** What is known of all keys, in the order of their initialisation. */
+    /** Returns what the store knows of each key, in the order of their initialisation. */
     public List<KeyInfo> keys() {
         synchronized (entries) {
             return entries.values().stream().map(entry -> entry.info).toList();
         }
     }
 
-    /** As the method of that name with a {@link Key}. */
+    /** As {@link #push(Key, List, int)}. */
     public CompletableFuture<Void> push(int key, List<MemorySegment> arrays, int priority) {
         return push(Key.of(key), arrays, priority);
     }
 
-    /** As the method of that name with a {@link Key}. */
+    /** As {@link #push(Key, List, int)}. */
     public CompletableFuture<Void> push(String key, List<MemorySegment> arrays, int priority) {
         return push(Key.of(key), arrays, priority);
     }
@@ -217,9 +232,10 @@ public final class KVStore implements AutoCloseable {
     /**
      * Sums up one array of every device, and makes the sum the key's value or gives it to the updater.
      *
-     * @param arrays each rank's, of exactly the key's length
-     * @param priority greater ones go first
-     * @return completed when it is done
+     * @param key a key of the store
+     * @param arrays one per rank, each of exactly the key's length
+     * @param priority any integer; operations of greater priority go first
+     * @return completes when the value has changed
      * @throws IllegalArgumentException if there is no such key, or an array does not fit
      * @throws IllegalStateException if the store is closed
      */
@@ -231,12 +247,12 @@ public final class KVStore implements AutoCloseable {
         return Completions.copyOf(progress.carryOn());
     }
 
-    /** As the method of that name with a {@link Key}. */
+    /** As {@link #pull(Key, List, int)}. */
     public CompletableFuture<Void> pull(int key, List<MemorySegment> arrays, int priority) {
         return pull(Key.of(key), arrays, priority);
     }
 
-    /** As the method of that name with a {@link Key}. */
+    /** As {@link #pull(Key, List, int)}. */
     public CompletableFuture<Void> pull(String key, List<MemorySegment> arrays, int priority) {
         return pull(Key.of(key), arrays, priority);
     }
@@ -244,9 +260,10 @@ public final class KVStore implements AutoCloseable {
     /**
      * Copies the key's value to one array of every device.
      *
-     * @param arrays each rank's, of exactly the key's length
-     * @param priority greater ones go first
-     * @return completed when it is done
+     * @param key a key of the store
+     * @param arrays one per rank, each of exactly the key's length
+     * @param priority any integer; operations of greater priority go first
+     * @return completes when all arrays have the value
      * @throws IllegalArgumentException if there is no such key, or an array does not fit
      * @throws IllegalStateException if the store is closed
      */
@@ -258,26 +275,27 @@ public final class KVStore implements AutoCloseable {
         return Completions.copyOf(progress.carryOn());
     }
 
-    /** As the method of that name with a {@link Key}. */
+    /** As {@link #pushPull(Key, List, List, int)}. */
     public CompletableFuture<Void> pushPull(
             int key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
         return pushPull(Key.of(key), arrays, results, priority);
     }
 
-    /** As the method of that name with a {@link Key}. */
+    /** As {@link #pushPull(Key, List, List, int)}. */
     public CompletableFuture<Void> pushPull(
             String key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
         return pushPull(Key.of(key), arrays, results, priority);
     }
 
     /**
-     * Sums up one array of every device and gives every device the sum, or what the updater made of it. Without an
-     * updater that is one allreduce from the arrays to the results, and the key's value stays as it was.
+     * Sums up one array of every device. With an updater, which changes the key's value by the sum, every device gets
+     * the new value. Without one, every device gets the sum by one allreduce, and the key's value stays as it was.
      *
-     * @param arrays each rank's, of exactly the key's length
-     * @param results as the arrays; they may be the arrays
-     * @param priority greater ones go first
-     * @return completed when it is done
+     * @param key a key of the store
+     * @param arrays one per rank, each of exactly the key's length
+     * @param results one per rank, each of exactly the key's length; may be the arrays
+     * @param priority any integer; operations of greater priority go first
+     * @return completes when all results are complete
      * @throws IllegalArgumentException if there is no such key, or an array does not fit
      * @throws IllegalStateException if the store is closed
      */
@@ -291,10 +309,13 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Pushes a row of keys, each as {@link #push(Key, List, int)}. If one is refused, none is begun.
+     * Pushes several keys, each as {@link #push(Key, List, int)} does.
      *
-     * @param arrays for each key those of all ranks
-     * @return completed when all are done
+     * @param keys keys of the store
+     * @param arrays for each key the arrays of all ranks
+     * @param priority any integer; operations of greater priority go first
+     * @return completes when all values have changed
+     * @throws IllegalArgumentException if a key or an array does not fit; none is pushed then
      */
     public CompletableFuture<Void> pushAll(List<Key> keys, List<List<MemorySegment>> arrays, int priority) {
         checkRow("push", keys, arrays);
@@ -302,10 +323,13 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Pulls a row of keys, each as {@link #pull(Key, List, int)}. If one is refused, none is begun.
+     * Pulls several keys, each as {@link #pull(Key, List, int)} does.
      *
-     * @param arrays for each key those of all ranks
-     * @return completed when all are done
+     * @param keys keys of the store
+     * @param arrays for each key the arrays of all ranks
+     * @param priority any integer; operations of greater priority go first
+     * @return completes when all arrays have their values
+     * @throws IllegalArgumentException if a key or an array does not fit; none is pulled then
      */
     public CompletableFuture<Void> pullAll(List<Key> keys, List<List<MemorySegment>> arrays, int priority) {
         checkRow("pull", keys, arrays);
@@ -313,12 +337,14 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Pushes and pulls a row of keys, each as {@link #pushPull(Key, List, List, int)}. If one is refused, none is
-     * begun.
+     * Pushes and pulls several keys, each as {@link #pushPull(Key, List, List, int)} does.
      *
-     * @param arrays for each key those of all ranks
-     * @param results as the arrays; they may be the arrays
-     * @return completed when all are done
+     * @param keys keys of the store
+     * @param arrays for each key the arrays of all ranks
+     * @param results for each key the results of all ranks; may be the arrays
+     * @param priority any integer; operations of greater priority go first
+     * @return completes when all results are complete
+     * @throws IllegalArgumentException if a key or an array does not fit; no key is pushed then
      */
     public CompletableFuture<Void> pushPullAll(
             List<Key> keys, List<List<MemorySegment>> arrays, List<List<MemorySegment>> results, int priority) {
@@ -330,7 +356,10 @@ public final class KVStore implements AutoCloseable {
     /**
      * Waits for the operations on a key that were called before.
      *
-     * @throws KVStoreException if one failed and nobody was told by a wait; the key can be used again then
+     * @param key a key of the store
+     * @throws IllegalArgumentException if there is no such key
+     * @throws IllegalStateException if the store is closed
+     * @throws KVStoreException if one of them failed and no earlier wait threw that; the key can be used again then
      */
     public void waitFor(Key key) {
         Entry entry;
@@ -345,9 +374,10 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Waits until no operation is left.
+     * Waits until no operation is left, as MXNet's {@code waitall} does; processes are not synchronised.
      *
-     * @throws KVStoreException if one failed and nobody was told by a wait; all keys can be used again then
+     * @throws IllegalStateException if the store is closed
+     * @throws KVStoreException if an operation failed and no earlier wait threw that; all keys can be used again then
      */
     public void barrier() {
         synchronized (entries) {
@@ -360,7 +390,9 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    /** Waits for all operations, and takes no more. Failures are told by the futures. Closing twice is no error. */
+    /**
+     * Waits for all operations and takes no more. It throws no operation's failure; call {@link #barrier} before it.
+     */
     @Override
     public void close() {
         boolean first;

@@ -1,6 +1,9 @@
 package dev.banyan.kvstore;
 
-/** An operation of a store failed while it ran; the message names operation and key, the cause is what happened. */
+/**
+ * An operation of a store failed while it ran; the message names operation and key, and the cause is what it failed
+ * with.
+ */
 public final class KVStoreException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -3,7 +3,7 @@ package dev.banyan.kvstore;
 import java.util.Objects;
 
 /**
- * Name of one array of a store. A store's keys are all integers or all strings.
+ * The name of one array of a store. A store's keys are all integers or all strings.
  *
  * @param name the string, or the integer in decimal
  * @param integer whether it was given as an integer
@@ -25,17 +25,25 @@ public record Key(String name, boolean integer) {
         }
     }
 
-    /** An integer as key. */
+    /**
+     * Returns an integer as a key.
+     *
+     * @param number any integer
+     */
     public static Key of(int number) {
         return new Key(Integer.toString(number), true);
     }
 
-    /** A string as key. */
+    /**
+     * Returns a string as a key.
+     *
+     * @param name any string
+     */
     public static Key of(String name) {
         return new Key(name, false);
     }
 
-    /** The name, as messages have it. */
+    /** Returns the name. */
     @Override
     public String toString() {
         return name;

@@ -7,9 +7,9 @@ import java.util.Objects;
  * What a store knows of a key since it was initialised.
  *
  * @param key its name
- * @param number how many keys were initialised before it
- * @param server rank of the device that holds its value
- * @param count its length in elements
+ * @param number number of keys that were initialised before it, from 0
+ * @param server rank of the device that holds its value, 0..n-1
+ * @param count its length in elements, at least 0
  * @param type the type of its elements
  */
 public record KeyInfo(Key key, int number, int server, long count, DataType type) {
@@ -18,7 +18,7 @@ public record KeyInfo(Key key, int number, int server, long count, DataType type
         Objects.requireNonNull(type, "type");
     }
 
-    /** Its length in bytes. */
+    /** Returns the key's length in bytes. */
     public long bytes() {
         return count * type.bytes();
     }

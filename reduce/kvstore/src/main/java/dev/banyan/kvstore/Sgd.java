@@ -11,7 +11,7 @@ import java.util.concurrent.ConcurrentMap;
 
 /**
  * Stochastic gradient descent with momentum, as MXNet's {@code sgd} does it: with learning rate l, momentum m,
- * weight decay d and a factor f on the gradient g (such as one over the batch size),
+ * weight decay d and a factor f on the gradient g (1 unless given; the gradient is the sum over all ranks),
  *
  * <pre>
  * velocity = m velocity - l (f g + d weight)
@@ -21,8 +21,8 @@ import java.util.concurrent.ConcurrentMap;
  * <p>For keys of F32 and F64. Computes in the key's type, element by element: the same gradients give the same bits.
  * With momentum it keeps as many elements as the keys have, in the host's memory.
  *
- * <p>One for one store. Safe for use as {@link Updater} says. Source of the momentum: B. T. Polyak, "Some methods of
- * speeding up the convergence of iteration methods", 1964, <a
+ * <p>Give each store an instance of its own. Safe for use as {@link Updater} says. Source of the momentum: B. T.
+ * Polyak, "Some methods of speeding up the convergence of iteration methods", 1964, <a
  * href="https://doi.org/10.1016/0041-5553(64)90137-5">doi:10.1016/0041-5553(64)90137-5</a>.
  */
 public final class Sgd implements Updater {
@@ -32,7 +32,12 @@ public final class Sgd implements Updater {
     private final double gradientFactor;
     private final ConcurrentMap<Key, MemorySegment> velocities = new ConcurrentHashMap<>();
 
-    /** Without momentum and weight decay, gradients as they are. */
+    /**
+     * Creates an updater without momentum and weight decay that takes gradients as they are.
+     *
+     * @param learningRate finite, above 0
+     * @throws IllegalArgumentException if it is out of range
+     */
     public Sgd(double learningRate) {
         this(learningRate, 0, 0, 1);
     }
@@ -54,17 +59,32 @@ public final class Sgd implements Updater {
         }
     }
 
-    /** The same with a momentum, at least 0 and below 1. */
+    /**
+     * Returns the same with another momentum and no velocities yet.
+     *
+     * @param newMomentum at least 0 and below 1
+     * @throws IllegalArgumentException if it is out of range
+     */
     public Sgd momentum(double newMomentum) {
         return new Sgd(learningRate, newMomentum, weightDecay, gradientFactor);
     }
 
-    /** The same with a weight decay, at least 0. */
+    /**
+     * Returns the same with another weight decay and no velocities yet.
+     *
+     * @param newWeightDecay finite, at least 0
+     * @throws IllegalArgumentException if it is out of range
+     */
     public Sgd weightDecay(double newWeightDecay) {
         return new Sgd(learningRate, momentum, newWeightDecay, gradientFactor);
     }
 
-    /** The same with a factor on the gradients. */
+    /**
+     * Returns the same with another factor on the gradients and no velocities yet.
+     *
+     * @param newFactor finite; 1/n makes the mean over n ranks of their sum
+     * @throws IllegalArgumentException if it is not finite
+     */
     public Sgd gradientFactor(double newFactor) {
         return new Sgd(learningRate, momentum, weightDecay, newFactor);
     }

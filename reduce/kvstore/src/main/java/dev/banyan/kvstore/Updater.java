@@ -3,24 +3,26 @@ package dev.banyan.kvstore;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Works what is pushed into a store's values, such as an optimiser. Called for several keys at once from
- * several threads, for one key one call after another.
+ * Changes a store's values by what is pushed, as an optimiser does. A store calls it for several keys at once from
+ * several threads, and for one key one call after another.
  */
 @FunctionalInterface
 public interface Updater {
     /**
-     * Changes a value.
+     * Changes a key's value. If it throws, the push fails with a {@link KVStoreException}.
      *
-     * @param key whose value
-     * @param pushed the sum over all devices of what was pushed, as many bytes as the key has; may be changed
-     * @param value the value
+     * @param key the key
+     * @param pushed the sum over all devices of what was pushed: host memory of as many bytes as the key has; the
+     *     updater may overwrite it
+     * @param value the value to change: host memory of as many bytes as the key has
      */
     void update(KeyInfo key, MemorySegment pushed, MemorySegment value);
 
     /**
-     * Whether keys of this kind can be updated; called when the first is pushed.
+     * Checks that keys of this type and length can be updated. A store calls it at each push, before it begins.
      *
-     * @throws IllegalArgumentException if not; the message says what is wanted instead
+     * @param key the key
+     * @throws IllegalArgumentException if it cannot be updated; the message says which keys can
      */
     default void check(KeyInfo key) {}
 }

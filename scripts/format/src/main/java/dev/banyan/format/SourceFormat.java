@@ -82,7 +82,8 @@ public final class SourceFormat {
         }
     }
 
-    private static List<Path> sources(Path root) throws IOException {
+    /** Returns all Java files of the project, sorted. */
+    static List<Path> sources(Path root) throws IOException {
         try (Stream<Path> files = Files.walk(root)) {
             return files.filter(file -> file.toString().endsWith(".java"))
                     .filter(file -> !root.relativize(file).toString().contains("target/"))

@@ -30,9 +30,9 @@ public interface Executable extends AutoCloseable {
      * @param streams streams of the caller: the run begins when the work that is in them has ended, and work that is
      *     put into them after the call waits for the end of the run; null for none
      * @return completes when every output is complete, with a {@link CollectiveTimeoutException} if that takes longer
-     *     than the backend's timeout, counted from the end of the run before it; null if the run has ended. It
-     * completes
-     *     on a thread of the backend or one that polls: what depends on it must be short and must not block
+     *     than the backend's timeout, counted from the end of the run before it; null if the run has ended.
+     *     It completes on a thread of the backend or one that polls: what depends on it must be short and must not
+     * block
      * @throws IllegalArgumentException if the backend has no such streams
      */
     default @Nullable CompletableFuture<Void> start(

@@ -64,6 +64,7 @@ public final class CallQueue implements AutoCloseable {
     private final String name;
     private final Duration timeout;
     private final long patienceNanos;
+    private final long graceNanos;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Pending> waiting = new ArrayDeque<>();
@@ -86,8 +87,8 @@ public final class CallQueue implements AutoCloseable {
     public CallQueue(String name, Duration timeout, Duration grace) {
         this.name = name;
         this.timeout = timeout;
-        patienceNanos = Math.min(TimeUnit.NANOSECONDS.convert(timeout), Long.MAX_VALUE / 2)
-                + TimeUnit.NANOSECONDS.convert(grace);
+        graceNanos = TimeUnit.NANOSECONDS.convert(grace);
+        patienceNanos = Math.min(TimeUnit.NANOSECONDS.convert(timeout), Long.MAX_VALUE / 2) + graceNanos;
     }
 
     /** Runs a call and returns when it has ended; throws what it failed with. */
@@ -168,9 +169,23 @@ public final class CallQueue implements AutoCloseable {
         return Completions.copyOf(pending.ended);
     }
 
-    /** Fails all calls that have not ended, and takes no more. */
+    /** Fails all calls that have not ended, and takes no more. Without effect once the queue is closed and idle. */
     public void fail(RuntimeException reason) {
-        breakWith(reason);
+        boolean ended;
+        lock.lock();
+        try {
+            ended = closed && !busy() && waiting.isEmpty();
+        } finally {
+            lock.unlock();
+        }
+        if (!ended) {
+            breakWith(reason);
+        }
+    }
+
+    /** Returns whether a call has begun and has not ended. The caller holds the lock. */
+    private boolean busy() {
+        return starting || !inFlight.isEmpty();
     }
 
     /** Returns why the queue takes no more calls, or null if it does or was closed. */
@@ -184,7 +199,8 @@ public final class CallQueue implements AutoCloseable {
     }
 
     /**
-     * Waits for all calls that were submitted, and takes no more.
+     * Waits for all calls that were submitted, and takes no more. If the queue is or gets broken, calls have the grace
+     * period to return.
      *
      * @throws CollectiveTimeoutException if the queue is broken and a call has not returned
      */
@@ -194,15 +210,33 @@ public final class CallQueue implements AutoCloseable {
         try {
             closed = true;
             changed.signalAll();
-            while (failure == null && (starting || !waiting.isEmpty() || !inFlight.isEmpty())) {
+            while (failure == null && (busy() || !waiting.isEmpty())) {
                 changed.awaitUninterruptibly();
             }
-            if (failure != null && (starting || !inFlight.isEmpty())) {
-                throw new CollectiveTimeoutException(
-                        failure.getMessage() + "; its memory cannot be freed, since a call" + " has not returned");
+            if (failure != null) {
+                awaitReturns();
+                if (busy()) {
+                    throw new CollectiveTimeoutException("memory cannot be freed yet, since a call has not returned"
+                            + " (" + failure.getMessage() + "); close again later, or end the process");
+                }
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void awaitReturns() {
+        boolean interrupted = false;
+        long end = System.nanoTime() + graceNanos;
+        for (long left = graceNanos; busy() && left > 0; left = end - System.nanoTime()) {
+            try {
+                var _ = changed.awaitNanos(left);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -34,22 +34,26 @@ public enum Collective {
         this.label = label;
     }
 
-    /** Name as nccl-tests write it. */
+    /** Returns the name as nccl-tests write it, e.g. {@code all_reduce}. */
     public String label() {
         return label;
     }
 
-    /** Whether it combines elements of several ranks. */
+    /** Returns whether it combines elements of several ranks. */
     public boolean reduces() {
         return this == ALL_REDUCE || this == REDUCE || this == REDUCE_SCATTER;
     }
 
-    /** Whether one rank is special. */
+    /** Returns whether one rank is the root: of reduce and broadcast. */
     public boolean hasRoot() {
         return this == REDUCE || this == BROADCAST;
     }
 
-    /** What nccl-tests multiply algbw by to get busbw. */
+    /**
+     * Returns the factor by which nccl-tests multiply algbw to get busbw.
+     *
+     * @param ranks number of ranks n, at least 1
+     */
     public double busFactor(int ranks) {
         double n = ranks;
         return switch (this) {
@@ -59,12 +63,24 @@ public enum Collective {
         };
     }
 
-    /** Elements of a rank's input, where it has one. */
+    /**
+     * Returns the number of elements of a rank's input, where it has one.
+     *
+     * @param count elements, as the table above counts them
+     * @param ranks number of ranks n, at least 1
+     * @throws ArithmeticException if 64 bits do not count them
+     */
     public long inputElements(long count, int ranks) {
         return this == REDUCE_SCATTER ? Math.multiplyExact(count, ranks) : count;
     }
 
-    /** Elements of a rank's output, where it has one. */
+    /**
+     * Returns the number of elements of a rank's output, where it has one.
+     *
+     * @param count elements, as the table above counts them
+     * @param ranks number of ranks n, at least 1
+     * @throws ArithmeticException if 64 bits do not count them
+     */
     public long outputElements(long count, int ranks) {
         return this == ALL_GATHER ? Math.multiplyExact(count, ranks) : count;
     }

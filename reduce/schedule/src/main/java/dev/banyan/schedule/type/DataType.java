@@ -1,6 +1,6 @@
 package dev.banyan.schedule.type;
 
-/** Type of the elements of a collective. Elements are in the byte order of the machine. */
+/** The type of a collective's elements. Elements are in the byte order of the machine. */
 public enum DataType {
     /** 32-bit IEEE 754 float. */
     F32(4, true),
@@ -27,12 +27,12 @@ public enum DataType {
         this.floating = floating;
     }
 
-    /** Size of one element in bytes. */
+    /** Returns the size of one element in bytes, 1 to 8. */
     public int bytes() {
         return bytes;
     }
 
-    /** Whether it is a floating-point type. */
+    /** Returns whether it is a floating-point type. */
     public boolean isFloating() {
         return floating;
     }

@@ -1,12 +1,12 @@
 package dev.banyan.schedule.type;
 
-/** Operation that makes one element out of every rank's element. */
+/** The operation that makes one element of the result out of every rank's element. */
 public enum ReduceOp {
     /** Sum. */
     SUM,
     /** Product. */
     PROD,
-    /** Least element; NaN if one is NaN. */
+    /** Smallest element; NaN if one is NaN. */
     MIN,
     /** Greatest element; NaN if one is NaN. */
     MAX,

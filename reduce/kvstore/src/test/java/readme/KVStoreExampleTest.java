@@ -1,0 +1,25 @@
+package readme;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+
+/** The README's example of a store prints weights that follow the rule of {@link dev.banyan.kvstore.Sgd}. */
+class KVStoreExampleTest {
+    @Test
+    void printsTheWeightAfterEachStep() {
+        PrintStream console = System.out;
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
+        try {
+            KVStoreExample.main(new String[0]);
+        } finally {
+            System.setOut(console);
+        }
+        // Mean gradients 1.5, 2.5, 3.5; velocities -0.75, -1.625, -2.5625.
+        assertThat(printed.toString(StandardCharsets.UTF_8).lines()).containsExactly("-0.75", "-2.375", "-4.9375");
+    }
+}
