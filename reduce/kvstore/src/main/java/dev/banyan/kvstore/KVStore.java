@@ -353,6 +353,16 @@ public final class KVStore implements AutoCloseable {
         return all(keys, i -> checkedPushPull(keys.get(i), arrays.get(i), results.get(i), priority));
     }
 
+    /** As {@link #waitFor(Key)}. */
+    public void waitFor(int key) {
+        waitFor(Key.of(key));
+    }
+
+    /** As {@link #waitFor(Key)}. */
+    public void waitFor(String key) {
+        waitFor(Key.of(key));
+    }
+
     /**
      * Waits for the operations on a key that were called before.
      *

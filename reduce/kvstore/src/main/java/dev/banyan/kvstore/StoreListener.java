@@ -1,45 +1,72 @@
 package dev.banyan.kvstore;
 
 /**
- * Hears what a store does, key by key. All times are of {@link System#nanoTime()}, in ns.
+ * Receives what a store does, operation by operation. All times are of {@link System#nanoTime()}, in ns.
  *
- * <p>An operation is submitted once; then its stages begin and end, in the order in which {@link Stage} tells.
- * Keys that share one collective begin and end together, each with its own operation. An operation that
- * fails tells so instead of the end of the stage that it failed in.
+ * <p>An operation is submitted once; then its stages begin and end in the order of {@link Stage}. Keys that share one
+ * collective begin and end together, each with its own operation. For an operation that fails, {@link #failed} takes
+ * the place of the end of the stage that it failed in.
  *
- * <p>Called from several threads at once, from the caller's and from those that do the work: be quick, and throw
- * nothing.
+ * <p>A store calls it from several threads at once, the caller's and its own. Methods must be quick and throw nothing.
  */
 public interface StoreListener {
     /**
-     * A step on an operation's way; a push passes through REDUCE and maybe LINK and UPDATE, a pull through
-     * BROADCAST.
+     * A stage of an operation. A push has REDUCE, LINK in a store over several processes, and UPDATE where there is an
+     * updater; a pull has BROADCAST.
      */
     enum Stage {
-        /** The arrays of all devices go to the key's server, which gets their sum. */
+        /** The arrays of all devices are summed at the key's server. */
         REDUCE,
-        /** The sum of one process becomes that of all, in a store of several. */
+        /** The sums of all processes are summed, in a store over several processes. */
         LINK,
-        /** The updater works the sum into the key's value, at the server. */
+        /** The updater changes the key's value by the sum, at the server. */
         UPDATE,
-        /** The key's value goes from its server to all devices. */
+        /** The key's value is copied from its server to all devices. */
         BROADCAST,
-        /** REDUCE and BROADCAST as one collective: what a push-pull without an updater is made of. */
+        /** REDUCE and BROADCAST as one collective: the only stage of a push-pull without an updater. */
         ALL_REDUCE
     }
 
-    /** A key got its first value. */
+    /**
+     * A key has its first value.
+     *
+     * @param key the key
+     * @param nanos time in ns
+     */
     void initialized(KeyInfo key, long nanos);
 
-    /** A caller asked for an operation; it may have to wait for others. */
+    /**
+     * The program has called an operation, which may have to wait for others.
+     *
+     * @param operation the operation
+     * @param nanos time in ns
+     */
     void submitted(StoreOperation operation, long nanos);
 
-    /** A stage of an operation begins. */
+    /**
+     * A stage of an operation begins.
+     *
+     * @param operation the operation
+     * @param stage the stage
+     * @param nanos time in ns
+     */
     void began(StoreOperation operation, Stage stage, long nanos);
 
-    /** A stage of an operation has ended. */
+    /**
+     * A stage of an operation has ended.
+     *
+     * @param operation the operation
+     * @param stage the stage
+     * @param nanos time in ns
+     */
     void ended(StoreOperation operation, Stage stage, long nanos);
 
-    /** An operation failed, in any stage or because one before it had failed. */
+    /**
+     * An operation has failed, in any stage or because one before it had failed.
+     *
+     * @param operation the operation
+     * @param cause what it failed with
+     * @param nanos time in ns
+     */
     void failed(StoreOperation operation, Throwable cause, long nanos);
 }

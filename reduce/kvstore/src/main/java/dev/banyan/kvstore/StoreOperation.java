@@ -5,10 +5,10 @@ import java.util.Objects;
 /**
  * One key's part of a call of a store.
  *
- * @param id 0, 1, 2, ... in the order in which the store took the operations; a key's operations take effect in it
+ * @param id number of operations that the store took before it, from 0; a key's operations take effect in this order
  * @param kind what was called
  * @param key the key
- * @param priority as the caller gave it; greater ones go first
+ * @param priority any integer, as the program gave it; operations of greater priority go first
  */
 public record StoreOperation(long id, Kind kind, KeyInfo key, int priority) {
     /** What was called. */

@@ -246,7 +246,7 @@ class KVStoreTest {
         for (int i = 0; i < 5; i++) {
             futures.add(store.pushPull("w", arrays, arrays, -i));
         }
-        store.waitFor(Key.of("w"));
+        store.waitFor("w");
         assertThat(arrays)
                 .allSatisfy(array -> assertThat(Floats.values(array)[0]).isEqualTo(10f * 256));
         // Their futures complete after the key is free, so that who depends on them may wait for it.
@@ -441,7 +441,7 @@ class KVStoreTest {
         }
         backend.failing = false;
         store.pushPull("v", arrays, Floats.zeros(communicator, 5000), 0).join();
-        assertThatThrownBy(() -> store.waitFor(Key.of("w")))
+        assertThatThrownBy(() -> store.waitFor("w"))
                 .isInstanceOf(KVStoreException.class)
                 .hasMessage("push of key w failed: a link is down");
         store.push("w", arrays, 0).join();

@@ -1,7 +1,10 @@
 package dev.banyan.reduce.backend;
 
-/** Streams of the caller, one per rank, in which a run takes its place. What they are is a matter of the backend. */
+/**
+ * Streams of the caller, one per rank, in which a run takes its place. Each backend with streams has its own class and
+ * rejects others: {@code dev.banyan.cuda.CudaStreams} on GPUs. The host backend has none.
+ */
 public interface CallerStreams {
-    /** Number of streams. */
+    /** Returns the number of streams, which must be that of ranks. */
     int size();
 }
