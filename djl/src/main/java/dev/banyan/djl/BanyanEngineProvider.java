@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives DJL's PyTorch engine with Banyan's parameter server; a service, which DJL finds by itself. DJL takes the first
- * provider of a name. Where the real one comes first on the class path, this one takes its place, by reflection; where
- * that can't be done it says so, and DJL trains in its own way.
+ * Provides DJL's PyTorch engine with Banyan's parameter server. It is a service, which DJL finds by itself. DJL uses the
+ * first provider of a name. If its own provider comes first on the class path, this one replaces it by reflection; if
+ * that fails, it logs a warning, and training goes on without Banyan.
  *
  * <p>Safe for use from any thread.
  */
@@ -21,7 +21,7 @@ public final class BanyanEngineProvider implements EngineProvider {
 
     private final EngineProvider real = new PtEngineProvider();
 
-    /** Called by DJL while it looks for engines. */
+    /** Creates a provider; DJL calls this while it looks for engines. */
     public BanyanEngineProvider() {
         if (Engine.hasEngine(getEngineName())) {
             try {
@@ -55,7 +55,7 @@ public final class BanyanEngineProvider implements EngineProvider {
         synchronized (ENGINE) {
             Engine engine = ENGINE.get();
             if (engine == null) {
-                engine = new BanyanEngine(real.getEngine(), Banyan.processes());
+                engine = new BanyanEngine(real.getEngine(), Launch.PROCESSES);
                 ENGINE.set(engine);
             }
             return engine;
