@@ -3,7 +3,6 @@ package dev.banyan.djl;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineProvider;
 import ai.djl.pytorch.engine.PtEngineProvider;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,7 +16,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class BanyanEngineProvider implements EngineProvider {
     private static final Logger LOG = LoggerFactory.getLogger(BanyanEngineProvider.class);
-    private static final AtomicReference<@Nullable Engine> ENGINE = new AtomicReference<>();
+    private static @Nullable Engine engine;
 
     private final EngineProvider real = new PtEngineProvider();
 
@@ -47,18 +46,15 @@ public final class BanyanEngineProvider implements EngineProvider {
 
     @Override
     public Engine getEngine() {
-        Engine engine = ENGINE.get();
-        return engine == null ? start() : engine;
+        return engine(real);
     }
 
-    private Engine start() {
-        synchronized (ENGINE) {
-            Engine engine = ENGINE.get();
-            if (engine == null) {
-                engine = new BanyanEngine(real.getEngine(), Launch.PROCESSES);
-                ENGINE.set(engine);
-            }
-            return engine;
+    private static synchronized Engine engine(EngineProvider real) {
+        Engine opened = engine;
+        if (opened == null) {
+            opened = new BanyanEngine(real.getEngine(), Launch.PROCESSES);
+            engine = opened;
         }
+        return opened;
     }
 }

@@ -15,20 +15,13 @@ import org.slf4j.LoggerFactory;
 /**
  * The elements of an array in host memory: the array's own memory if it is accessible, otherwise a copy, which
  * {@link #writeBack} writes to the array. The first copy is logged. Not safe for use from several threads.
+ *
+ * @param memory native memory that any thread may access while the array is open
+ * @param copy whether the memory is a copy
  */
-final class HostArray {
+record HostArray(NDArray array, MemorySegment memory, boolean copy) {
     private static final Logger LOG = LoggerFactory.getLogger(HostArray.class);
     private static final AtomicBoolean COPIED = new AtomicBoolean();
-
-    private final NDArray array;
-    private final MemorySegment memory;
-    private final boolean copy;
-
-    private HostArray(NDArray array, MemorySegment memory, boolean copy) {
-        this.array = array;
-        this.memory = memory;
-        this.copy = copy;
-    }
 
     /** @throws IllegalArgumentException if Banyan has no such type of elements */
     static HostArray of(NDArray array) {
@@ -64,11 +57,6 @@ final class HostArray {
                 throw new IllegalArgumentException("array " + array.getName() + " has elements of "
                         + array.getDataType() + ", which can't be exchanged; train parameters of FLOAT32");
         };
-    }
-
-    /** Returns native memory that any thread may access while the array is open. */
-    MemorySegment memory() {
-        return memory;
     }
 
     /** Writes a copy to the array; does nothing if the memory is the array's own. */
