@@ -4,17 +4,17 @@ import ai.djl.engine.Engine;
 import ai.djl.training.dataset.Dataset;
 
 /**
- * What a training program may say to Banyan; none of it is needed where {@code banyan-djl} is on the class path and
+ * Optional calls of a training program. A program needs none of them if {@code banyan-djl} is on the class path and
  * batches come from {@link ai.djl.training.Trainer#iterateDataset}. Safe for use from any thread.
  */
 public final class Banyan {
     private Banyan() {}
 
     /**
-     * Makes Banyan's engine the one that DJL calls PyTorch, as it is already where services are found on the class
-     * path. Call it before the first model is made.
+     * Registers Banyan's engine as DJL's engine PyTorch. DJL does that itself if it finds services on the class path. Call
+     * it before the first model is created.
      *
-     * @throws IllegalStateException if this DJL keeps its engines otherwise
+     * @throws IllegalStateException if this version of DJL stores its engines differently
      */
     public static void install() {
         if (!(Engine.getEngine("PyTorch") instanceof BanyanEngine)) {
@@ -23,32 +23,28 @@ public final class Banyan {
     }
 
     /**
-     * Which of the processes this one is, 0..{@link #size}-1. Let the first one print; but let all train, evaluate and
-     * load models, as they wait for each other there. Of those that save a model only the first one writes.
+     * Returns the rank of this process, 0..{@link #size}-1. Let only the first process print, but let all train, evaluate
+     * and load models, as they wait for each other there. If all save a model, only the first one writes it.
      */
     public static int rank() {
-        return processes().rank();
+        return Launch.PROCESSES.rank();
     }
 
-    /** How many processes train together; 1 where the program was not started by mpirun. */
+    /** Returns how many processes train together; 1 if the program was not started by mpirun. */
     public static int size() {
-        return processes().size();
+        return Launch.PROCESSES.size();
     }
 
     /**
-     * The part of a dataset that this process trains on, batch by batch: the global batch is that of the dataset, and
-     * each process reads an equal part of it. Trainers do it by themselves in {@code iterateDataset}; call it where
-     * batches are taken from {@link Dataset#getData} directly.
+     * Returns the part of a dataset that this process trains on. The batch size of the dataset is that of the global
+     * batch, of which each process reads an equal part. Trainers shard datasets themselves in {@code iterateDataset}; call
+     * this method if a program takes batches from {@link Dataset#getData} directly.
      *
-     * <p>Datasets with random access are read by their own sampler, in the order that the first process draws. Others
-     * are read whole by each process, in an order that must be the same in all, and then cut. What is left of a batch
-     * that can't be divided by the number of processes is left out.
+     * <p>The sampler of a dataset with random access draws the samples in the first process. Each process reads any other
+     * dataset completely, in an order that must be the same in all, and cuts its batches. The remainder of a batch that
+     * cannot be divided by the number of processes is left out.
      */
     public static Dataset shard(Dataset dataset) {
-        return ShardedDataset.of(dataset, processes());
-    }
-
-    static Processes processes() {
-        return Launch.PROCESSES;
+        return ShardedDataset.of(dataset, Launch.PROCESSES);
     }
 }

@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The PyTorch engine, but for its parameter server and, with several processes, its models' trainers. */
+/** The PyTorch engine with another parameter server and, with several processes, other trainers. */
 final class BanyanEngine extends Engine {
     private static final Logger LOG = LoggerFactory.getLogger(BanyanEngine.class);
 
     private final Engine real;
     private final Processes processes;
-    /** The first trainer tells. */
-    private final AtomicBoolean told = new AtomicBoolean();
+    /** Whether a message has said that Banyan has nothing to do. */
+    private final AtomicBoolean logged = new AtomicBoolean();
 
     BanyanEngine(Engine real, Processes processes) {
         this.real = real;
@@ -37,7 +37,7 @@ final class BanyanEngine extends Engine {
         if (real.getGpuCount() > 1) {
             return new GpuParameterServer(optimizer, own, devices -> GpuReplicas.start(devices, Config.load()));
         }
-        if (told.compareAndSet(false, true)) {
+        if (logged.compareAndSet(false, true)) {
             LOG.info("one process and one device: training goes DJL's own way");
         }
         return own;

@@ -3,25 +3,24 @@ package dev.banyan.djl;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineProvider;
 import ai.djl.pytorch.engine.PtEngineProvider;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives DJL's PyTorch engine with Banyan's parameter server; a service, which DJL finds by itself. DJL takes the first
- * provider of a name. Where the real one comes first on the class path, this one takes its place, by reflection; where
- * that can't be done it says so, and DJL trains in its own way.
+ * Provides DJL's PyTorch engine with Banyan's parameter server. It is a service, which DJL finds by itself. DJL uses the
+ * first provider of a name. If its own provider comes first on the class path, this one replaces it by reflection; if
+ * that fails, it logs a warning, and training goes on without Banyan.
  *
  * <p>Safe for use from any thread.
  */
 public final class BanyanEngineProvider implements EngineProvider {
     private static final Logger LOG = LoggerFactory.getLogger(BanyanEngineProvider.class);
-    private static final AtomicReference<@Nullable Engine> ENGINE = new AtomicReference<>();
+    private static @Nullable Engine engine;
 
     private final EngineProvider real = new PtEngineProvider();
 
-    /** Called by DJL while it looks for engines. */
+    /** Creates a provider; DJL calls this while it looks for engines. */
     public BanyanEngineProvider() {
         if (Engine.hasEngine(getEngineName())) {
             try {
@@ -47,18 +46,15 @@ public final class BanyanEngineProvider implements EngineProvider {
 
     @Override
     public Engine getEngine() {
-        Engine engine = ENGINE.get();
-        return engine == null ? start() : engine;
+        return engine(real);
     }
 
-    private Engine start() {
-        synchronized (ENGINE) {
-            Engine engine = ENGINE.get();
-            if (engine == null) {
-                engine = new BanyanEngine(real.getEngine(), Banyan.processes());
-                ENGINE.set(engine);
-            }
-            return engine;
+    private static synchronized Engine engine(EngineProvider real) {
+        Engine opened = engine;
+        if (opened == null) {
+            opened = new BanyanEngine(real.getEngine(), Launch.PROCESSES);
+            engine = opened;
         }
+        return opened;
     }
 }

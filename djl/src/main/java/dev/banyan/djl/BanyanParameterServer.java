@@ -8,7 +8,6 @@ import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,41 +17,37 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parameter server of a trainer whose replicas are in one process, in several processes, or both. Gradients of
- * the replicas of one process are summed up, as DJL's own server does; sums of several processes are averaged, so that
- * training goes as with one process and the same global batch. Each optimiser runs once a step and parameter, and the
- * other replicas get its result: its state and counts are those of sequential training.
+ * The parameter server of a trainer whose replicas are in one process, in several processes, or both. It sums the
+ * gradients of the replicas of one process, as DJL's own server does, and averages the sums of several processes, so
+ * that training equals that of one process with the same global batch. The optimiser runs once per step and parameter,
+ * and the other replicas receive its result; so its state and counts are those of sequential training.
  *
  * <p><b>Steps.</b> A trainer updates its parameters one after another, in an order that differs between processes. So
- * {@link #update(String, NDArray[])} only collects, until the last of those that were initialised and have a
- * gradient has come; then all gradients go, those of small parameters together, in the order of initialisation. That
- * order must be the same in all processes. {@link #update(String, NDArray[], NDArray[])} carries out its update at
- * once.
+ * {@link #update(String, NDArray[])} only collects slots until every initialised parameter that has a gradient has
+ * come. Then all gradients are exchanged in the order of initialisation, which must be the same in all processes; those
+ * of small parameters are exchanged together. {@link #update(String, NDArray[], NDArray[])} runs its update at once.
  *
- * <p>Parameters and gradients are used where they lie if they are on the CPU and dense, else copied. Not safe for use
- * from several threads.
+ * <p>Dense parameters and gradients on the CPU are used in place; others are copied. Not safe for use from several
+ * threads.
  */
-public final class BanyanParameterServer implements ParameterServer {
-    /**
-     * Steps that failed: what had begun may still write into their gradients, so PyTorch must not free them any
-     * more.
-     */
+final class BanyanParameterServer implements ParameterServer {
+    /** The slots of failed steps. A call in flight may still write to their gradients, so PyTorch must never free them. */
     private static final Queue<Slot> FAILED = new ConcurrentLinkedQueue<>();
 
     private final Optimizer optimizer;
     private final Processes processes;
     private final Function<List<Device>, Replicas> start;
     private final Buckets buckets;
-    /** By id, in the order of initialisation. */
+    /** The parameters by id, in the order of initialisation. */
     private final Map<String, NDArray> known = new LinkedHashMap<>();
-    /** What came of a step that is not complete. */
+    /** The slots of the current step, which is not complete. */
     private final Map<String, Slot> collected = new LinkedHashMap<>();
 
     private int expected;
     private @Nullable Replicas replicas;
 
-    /** A server for replicas in this process alone. */
-    public BanyanParameterServer(Optimizer optimizer) {
+    /** Creates a server for replicas in this process alone. */
+    BanyanParameterServer(Optimizer optimizer) {
         this(optimizer, Processes.ALONE, Config.load());
     }
 
@@ -61,7 +56,7 @@ public final class BanyanParameterServer implements ParameterServer {
     }
 
     /**
-     * @param fusionBytes bytes of gradients that go over the processes together
+     * @param fusionBytes the greatest length of a bucket of several gradients, in bytes
      * @param start opens the replicas on several devices
      */
     BanyanParameterServer(
@@ -72,7 +67,7 @@ public final class BanyanParameterServer implements ParameterServer {
         buckets = new Buckets(processes, fusionBytes);
     }
 
-    /** Makes the parameter of all processes what that of the first is. */
+    /** Copies the parameter of the first process to all processes. */
     @Override
     public void init(String parameterId, NDArray[] value) {
         known.put(parameterId, value[0]);
@@ -113,7 +108,7 @@ public final class BanyanParameterServer implements ParameterServer {
 
     @Override
     public void update(String parameterId, NDArray[] grads, NDArray[] params) {
-        step(List.of(new Slot(parameterId, grads, params)));
+        step(List.of(new Slot(parameterId, List.of(grads), List.of(params))));
     }
 
     private List<Slot> inOrder() {
@@ -132,7 +127,7 @@ public final class BanyanParameterServer implements ParameterServer {
         if (processes.size() == 1) {
             for (Slot slot : row) {
                 sum(group, slot);
-                work(group, slot);
+                optimize(group, slot);
             }
             return;
         }
@@ -143,7 +138,7 @@ public final class BanyanParameterServer implements ParameterServer {
         }
         for (Buckets.Bucket bucket : packed) {
             bucket.receive();
-            bucket.slots().forEach(slot -> work(group, slot));
+            bucket.slots().forEach(slot -> optimize(group, slot));
         }
     }
 
@@ -153,10 +148,11 @@ public final class BanyanParameterServer implements ParameterServer {
         }
     }
 
-    /** Changes a parameter by its gradient, which the optimiser clears. */
-    private void work(@Nullable Replicas group, Slot slot) {
+    /** Updates a parameter by its gradient, which the optimiser clears. */
+    private void optimize(@Nullable Replicas group, Slot slot) {
         PhaseEvent event = PhaseEvent.begin("optimizer");
-        optimizer.update(slot.id(), slot.parameter(0), slot.gradient(0));
+        optimizer.update(
+                slot.id(), slot.parameters().getFirst(), slot.gradients().getFirst());
         event.done();
         if (group != null) {
             group.spread(slot);
@@ -164,9 +160,9 @@ public final class BanyanParameterServer implements ParameterServer {
         }
     }
 
-    /** Null for a replica that has no others. */
+    /** Returns the replicas of this process, or null if there is only one. */
     private @Nullable Replicas group(Slot slot) {
-        int size = slot.replicas();
+        int size = slot.parameters().size();
         Replicas group = replicas;
         if (group != null && group.size() != size) {
             throw new IllegalArgumentException(
@@ -174,7 +170,7 @@ public final class BanyanParameterServer implements ParameterServer {
         }
         if (group == null && size > 1) {
             group = start.apply(
-                    Arrays.stream(slot.parameters()).map(NDArray::getDevice).toList());
+                    slot.parameters().stream().map(NDArray::getDevice).toList());
             replicas = group;
             holder(slot).attachUncappedInternal(NDManager.nextUid(), this);
         }
@@ -182,19 +178,20 @@ public final class BanyanParameterServer implements ParameterServer {
     }
 
     /**
-     * What ends with the trainer, as DJL closes no parameter server: its manager, which has the copies on other
-     * devices.
+     * Returns the manager whose end closes this server, as DJL closes no parameter server: the manager of the trainer,
+     * which holds the copies on other devices.
      */
     private NDManager holder(Slot slot) {
-        NDManager first = known.getOrDefault(slot.id(), slot.parameter(0)).getManager();
-        return Arrays.stream(slot.parameters())
+        NDManager first =
+                known.getOrDefault(slot.id(), slot.parameters().getFirst()).getManager();
+        return slot.parameters().stream()
                 .map(NDArray::getManager)
                 .filter(manager -> !manager.equals(first))
                 .findFirst()
                 .orElse(first);
     }
 
-    /** Gives back what the replicas need; happens by itself when the trainer is closed. Closing twice is no error. */
+    /** Frees the resources of the replicas. The end of the trainer calls it, too; a second call does nothing. */
     @Override
     public void close() {
         if (replicas != null) {

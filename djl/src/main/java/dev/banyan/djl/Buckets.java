@@ -9,26 +9,26 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Gradients that go over the processes together: those that follow each other in the order of the parameters, up to
- * some bytes. A gradient that is longer goes alone, and from where it lies. Not safe for use from several threads.
+ * Packs gradients that the processes exchange together: consecutive gradients in the order of the parameters, up to a
+ * number of bytes. A longer gradient is exchanged alone and in place. Not safe for use from several threads.
  */
 final class Buckets {
     private final Processes processes;
     private final long limit;
-    /** Grown to the greatest need, and used again in each step; one for each bucket of a step. */
+    /** The buffers by the index of their bucket in a step. They grow to the greatest need and are reused in each step. */
     private final List<MemorySegment> buffers = new ArrayList<>();
 
-    /** @param limit bytes of a bucket of more than one gradient */
+    /** @param limit the greatest length of a bucket of several gradients, in bytes */
     Buckets(Processes processes, long limit) {
         this.processes = processes;
         this.limit = limit;
     }
 
-    /** Slots whose first replicas' gradients are averaged by one call. */
+    /** Slots of which one call averages the gradients of the first replica. */
     final class Bucket {
         private final List<Slot> slots = new ArrayList<>();
         private long bytes;
-        /** The first replicas' gradients, from when it is sent. */
+        /** The gradients of the first replica; set when the bucket is sent. */
         private Packed gradients = new Packed(List.of(), MemorySegment.NULL);
 
         private final ExchangeEvent event = new ExchangeEvent();
@@ -47,11 +47,12 @@ final class Buckets {
             bytes += more;
         }
 
-        /** Begins; all that it has must be there. */
+        /** Starts the exchange. All slots must have been added, and the first replica's gradients must be summed. */
         void send(int index) {
             DataType type = slots.getFirst().type();
-            List<HostArray> arrays =
-                    slots.stream().map(slot -> HostArray.of(slot.gradient(0))).toList();
+            List<HostArray> arrays = slots.stream()
+                    .map(slot -> HostArray.of(slot.gradients().getFirst()))
+                    .toList();
             gradients =
                     new Packed(arrays, arrays.size() == 1 ? arrays.getFirst().memory() : buffer(index, bytes));
             gradients.gather();
@@ -61,7 +62,7 @@ final class Buckets {
                     .whenComplete((_, _) -> event.end());
         }
 
-        /** Returns when the first replicas' gradients are the means. */
+        /** Waits for the exchange and writes the means to the gradients of the first replica. */
         void receive() {
             Completions.join(averaged);
             if (event.shouldCommit()) {
@@ -73,7 +74,7 @@ final class Buckets {
         }
     }
 
-    /** Packs slots in their order. */
+    /** Packs slots into buckets in their order. */
     List<Bucket> pack(List<Slot> slots) {
         List<Bucket> buckets = new ArrayList<>();
         for (Slot slot : slots) {

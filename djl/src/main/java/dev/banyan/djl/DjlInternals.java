@@ -8,16 +8,14 @@ import java.lang.reflect.Field;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The two private fields of DJL that Banyan needs, and the only place where it looks at such. Made for DJL 0.35. */
+/** Access to the two private fields of DJL 0.35 that Banyan needs. No other class uses reflection on DJL. */
 final class DjlInternals {
-    private static final String IN = ", in DJL ";
-
     private DjlInternals() {}
 
     /**
-     * Makes a provider the one of its name, in place of what is registered.
+     * Registers a provider in place of the registered one of the same name.
      *
-     * @throws IllegalStateException if this DJL keeps its engines otherwise; the message says so
+     * @throws IllegalStateException if this version of DJL stores its engines differently; the message says so
      */
     @SuppressWarnings("unchecked")
     static void register(EngineProvider provider) {
@@ -26,9 +24,9 @@ final class DjlInternals {
     }
 
     /**
-     * What a dataset draws its batches by.
+     * Returns the sampler that draws the batches of a dataset.
      *
-     * @throws IllegalStateException if this DJL keeps it otherwise; the message says so
+     * @throws IllegalStateException if this version of DJL stores it differently; the message says so
      */
     static Sampler sampler(RandomAccessDataset dataset) {
         return (Sampler) value(RandomAccessDataset.class, "sampler", dataset);
@@ -42,8 +40,8 @@ final class DjlInternals {
             value = field.get(object);
         } catch (ReflectiveOperationException | RuntimeException e) {
             throw new IllegalStateException(
-                    "Banyan can't use " + owner.getSimpleName() + "." + name + IN + Engine.getDjlVersion() + " (" + e
-                            + "); take DJL 0.35.1, on the class path",
+                    "Banyan can't use " + owner.getSimpleName() + "." + name + ", in DJL " + Engine.getDjlVersion()
+                            + " (" + e + "); take DJL 0.35.1, on the class path",
                     e);
         }
         if (value == null) {

@@ -8,7 +8,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** An average of gradients over the processes, from its start until the means are there. */
+/** Records an average of gradients over the processes, from its start until the means are known. */
 @Name("dev.banyan.GradientExchange")
 @Label("Gradient Exchange")
 @Description("An average of neighbouring gradients over all processes")

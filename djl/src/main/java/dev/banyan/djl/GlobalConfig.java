@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.function.Predicate;
 
-/** A program's settings, with its loss and evaluators made to tell the means over all processes. */
+/** A program's settings, with a loss and evaluators that report averages over all processes. */
 record GlobalConfig(TrainingConfig own, Loss loss, List<Evaluator> evaluators) implements TrainingConfig {
     GlobalConfig(TrainingConfig own, Processes processes) {
         this(own, new GlobalEvaluators(processes));

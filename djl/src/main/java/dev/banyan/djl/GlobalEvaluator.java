@@ -11,15 +11,15 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * An evaluator of this process's samples, whose accumulated values are the means over all processes. All processes
- * change and ask for the same accumulators in the same order. It is a loss too, as a loss is an evaluator with nothing
- * further.
+ * Evaluates the samples of this process and reports accumulated values as averages over all processes. All processes
+ * update and read the same accumulators in the same order. It extends Loss because it also stands for the loss, which
+ * adds nothing to an evaluator.
  */
 final class GlobalEvaluator extends Loss {
     private final Evaluator own;
     private final GlobalEvaluators all;
     private final Set<String> accumulators = new HashSet<>();
-    /** Of accumulators that have not changed since they were exchanged. */
+    /** The averages of the accumulators that have not changed since they were exchanged. */
     private final Map<String, Float> means = new HashMap<>();
 
     GlobalEvaluator(Evaluator own, GlobalEvaluators all) {
@@ -28,7 +28,7 @@ final class GlobalEvaluator extends Loss {
         this.all = all;
     }
 
-    /** Whether there is such an accumulator, and its mean isn't known. */
+    /** Returns whether there is such an accumulator and its average is unknown. */
     boolean lacks(String key) {
         return accumulators.contains(key) && !means.containsKey(key);
     }
@@ -37,14 +37,14 @@ final class GlobalEvaluator extends Loss {
         return own.getAccumulator(key);
     }
 
-    void learn(String key, float mean) {
+    void setMean(String key, float mean) {
         means.put(key, mean);
     }
 
     @Override
     public float getAccumulator(String key) {
         if (!accumulators.contains(key)) {
-            // The program may have added it to its own evaluator before; else that throws.
+            // The program may have added it to its own evaluator before; if not, this call throws.
             own.getAccumulator(key);
             accumulators.add(key);
         }

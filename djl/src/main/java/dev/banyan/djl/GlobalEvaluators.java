@@ -10,20 +10,20 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The evaluators of a trainer, which exchange their values together: listeners ask all of them for accumulators of one
- * name, one after another. Not safe for use from several threads.
+ * The evaluators of a trainer. They exchange their values together, since listeners read the accumulators of one name
+ * from all of them, one after another. Not safe for use from several threads.
  */
 final class GlobalEvaluators {
     private final Processes processes;
     private final List<GlobalEvaluator> members = new ArrayList<>();
-    /** A number for each member; an exchange that failed may still use it, so it isn't freed by hand. */
+    /** A number per member. The garbage collector frees it, as a failed exchange may still access it. */
     private MemorySegment numbers = MemorySegment.NULL;
 
     GlobalEvaluators(Processes processes) {
         this.processes = processes;
     }
 
-    /** One that tells the means over all processes of what this process's says. */
+    /** Returns an evaluator that reports the averages over all processes of this process's evaluator. */
     GlobalEvaluator add(Evaluator own) {
         GlobalEvaluator member = new GlobalEvaluator(own, this);
         members.add(member);
@@ -31,7 +31,7 @@ final class GlobalEvaluators {
         return member;
     }
 
-    /** Gives all members that don't know it the mean of an accumulator that they have; all processes call it. */
+    /** Averages an accumulator of all members that have it and lack its average. All processes call it. */
     void exchange(String key) {
         PhaseEvent event = PhaseEvent.begin("means of metrics");
         List<GlobalEvaluator> asking =
@@ -41,7 +41,7 @@ final class GlobalEvaluators {
         }
         Completions.join(processes.average(numbers, asking.size(), DataType.F64));
         for (int i = 0; i < asking.size(); i++) {
-            asking.get(i).learn(key, (float) numbers.getAtIndex(ValueLayout.JAVA_DOUBLE, i));
+            asking.get(i).setMean(key, (float) numbers.getAtIndex(ValueLayout.JAVA_DOUBLE, i));
         }
         event.done();
     }

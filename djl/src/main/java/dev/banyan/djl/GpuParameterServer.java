@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The parameter server of a trainer that is alone on a machine with several GPUs: Banyan's if it has replicas on
- * several of them and these can be used, else DJL's own. Which, the first update tells. Not safe for use from several
- * threads.
+ * The parameter server of a single process on a machine with several GPUs. The first update decides: Banyan's server
+ * does the work if the trainer has replicas on several GPUs that Banyan can use, otherwise DJL's own server. Not safe
+ * for use from several threads.
  */
 final class GpuParameterServer implements ParameterServer {
     private static final Logger LOG = LoggerFactory.getLogger(GpuParameterServer.class);
@@ -29,8 +29,8 @@ final class GpuParameterServer implements ParameterServer {
     private @Nullable ParameterServer chosen;
 
     /**
-     * @param own DJL's
-     * @param start opens the replicas on several devices; throws a CudaException or IllegalStateException if it can't
+     * @param own the server of DJL
+     * @param start opens the replicas on several devices; throws a CudaException or IllegalStateException if it cannot
      */
     GpuParameterServer(Optimizer optimizer, ParameterServer own, Function<List<Device>, Replicas> start) {
         this.optimizer = optimizer;

@@ -20,23 +20,23 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Replicas on GPUs, one on each. Collectives work where PyTorch keeps the arrays, and take their place in the streams
- * that it works in by default, so that its work before and after them waits for them and this thread need not. A
- * collective that failed is told by the next, or by {@link #close}.
+ * Replicas on GPUs, one on each. Collectives work on PyTorch's arrays in place and are enqueued in its default streams,
+ * so that they are ordered with PyTorch's work and this thread need not wait. The next call, or {@link #close}, reports a
+ * collective that failed.
  */
 final class GpuReplicas implements Replicas {
     private final Communicator communicator;
     private final CudaStreams streams;
-    /** All so far; fails if one did. */
+    /** Completes when all collectives so far have ended; fails if one failed. */
     private CompletableFuture<Void> begun = CompletableFuture.completedFuture(null);
 
-    /** @param communicator on the GPUs of the replicas; is closed with this */
+    /** @param communicator the communicator on the GPUs of the replicas, which this object closes */
     GpuReplicas(Communicator communicator) {
         this.communicator = communicator;
         streams = CudaStreams.defaults(communicator.size());
     }
 
-    /** Whether there are several devices, all of them GPUs and none twice. */
+    /** Returns whether the devices are several GPUs, none of them twice. */
     static boolean areGpus(List<Device> devices) {
         return devices.size() > 1
                 && devices.stream().allMatch(Device::isGpu)
@@ -46,9 +46,9 @@ final class GpuReplicas implements Replicas {
     /**
      * Opens the GPUs.
      *
-     * @param devices GPUs, as PyTorch and CUDA count them
-     * @throws dev.banyan.cuda.CudaException if CUDA can't use them
-     * @throws IllegalStateException if the machine can't be probed, or the devices aren't different GPUs of it
+     * @param devices the GPUs, as PyTorch and CUDA count them
+     * @throws dev.banyan.cuda.CudaException if CUDA cannot use them
+     * @throws IllegalStateException if the machine cannot be probed, or the devices are not distinct GPUs of it
      */
     static GpuReplicas start(List<Device> devices, Config config) {
         if (!areGpus(devices)) {
@@ -88,14 +88,14 @@ final class GpuReplicas implements Replicas {
 
     @Override
     public void spread(Slot slot) {
-        run(Collective.BROADCAST, slot, HostArray.type(slot.parameter(0)), slot.parameters());
+        run(Collective.BROADCAST, slot, HostArray.type(slot.parameters().getFirst()), slot.parameters());
     }
 
-    private void run(Collective collective, Slot slot, DataType type, NDArray[] arrays) {
+    private void run(Collective collective, Slot slot, DataType type, List<NDArray> arrays) {
         if (begun.isCompletedExceptionally()) {
             Completions.join(begun);
         }
-        List<MemorySegment> buffers = Arrays.stream(arrays)
+        List<MemorySegment> buffers = arrays.stream()
                 .map(array -> CudaBackend.memory(address(array), slot.count() * type.bytes()))
                 .toList();
         CompletableFuture<Void> next = communicator.enqueue(

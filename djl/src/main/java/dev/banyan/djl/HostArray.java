@@ -13,23 +13,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The elements of an array in the host's memory: those of the array itself where they can be reached, else a copy,
- * which
- * {@link #writeBack} brings back. The first copy is logged. Not safe for use from several threads.
+ * The elements of an array in host memory: the array's own memory if it is accessible, otherwise a copy, which
+ * {@link #writeBack} writes to the array. The first copy is logged. Not safe for use from several threads.
+ *
+ * @param memory native memory that any thread may access while the array is open
+ * @param copy whether the memory is a copy
  */
-final class HostArray {
+record HostArray(NDArray array, MemorySegment memory, boolean copy) {
     private static final Logger LOG = LoggerFactory.getLogger(HostArray.class);
     private static final AtomicBoolean COPIED = new AtomicBoolean();
-
-    private final NDArray array;
-    private final MemorySegment memory;
-    private final boolean copy;
-
-    private HostArray(NDArray array, MemorySegment memory, boolean copy) {
-        this.array = array;
-        this.memory = memory;
-        this.copy = copy;
-    }
 
     /** @throws IllegalArgumentException if Banyan has no such type of elements */
     static HostArray of(NDArray array) {
@@ -50,7 +42,7 @@ final class HostArray {
         return new HostArray(array, copied, true);
     }
 
-    /** Banyan's name of an array's type of elements. */
+    /** Returns Banyan's type of the elements of an array. */
     static DataType type(NDArray array) {
         return switch (array.getDataType()) {
             case FLOAT32 -> DataType.F32;
@@ -67,18 +59,13 @@ final class HostArray {
         };
     }
 
-    /** Native memory that all threads may use, as long as the array is open. */
-    MemorySegment memory() {
-        return memory;
-    }
-
-    /** Makes the array what its memory is; nothing is to be done where that is the array's own. */
+    /** Writes a copy to the array; does nothing if the memory is the array's own. */
     void writeBack() {
         if (copy) {
             ByteBuffer bytes = memory.asByteBuffer().order(ByteOrder.nativeOrder());
             Shape shape = array.getShape().isScalar() ? new Shape(1) : array.getShape();
-            // In place. NDArray.copyTo would let the array lie in the buffer, which a gradient outlives; and of what
-            // requires a gradient only a view may be changed while gradients are collected.
+            // NDArray.copyTo would make the array share the buffer's memory, which a gradient outlives. While gradients
+            // are collected, an array that requires a gradient can be changed only through a view.
             try (NDArray changed = array.getManager().create(bytes, shape, array.getDataType());
                     NDArray view = array.stopGradient();
                     NDArray rows = view.reshape(shape)) {

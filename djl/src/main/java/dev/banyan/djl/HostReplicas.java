@@ -7,13 +7,12 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Replicas whose arrays lie in the host's memory, or are copied there and back. */
+/** Replicas whose arrays are in host memory or are copied there and back. */
 final class HostReplicas implements Replicas {
-    /** In the host's memory all links are the same one. */
+    /** Assumed; all links are equal, as all data is in host memory. */
     private static final double GBS = 16;
 
     private static final double LATENCY_US = 1;
@@ -45,8 +44,7 @@ final class HostReplicas implements Replicas {
 
     @Override
     public void sum(Slot slot) {
-        List<HostArray> gradients =
-                Arrays.stream(slot.gradients()).map(HostArray::of).toList();
+        List<HostArray> gradients = slot.gradients().stream().map(HostArray::of).toList();
         communicator.reduce(
                 gradients.stream().map(HostArray::memory).toList(), slot.count(), slot.type(), ReduceOp.SUM, 0);
         gradients.getFirst().writeBack();
@@ -55,11 +53,11 @@ final class HostReplicas implements Replicas {
     @Override
     public void spread(Slot slot) {
         List<HostArray> parameters =
-                Arrays.stream(slot.parameters()).map(HostArray::of).toList();
+                slot.parameters().stream().map(HostArray::of).toList();
         communicator.broadcast(
                 parameters.stream().map(HostArray::memory).toList(),
                 slot.count(),
-                HostArray.type(slot.parameter(0)),
+                HostArray.type(slot.parameters().getFirst()),
                 0);
         parameters.stream().skip(1).forEach(HostArray::writeBack);
     }

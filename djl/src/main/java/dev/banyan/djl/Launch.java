@@ -7,16 +7,16 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How this process was started. */
+/** Finds out at first use how this process was started. */
 final class Launch {
     private static final Logger LOG = LoggerFactory.getLogger(Launch.class);
 
-    /** Those that mpirun started together, or this one alone. */
+    /** The processes that mpirun started together, or this process alone. */
     static final Processes PROCESSES = start();
 
     private Launch() {}
 
-    /** MPI isn't touched where nothing says that there are others. */
+    /** Opens the world only if variables of mpirun are set. */
     private static Processes start() {
         if (Stream.of("OMPI_COMM_WORLD_SIZE", "PMIX_RANK").allMatch(name -> System.getenv(name) == null)) {
             return Processes.ALONE;

@@ -6,7 +6,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 
-/** The processes of a group of MPI. */
+/** The processes of an MPI group. */
 record MpiProcesses(ProcessGroup group) implements Processes {
     @Override
     public int rank() {
@@ -21,7 +21,7 @@ record MpiProcesses(ProcessGroup group) implements Processes {
     @Override
     public void broadcast(MemorySegment buffer, long count, DataType type) {
         PhaseEvent event = PhaseEvent.begin("broadcast");
-        group.broadcast(buffer, count, type, 0);
+        group.broadcast("an array", buffer, count, type, 0);
         event.done();
     }
 

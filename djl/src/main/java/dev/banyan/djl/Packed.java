@@ -4,12 +4,12 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * Arrays of one type, one behind the other. One that lies there already is not copied.
+ * Arrays of one type, packed one after another. An array that is already at its place is not copied.
  *
- * @param memory at least as long as all arrays together
+ * @param memory the packed arrays; at least as long as all arrays together
  */
 record Packed(List<HostArray> arrays, MemorySegment memory) {
-    /** What arrays take together. */
+    /** Returns the length of all arrays together, in bytes. */
     static long bytes(List<HostArray> arrays) {
         return arrays.stream().mapToLong(array -> array.memory().byteSize()).sum();
     }
@@ -19,19 +19,19 @@ record Packed(List<HostArray> arrays, MemorySegment memory) {
         long at = 0;
         for (HostArray array : arrays) {
             MemorySegment own = array.memory();
-            if (!lies(own, at)) {
+            if (!isAt(own, at)) {
                 MemorySegment.copy(own, 0, memory, at, own.byteSize());
             }
             at += own.byteSize();
         }
     }
 
-    /** Makes the arrays what the memory holds. */
+    /** Copies the memory to the arrays. */
     void scatter() {
         long at = 0;
         for (HostArray array : arrays) {
             MemorySegment own = array.memory();
-            if (!lies(own, at)) {
+            if (!isAt(own, at)) {
                 MemorySegment.copy(memory, at, own, 0, own.byteSize());
             }
             array.writeBack();
@@ -39,7 +39,7 @@ record Packed(List<HostArray> arrays, MemorySegment memory) {
         }
     }
 
-    private boolean lies(MemorySegment own, long at) {
+    private boolean isAt(MemorySegment own, long at) {
         return own.address() == memory.address() + at;
     }
 }

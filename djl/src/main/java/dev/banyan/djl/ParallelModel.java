@@ -22,12 +22,12 @@ import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A model of the engine, whose trainers train together with those of the other processes. */
+/** A model of the engine whose trainers train together with those of the other processes. */
 final class ParallelModel implements Model {
     private final Model own;
     private final Processes processes;
     private boolean loaded;
-    /** Null where nothing was saved since it was loaded. */
+    /** Where the model was saved last; null if it was not saved since it was loaded. */
     private @Nullable Path saved;
 
     ParallelModel(Model own, Processes processes) {
@@ -35,7 +35,7 @@ final class ParallelModel implements Model {
         this.processes = processes;
     }
 
-    /** As the engine's own model does, which makes the trainer itself, so that it can't be asked for another. */
+    /** Does what the engine's own model does, as that model cannot create another kind of trainer. */
     @Override
     public Trainer newTrainer(TrainingConfig config) {
         Block block = own.getBlock();
@@ -53,7 +53,7 @@ final class ParallelModel implements Model {
         return new ParallelTrainer(this, config, processes);
     }
 
-    /** All processes call it, and read when the first one has saved what it saved before. */
+    /** Reads the model when the first process has called this method, too, and so has saved before. All processes call it. */
     @Override
     public void load(Path modelPath, @Nullable String prefix, @Nullable Map<String, ?> options)
             throws IOException, MalformedModelException {
@@ -63,7 +63,7 @@ final class ParallelModel implements Model {
         saved = null;
     }
 
-    /** Returns when the first process has called it, too. */
+    /** Returns when the first process has called this method, too. */
     private void waitForFirst() {
         processes.broadcast(Arena.ofAuto().allocate(ValueLayout.JAVA_BYTE), 1, dev.banyan.schedule.type.DataType.I8);
     }
@@ -81,8 +81,8 @@ final class ParallelModel implements Model {
     }
 
     /**
-     * All processes have the same to save, so the first one does. The others don't wait for it, as one that fails may
-     * save what it has when nobody else does; whoever needs the files again waits in {@link #load(Path, String, Map)}.
+     * Saves the model in the first process alone, as it is the same in all. The others do not wait, as a program that fails
+     * may save the model in one process only; {@link #load(Path, String, Map)} waits for the files.
      */
     @Override
     public void save(Path modelPath, String newModelName) throws IOException {

@@ -9,13 +9,13 @@ import ai.djl.translate.TranslateException;
 import java.io.IOException;
 
 /**
- * A trainer that reads its process's part of the data, and whose evaluators tell the means over all processes. A step
- * ends with the running statistics of all processes' samples, so that models are the same everywhere at any time.
+ * A trainer that reads its process's part of the data and whose evaluators report averages over all processes. A step
+ * ends with an average of the running statistics, so that the models of all processes are always the same.
  */
 final class ParallelTrainer extends Trainer {
     private final Processes processes;
     private final RunningStatistics statistics;
-    /** From the end of a step to the next one. */
+    /** The time from the end of a step to the next one. */
     private PhaseEvent compute = PhaseEvent.begin("compute");
 
     ParallelTrainer(Model model, TrainingConfig config, Processes processes) {

@@ -4,13 +4,13 @@ import ai.djl.Device;
 import ai.djl.training.dataset.Batch;
 
 /**
- * This process's part of a global batch, which tells how far all processes are. Takes the place of the batch it is made
+ * This process's part of a global batch. Its progress is that of all processes. It replaces the batch that it is made
  * of.
  */
 final class PartialBatch extends Batch {
     private final Batch part;
 
-    /** @param processes as many parts of this size are read together */
+    /** @param processes how many processes read a part of this size at once */
     PartialBatch(Batch part, int processes) {
         super(
                 part.getManager(),

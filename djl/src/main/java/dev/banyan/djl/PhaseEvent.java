@@ -7,7 +7,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** What a trainer's thread does in a training step over several processes. */
+/** Records a phase of a training step over several processes, on the trainer's thread. */
 @Name("dev.banyan.TrainingPhase")
 @Label("Training Phase")
 @Description("A part of a training step in one process")
@@ -17,7 +17,7 @@ final class PhaseEvent extends Event {
     @Label("Phase")
     String phase = "";
 
-    /** A phase from now on. */
+    /** Begins a phase. */
     static PhaseEvent begin(String phase) {
         PhaseEvent event = new PhaseEvent();
         event.phase = phase;
@@ -25,7 +25,7 @@ final class PhaseEvent extends Event {
         return event;
     }
 
-    /** Ends it. */
+    /** Ends the phase. */
     void done() {
         end();
         if (shouldCommit()) {

@@ -5,11 +5,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The processes that train together, this one among them. All call the same methods in the same order with the same
- * arguments but for the buffers, which are native memory.
+ * The processes that train together, which include this process. All call the same methods in the same order, with the
+ * same arguments except for the buffers, which are native memory.
  */
 interface Processes {
-    /** One process, which trains on its own. */
+    /** A single process, which trains on its own. */
     Processes ALONE = new Processes() {
         @Override
         public int rank() {
@@ -30,18 +30,18 @@ interface Processes {
         }
     };
 
-    /** Which one this is, 0..size-1. */
+    /** Returns the rank of this process, 0..size-1. */
     int rank();
 
-    /** How many there are. */
+    /** Returns the number of processes. */
     int size();
 
-    /** Gives all what process 0 has in its buffer. */
+    /** Copies the buffer of process 0 to all processes. */
     void broadcast(MemorySegment buffer, long count, DataType type);
 
     /**
-     * Gives all the mean of all buffers, in place and as the same bits everywhere. The buffer must not be touched until
-     * the future completes. Averages end in the order of the calls.
+     * Averages the buffers of all processes in place; all receive the same bits. The buffer must not be accessed until the
+     * future completes. Averages end in the order of the calls.
      */
     CompletableFuture<Void> average(MemorySegment buffer, long count, DataType type);
 }

@@ -6,26 +6,26 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Finishes the world for a program that knows nothing of it: when its last thread that isn't a daemon has ended, or it
- * ends by {@link System#exit}, and no thread threw. A program that fails leaves the world unfinished, so that mpirun
- * ends the other processes; one that fails by another status than 0 makes mpirun do so anyway.
+ * Finishes the world for a program that does not know it, when its last non-daemon thread has ended or it calls
+ * {@link System#exit}, unless a thread has thrown. A program that fails leaves the world unfinished, so that mpirun ends
+ * the other processes. mpirun also does so if the exit status is not 0.
  */
 final class ProgramEnd {
-    /** How long a process that exits waits for the others, the first of which may still save a model. */
+    /** How long a process that exits waits for the others; the first may still be saving a model. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private ProgramEnd() {}
 
     static void finish(World world) {
         AtomicBoolean failed = new AtomicBoolean();
-        Thread.UncaughtExceptionHandler told = Thread.getDefaultUncaughtExceptionHandler();
+        Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> {
             failed.set(true);
-            if (told == null) {
+            if (before == null) {
                 System.err.print("Exception in thread \"" + thread.getName() + "\" ");
                 failure.printStackTrace();
             } else {
-                told.uncaughtException(thread, failure);
+                before.uncaughtException(thread, failure);
             }
         });
         world.finishAtExit(() -> !failed.get(), PATIENCE);
@@ -47,7 +47,7 @@ final class ProgramEnd {
         }
     }
 
-    /** A thread that keeps the JVM running; the one that waits for them to end it is none. */
+    /** Returns a thread that keeps the JVM running, other than this one and the JVM's own that waits for all to end. */
     private static Optional<Thread> other() {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> !thread.isDaemon()

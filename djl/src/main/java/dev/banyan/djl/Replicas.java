@@ -10,24 +10,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The replicas in this process. Of each parameter, gradients are summed up in that of the first replica, which alone is
- * worked in, and the result goes to the others: that moves as few bytes as to give all the sum, and the optimiser works
- * and counts once. Not safe for use from several threads.
+ * The replicas in this process. For each parameter, the first replica receives the sum of the gradients, the optimiser
+ * updates its parameter, and the other replicas receive a copy. That moves no more bytes than an allreduce of the
+ * gradients, and the optimiser runs and counts once. Not safe for use from several threads.
  */
 interface Replicas extends AutoCloseable {
-    /** How many, at least 2. */
+    /** Returns the number of replicas, at least 2. */
     int size();
 
-    /** Makes the first replica's gradient the sum of all. */
+    /** Sums the gradients of all replicas into that of the first. */
     void sum(Slot slot);
 
-    /** Makes a parameter of all replicas what the first's is. */
+    /** Copies a parameter of the first replica to all others. */
     void spread(Slot slot);
 
     @Override
     void close();
 
-    /** On GPUs if all are on different ones, which may not work and is told then; else by way of the host's memory. */
+    /**
+     * Opens replicas on GPUs if each is on a GPU of its own. If that fails, with a warning, or if they are elsewhere, data
+     * goes through host memory.
+     */
     static Replicas start(List<Device> devices, Config config) {
         if (GpuReplicas.areGpus(devices)) {
             try {
@@ -40,10 +43,8 @@ interface Replicas extends AutoCloseable {
         return new HostReplicas(devices.size(), config);
     }
 
-    /** Clears the gradients of all but the first replica, whose optimiser has done so. */
+    /** Clears the gradients of all replicas except the first, whose gradient the optimiser has cleared. */
     static void clearOthers(Slot slot) {
-        for (int i = 1; i < slot.replicas(); i++) {
-            JniUtils.zeroGrad((PtNDArray) slot.parameter(i));
-        }
+        slot.parameters().stream().skip(1).forEach(parameter -> JniUtils.zeroGrad((PtNDArray) parameter));
     }
 }

@@ -18,26 +18,26 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
- * Trains several replicas of a model in one process, on the CPU, as DJL does on several GPUs; for trying data
- * parallelism where there is none, as DJL has only one device of the CPU. Each batch is cut into equal parts, one for
- * each replica; gradients are summed up and scaled so that a step is that of the whole batch.
+ * Trains several replicas of a model in one process on the CPU, as DJL does on several GPUs. It is for trying data
+ * parallelism without GPUs, as DJL has only one CPU device. Each batch is cut into equal parts, one for each replica.
+ * Gradients are summed and scaled, so that a step equals that of the whole batch.
  *
- * <p>The first replica is the model's own block, which can be saved or used for predictions when the training has
- * ended. Not safe for use from several threads.
+ * <p>The first replica is the model's own block, which can be saved or used for predictions after the training. Not safe
+ * for use from several threads.
  */
 public final class ReplicatedTrainer implements AutoCloseable {
     private final Model model;
     private final Loss loss;
     private final BanyanParameterServer server;
     private final List<Block> replicas;
-    /** Where the forward pass finds a replica's parameters. */
+    /** The stores from which the forward passes of the replicas take their parameters. */
     private final List<ParameterStore> stores;
 
     /**
-     * @param model whose block is the first replica
-     * @param architecture makes the blocks of the others, alike but for their weights
-     * @param config loss, optimiser and initialisers are used; the rest isn't
-     * @param replicas at least 1
+     * @param model the model, whose block is the first replica
+     * @param architecture creates the blocks of the other replicas, which may differ only in their weights
+     * @param config the settings, of which only loss, optimiser and initialisers are used
+     * @param replicas the number of replicas, at least 1
      */
     public ReplicatedTrainer(Model model, Supplier<Block> architecture, TrainingConfig config, int replicas) {
         if (replicas < 1) {
@@ -57,9 +57,9 @@ public final class ReplicatedTrainer implements AutoCloseable {
     }
 
     /**
-     * Makes the parameters, alike on all replicas.
+     * Initializes the parameters, to the same values on all replicas.
      *
-     * @param shapes of the inputs
+     * @param shapes the shapes of the inputs
      * @throws IllegalArgumentException if the replicas' parameters have different shapes
      */
     public void initialize(Shape... shapes) {
@@ -84,10 +84,10 @@ public final class ReplicatedTrainer implements AutoCloseable {
     }
 
     /**
-     * Does one step.
+     * Runs one training step.
      *
-     * @param batch of at least as many samples as there are replicas; a rest that can't be divided is left out
-     * @return the mean loss over the batch, before the step
+     * @param batch at least as many samples as there are replicas; a remainder that cannot be divided is left out
+     * @return the mean loss over the batch before the step
      */
     public float step(Batch batch) {
         int part = batch.getSize() / replicas.size();
@@ -116,21 +116,21 @@ public final class ReplicatedTrainer implements AutoCloseable {
         return sum / replicas.size();
     }
 
-    /** Of each replica; blocks put this list together anew whenever they are asked. */
+    /** Returns the parameters of each replica. Each call is expensive, as blocks build this list anew. */
     private List<List<Parameter>> parameters() {
         return replicas.stream()
                 .map(replica -> replica.getParameters().values())
                 .toList();
     }
 
-    /** One parameter of all replicas. */
+    /** Returns the arrays of one parameter, one of each replica. */
     private static NDArray[] arrays(List<List<Parameter>> parameters, int parameter) {
         return parameters.stream()
                 .map(replica -> replica.get(parameter).getArray())
                 .toArray(NDArray[]::new);
     }
 
-    /** Ends the threads and frees the memory of the exchange; the model stays open. */
+    /** Ends the threads and frees the memory of the exchange. The model stays open. */
     @Override
     public void close() {
         server.close();

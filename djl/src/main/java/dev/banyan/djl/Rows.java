@@ -4,11 +4,11 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
 
-/** Some neighbouring samples of a batch. */
+/** Consecutive samples of a batch. */
 final class Rows {
     private Rows() {}
 
-    /** The rows of all arrays, counted along their first dimension. */
+    /** Returns rows of all arrays along their first dimension. */
     static NDList of(NDList arrays, long first, long count) {
         NDIndex index = new NDIndex().addSliceDim(first, first + count);
         return new NDList(arrays.stream().map(array -> array.get(index)).toArray(NDArray[]::new));

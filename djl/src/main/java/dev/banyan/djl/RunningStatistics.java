@@ -13,13 +13,13 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What normalising blocks of a model remember of the batches that they saw. No gradients change it but the forward
- * pass, in each process by its own samples. Not safe for use from several threads.
+ * The running means and variances of the normalisation blocks of a model. Not the optimiser but the forward pass changes
+ * them, in each process by its own samples. Not safe for use from several threads.
  */
 final class RunningStatistics {
     private final Block block;
     private final Processes processes;
-    /** Grown to the greatest need; an exchange that failed may still use it, so it isn't freed by hand. */
+    /** Grows to the greatest need. The garbage collector frees it, as a failed exchange may still access it. */
     private MemorySegment memory = MemorySegment.NULL;
 
     RunningStatistics(Block block, Processes processes) {
@@ -27,11 +27,12 @@ final class RunningStatistics {
         this.processes = processes;
     }
 
+    /** Returns whether a parameter holds running statistics. */
     static boolean holds(Parameter parameter) {
         return parameter.getType() == Parameter.Type.RUNNING_MEAN || parameter.getType() == Parameter.Type.RUNNING_VAR;
     }
 
-    /** Makes them the means over all processes, which all call it after the same step. */
+    /** Averages the statistics over all processes, which all call it after the same step. */
     void average() {
         Map<DataType, List<NDArray>> byType = block.getParameters().values().stream()
                 .filter(parameter -> holds(parameter) && parameter.isInitialized())
@@ -46,7 +47,7 @@ final class RunningStatistics {
         }
     }
 
-    /** By one call for all, since they are short. */
+    /** Averages arrays of one type by one call, since they are short. */
     private void average(DataType type, List<HostArray> arrays) {
         long bytes = Packed.bytes(arrays);
         if (memory.byteSize() < bytes) {

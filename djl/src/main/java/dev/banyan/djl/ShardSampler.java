@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -17,13 +18,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * This process's part of each batch that a sampler draws. Only the first process draws, and tells the others, many
- * batches at a time: so no sample is read twice, whatever the others' random numbers are. Each part is a row of
- * neighbours in the batch, all of one length.
+ * Draws this process's part of each batch of a sampler. Only the first process draws; it broadcasts many batches at a
+ * time. So no sample is read twice, whatever random numbers the other processes have. Each part consists of consecutive
+ * samples of the batch; all parts of a batch have the same length.
  */
 final class ShardSampler implements Sampler {
-    /** Indices of samples that are told at once. */
-    private static final int TOLD = 1 << 16;
+    /** How many samples are broadcast at once, except for the rest of a batch. */
+    private static final int ROUND = 1 << 16;
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardSampler.class);
     private static final AtomicBoolean UNEVEN = new AtomicBoolean();
@@ -46,7 +47,7 @@ final class ShardSampler implements Sampler {
         return whole.getBatchSize() / processes.size();
     }
 
-    /** How many samples of a batch each process has. */
+    /** Returns how many samples of a batch each process reads. Logs the first remainder that is left out. */
     static int part(int samples, Processes processes) {
         int rest = samples % processes.size();
         if (rest != 0 && processes.rank() == 0 && UNEVEN.compareAndSet(false, true)) {
@@ -72,7 +73,7 @@ final class ShardSampler implements Sampler {
         @Override
         public boolean hasNext() {
             while (ready.isEmpty() && !ended) {
-                tell();
+                drawRound();
             }
             return !ready.isEmpty();
         }
@@ -85,12 +86,12 @@ final class ShardSampler implements Sampler {
             return ready.remove();
         }
 
-        /** The lengths of some batches, and -1 after the last of all; then their samples. */
-        private void tell() {
+        /** Broadcasts the lengths of some batches, with -1 after the last batch of all, and then their samples. */
+        private void drawRound() {
             List<Long> lengths = new ArrayList<>();
             List<Long> samples = new ArrayList<>();
             if (processes.rank() == 0) {
-                while (drawn.hasNext() && samples.size() < TOLD) {
+                while (drawn.hasNext() && samples.size() < ROUND) {
                     List<Long> batch = drawn.next();
                     lengths.add((long) batch.size());
                     samples.addAll(batch);
@@ -99,8 +100,8 @@ final class ShardSampler implements Sampler {
                     lengths.add(-1L);
                 }
             }
-            List<Long> allLengths = told(lengths);
-            List<Long> allSamples = told(samples);
+            List<Long> allLengths = broadcast(lengths);
+            List<Long> allSamples = broadcast(samples);
             int from = 0;
             for (long length : allLengths) {
                 if (length < 0) {
@@ -116,9 +117,9 @@ final class ShardSampler implements Sampler {
             }
         }
 
-        /** What the first process has. */
-        private List<Long> told(List<Long> own) {
-            // Not freed by hand: a broadcast that failed may still write.
+        /** Returns the numbers of the first process. */
+        private List<Long> broadcast(List<Long> own) {
+            // The garbage collector frees the memory, as a failed broadcast may still write to it.
             Arena arena = Arena.ofAuto();
             MemorySegment size = arena.allocateFrom(ValueLayout.JAVA_LONG, own.size());
             processes.broadcast(size, 1, DataType.I64);
@@ -128,11 +129,7 @@ final class ShardSampler implements Sampler {
                 numbers.setAtIndex(ValueLayout.JAVA_LONG, i, own.get(i));
             }
             processes.broadcast(numbers, count, DataType.I64);
-            List<Long> all = new ArrayList<>((int) count);
-            for (int i = 0; i < count; i++) {
-                all.add(numbers.getAtIndex(ValueLayout.JAVA_LONG, i));
-            }
-            return all;
+            return Arrays.stream(numbers.toArray(ValueLayout.JAVA_LONG)).boxed().toList();
         }
     }
 }

@@ -9,10 +9,9 @@ import ai.djl.translate.TranslateException;
 import ai.djl.translate.TranslatorOptions;
 import ai.djl.util.Progress;
 import java.io.IOException;
-import java.util.Iterator;
-import java.util.NoSuchElementException;
-import java.util.Objects;
 import java.util.concurrent.ExecutorService;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /** This process's part of a dataset. */
@@ -25,7 +24,7 @@ final class ShardedDataset implements Dataset {
         this.processes = processes;
     }
 
-    /** The part of a dataset; of a part that part itself. */
+    /** Returns this process's part of a dataset; returns a dataset that is such a part itself unchanged. */
     static Dataset of(Dataset dataset, Processes processes) {
         return dataset instanceof ShardedDataset ? dataset : new ShardedDataset(dataset, processes);
     }
@@ -44,10 +43,12 @@ final class ShardedDataset implements Dataset {
         if (whole instanceof RandomAccessDataset random) {
             Iterable<Batch> parts =
                     random.getData(manager, new ShardSampler(DjlInternals.sampler(random), processes), executorService);
-            return () -> new Parts(parts.iterator());
+            return () -> stream(parts)
+                    .map(part -> (Batch) new PartialBatch(part, processes.size()))
+                    .iterator();
         }
         Iterable<Batch> batches = whole.getData(manager, executorService);
-        return () -> new Cuts(batches.iterator());
+        return () -> stream(batches).flatMap(this::cut).iterator();
     }
 
     @Override
@@ -60,69 +61,26 @@ final class ShardedDataset implements Dataset {
         return whole.matchingTranslatorOptions();
     }
 
-    /** This process's parts, as they are read. */
-    private final class Parts implements Iterator<Batch> {
-        private final Iterator<Batch> parts;
-
-        Parts(Iterator<Batch> parts) {
-            this.parts = parts;
-        }
-
-        @Override
-        public boolean hasNext() {
-            return parts.hasNext();
-        }
-
-        @Override
-        public Batch next() {
-            return new PartialBatch(parts.next(), processes.size());
-        }
+    private static Stream<Batch> stream(Iterable<Batch> batches) {
+        return StreamSupport.stream(batches.spliterator(), false);
     }
 
-    /** This process's part of each batch of at least as many samples as there are processes. */
-    private final class Cuts implements Iterator<Batch> {
-        private final Iterator<Batch> batches;
-        private @Nullable Batch ready;
-
-        Cuts(Iterator<Batch> batches) {
-            this.batches = batches;
+    /** Cuts this process's part out of a batch; returns nothing if the batch has fewer samples than there are processes. */
+    private Stream<Batch> cut(Batch batch) {
+        int part = ShardSampler.part(batch.getSize(), processes);
+        if (part == 0) {
+            batch.close();
+            return Stream.empty();
         }
-
-        @Override
-        public boolean hasNext() {
-            while (ready == null && batches.hasNext()) {
-                Batch batch = batches.next();
-                int part = ShardSampler.part(batch.getSize(), processes);
-                if (part > 0) {
-                    ready = cut(batch, part);
-                } else {
-                    batch.close();
-                }
-            }
-            return ready != null;
-        }
-
-        @Override
-        public Batch next() {
-            if (!hasNext()) {
-                throw new NoSuchElementException("all batches were read");
-            }
-            Batch batch = Objects.requireNonNull(ready);
-            ready = null;
-            return batch;
-        }
-
-        private Batch cut(Batch batch, int part) {
-            long first = (long) part * processes.rank();
-            return new Batch(
-                    batch.getManager(),
-                    Rows.of(batch.getData(), first, part),
-                    Rows.of(batch.getLabels(), first, part),
-                    part,
-                    Batchifier.STACK,
-                    Batchifier.STACK,
-                    batch.getProgress(),
-                    batch.getProgressTotal());
-        }
+        long first = (long) part * processes.rank();
+        return Stream.of(new Batch(
+                batch.getManager(),
+                Rows.of(batch.getData(), first, part),
+                Rows.of(batch.getLabels(), first, part),
+                part,
+                Batchifier.STACK,
+                Batchifier.STACK,
+                batch.getProgress(),
+                batch.getProgressTotal()));
     }
 }

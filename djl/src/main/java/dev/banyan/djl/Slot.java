@@ -3,31 +3,23 @@ package dev.banyan.djl;
 import ai.djl.ndarray.NDArray;
 import dev.banyan.schedule.type.DataType;
 import java.util.Arrays;
+import java.util.List;
 
-/** One parameter in one step: its arrays on all replicas of this process, and their gradients. */
-final class Slot {
-    private final String id;
-    private final NDArray[] gradients;
-    private final NDArray[] parameters;
-
+/**
+ * One parameter in one step.
+ *
+ * @param gradients the gradient of each replica of this process
+ * @param parameters the parameter of each replica
+ */
+record Slot(String id, List<NDArray> gradients, List<NDArray> parameters) {
     /**
-     * @param gradients one of each replica
-     * @param parameters as many
-     */
-    Slot(String id, NDArray[] gradients, NDArray[] parameters) {
-        this.id = id;
-        this.gradients = gradients;
-        this.parameters = parameters;
-    }
-
-    /**
-     * With the gradients that PyTorch has.
+     * Returns a slot with the gradients that PyTorch holds.
      *
      * @param parameters one of each replica
      * @throws IllegalArgumentException if a gradient is sparse
      */
     static Slot of(String id, NDArray[] parameters) {
-        return new Slot(id, Arrays.stream(parameters).map(Slot::gradient).toArray(NDArray[]::new), parameters);
+        return new Slot(id, Arrays.stream(parameters).map(Slot::gradient).toList(), List.of(parameters));
     }
 
     private static NDArray gradient(NDArray parameter) {
@@ -40,51 +32,26 @@ final class Slot {
                 && gradient.getDevice().equals(parameter.getDevice())) {
             return gradient;
         }
-        // There is none: DJL makes up zeros, but as FLOAT32 and where the parameter's manager is.
+        // The parameter has no gradient: DJL returns zeros, but as FLOAT32 and on the device of the manager.
         gradient.close();
         return parameter.zerosLike();
     }
 
-    String id() {
-        return id;
-    }
-
-    int replicas() {
-        return parameters.length;
-    }
-
     long count() {
-        return parameters[0].size();
+        return parameters.getFirst().size();
     }
 
+    /** Returns the type of the gradients. */
     DataType type() {
-        return HostArray.type(gradients[0]);
+        return HostArray.type(gradients.getFirst());
     }
 
-    NDArray gradient(int replica) {
-        return gradients[replica];
-    }
-
-    NDArray parameter(int replica) {
-        return parameters[replica];
-    }
-
-    /** One of each replica. */
-    NDArray[] gradients() {
-        return gradients.clone();
-    }
-
-    /** One of each replica. */
-    NDArray[] parameters() {
-        return parameters.clone();
-    }
-
-    /** Takes them from their managers, so that these don't free them. */
+    /** Detaches the gradients from their managers, so that these do not free them. */
     void detachGradients() {
-        Arrays.stream(gradients).forEach(NDArray::detach);
+        gradients.forEach(NDArray::detach);
     }
 
     void closeGradients() {
-        Arrays.stream(gradients).forEach(NDArray::close);
+        gradients.forEach(NDArray::close);
     }
 }

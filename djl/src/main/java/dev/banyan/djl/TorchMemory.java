@@ -17,11 +17,11 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where PyTorch keeps the elements of an array, asked of libtorch's stable C interface ({@code aoti_torch_*}) on the
- * handle that DJL holds, which is a pointer to an {@code at::Tensor}. Safe for use from any thread.
+ * Finds the memory of PyTorch's arrays by the stable C interface of libtorch ({@code aoti_torch_*}). DJL holds a handle
+ * per array, which is a pointer to an {@code at::Tensor}. Safe for use from any thread.
  */
 final class TorchMemory {
-    /** None where this libtorch lacks the interface or isn't seen from this class's loader. */
+    /** Null if this libtorch lacks the interface or this class's loader does not find it. */
     private static final @Nullable TorchMemory FOUND = find();
 
     private final MethodHandle dataPointer;
@@ -46,10 +46,10 @@ final class TorchMemory {
     }
 
     /**
-     * The elements of an array of the CPU, row by row; valid until the array is closed.
+     * Returns the elements of an array on the CPU, row by row. The memory is valid until the array is closed.
      *
-     * @param bytes what its elements take
-     * @return null where they can't be reached or don't lie one after another
+     * @param bytes the length of the elements in bytes
+     * @return null if the elements are not accessible or not consecutive
      */
     @SuppressWarnings("restricted")
     static @Nullable MemorySegment of(NDArray array, long bytes) {
@@ -60,9 +60,10 @@ final class TorchMemory {
     }
 
     /**
-     * Where an array's elements are, in the memory of its device, row by row; valid until the array is closed.
+     * Returns the address of the elements of an array in the memory of its device, row by row. It is valid until the array
+     * is closed.
      *
-     * @return nothing where they can't be reached or don't lie one after another
+     * @return empty if the elements are not accessible or not consecutive
      */
     static OptionalLong address(NDArray array) {
         TorchMemory torch = FOUND;
@@ -95,7 +96,7 @@ final class TorchMemory {
         return true;
     }
 
-    /** Whether it went well. */
+    /** Calls a getter and returns whether it succeeded. */
     private static boolean call(MethodHandle getter, long handle, MemorySegment result) {
         try {
             return (int) getter.invokeExact(handle, result) == 0;

@@ -28,9 +28,10 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Empty operations of the dependency engine per second: one thread pushes 100,000 of them, each reads one of 100
- * variables and mutates another, and waits for all. The baseline gives as many empty tasks to a thread pool of the
- * JDK, which knows no dependencies.
+ * Measures the empty operations per second of the dependency engine: one thread pushes 100,000 operations, each of which
+ * reads one of 100 variables and mutates another, and waits for all. The baseline gives as many empty tasks to a thread
+ * pool of the JDK with a plain queue. The engine runs operations on such a pool, too, with a priority queue; so the ratio
+ * shows what dependencies, priorities and the wait for all cost.
  *
  * <pre>java -jar jmh/target/benchmarks.jar EngineThroughput</pre>
  */
@@ -44,7 +45,7 @@ public class EngineThroughput {
     private static final int OPERATIONS = 100_000;
     private static final Task NOTHING = () -> {};
 
-    /** Threads of each lane. */
+    /** The number of threads of the pool and of each lane of the engine. */
     @Param({"1", "2"})
     public int threads = 1;
 
@@ -63,14 +64,14 @@ public class EngineThroughput {
         pool = Executors.newFixedThreadPool(threads);
     }
 
-    /** Ends both. */
+    /** Closes the engine and the pool. */
     @TearDown
     public void close() {
         Objects.requireNonNull(engine).close();
         Objects.requireNonNull(pool).close();
     }
 
-    /** Operations of two variables. */
+    /** Runs operations of two variables. */
     @Benchmark
     @OperationsPerInvocation(OPERATIONS)
     public void engine() {
@@ -81,7 +82,7 @@ public class EngineThroughput {
         running.waitAll();
     }
 
-    /** The same number of tasks without dependencies; the last ends last, or nearly so. */
+    /** Runs tasks without dependencies and waits for the last one, which ends last or nearly so. */
     @Benchmark
     @OperationsPerInvocation(OPERATIONS)
     public void threadPool() throws InterruptedException, ExecutionException {

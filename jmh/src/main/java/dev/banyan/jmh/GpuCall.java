@@ -29,9 +29,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A repeated allreduce of 4 KiB on GPUs, from the call to its return: checks, queue, plan, one launch, waiting. On the
- * emulated driver, told to skip launches, that is the host's time alone. The baseline, one rank in place, launches
- * nothing.
+ * Measures a repeated allreduce of 4 KiB on GPUs, from the call to its return: checks, queue, plan, one launch, wait. On
+ * the emulated driver, which here skips launches, that is the host's time alone. The baseline, one rank in place,
+ * launches nothing.
  *
  * <pre>
  * sh reduce/cuda-emulator/src/main/native/build.sh /tmp/emulated
@@ -59,7 +59,7 @@ public class GpuCall {
     private @Nullable CollectiveCall ofAll;
     private @Nullable CollectiveCall ofOne;
 
-    /** Makes the buffers and the plans. */
+    /** Allocates the buffers. */
     @Setup
     public void open() {
         int[] gpus = Arrays.stream(devices.split(",", -1))
@@ -89,13 +89,13 @@ public class GpuCall {
         Objects.requireNonNull(single).close();
     }
 
-    /** One launch. */
+    /** Reduces over all GPUs by one launch. */
     @Benchmark
     public void allReduce() {
         Objects.requireNonNull(all).run(Objects.requireNonNull(ofAll));
     }
 
-    /** No launch. */
+    /** Reduces one rank in place without a launch, the baseline. */
     @Benchmark
     public void oneRank() {
         Objects.requireNonNull(single).run(Objects.requireNonNull(ofOne));

@@ -2,9 +2,9 @@ package dev.banyan.jmh;
 
 import java.util.Arrays;
 
-/** The gradients of one model, in elements, key by key. */
+/** The lengths of the gradients of a model, in elements by key. */
 final class GradientSizes {
-    /** ResNet-50 v2 as MXNet's symbol has it: 157 keys; NxR stands for R keys of N elements. */
+    /** ResNet-50 v2 as MXNet's symbol has it: 157 keys; NxR means R keys of N elements. */
     private static final String RESNET_50 = """
         3x2 9408 64x4 4096 64x2 36864 64x2 16384x2 256x2 16384 64x2 36864 64x2 16384 256x2 16384 64x2 36864
         64x2 16384 256x2 32768 128x2 147456 128x2 65536 131072 512x2 65536 128x2 147456 128x2 65536 512x2
@@ -17,7 +17,7 @@ final class GradientSizes {
 
     private GradientSizes() {}
 
-    /** Elements of each of the 157 keys of ResNet-50, from the input layer to the output layer. */
+    /** Returns the number of elements of each of the 157 keys of ResNet-50, from the input layer to the output layer. */
     static long[] resnet50() {
         return Arrays.stream(RESNET_50.strip().split("\\s+"))
                 .flatMapToLong(item -> {

@@ -4,9 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
-import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -15,7 +13,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -38,12 +35,12 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Allreduce of 8 devices of the host backend, float sums, on the trees of p3.16xlarge. {@code keys} is the
- * bytes of each device's array, or a model whose gradients are reduced key by key, all in flight.
+ * Measures an allreduce of float sums over 8 devices of the host backend, on the trees of p3.16xlarge. {@code keys} is the
+ * length of each device's array in bytes, or a model whose gradients are reduced key by key, all in flight.
  *
- * <p>Two baselines work on the same buffers with as many threads as the backend has: {@code fusedSum} is
- * one loop that adds the eight arrays and writes the sum to all of them, {@code copy} copies each input to
- * an output. Divide by them: absolute times drift on small machines.
+ * <p>Two baselines work on the same buffers with as many threads as the backend has: {@code fusedSum} is one loop that
+ * adds the eight arrays and writes the sum to all of them, and {@code copy} copies each input to an output. Divide by
+ * them, as absolute times drift on small machines.
  *
  * <pre>java -jar jmh/target/benchmarks.jar HostAllReduce -p keys=64M -p algorithm=multi-tree</pre>
  */
@@ -64,7 +61,7 @@ public class HostAllReduce {
     private static final VectorSpecies<Float> LANES = FloatVector.SPECIES_PREFERRED;
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
-    /** Bytes, or a model. */
+    /** The length of an array in bytes, or a model. */
     @Param({"4K", "1M", "64M", "resnet-50"})
     public String keys = "4K";
 
@@ -77,17 +74,13 @@ public class HostAllReduce {
     private final int threads = Runtime.getRuntime().availableProcessors();
     private @Nullable Communicator communicator;
 
-    /** Makes the buffers; they hold zeros, which stay what they are however often they are summed. */
+    /** Allocates the buffers. They hold zeros, which sums do not change. */
     @Setup
     public void open() {
-        AlgorithmChoice choice = Arrays.stream(AlgorithmChoice.values())
-                .filter(each -> each.label().equals(algorithm))
-                .findFirst()
-                .orElseThrow();
         communicator = Communicator.create(
                 Presets.find("p3.16xlarge").orElseThrow(),
                 Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(choice))
+                        .set(Planner.ALGORITHM.name(), algorithm)
                         .set(HostBackend.THREADS, threads)
                         .build());
         for (long count : counts()) {
@@ -125,13 +118,13 @@ public class HostAllReduce {
         return Objects.requireNonNull(communicator);
     }
 
-    /** Every buffer becomes the sum. */
+    /** Writes the sum to every buffer. */
     @Benchmark
     public void inPlace() {
         reduce(inPlace);
     }
 
-    /** Every output becomes the sum. */
+    /** Writes the sum to every output. */
     @Benchmark
     public void outOfPlace() {
         reduce(outOfPlace);
@@ -151,7 +144,7 @@ public class HostAllReduce {
         }
     }
 
-    /** The least that an allreduce in place must do: one loop over all eight arrays. */
+    /** Does the least that an allreduce in place must do: one loop over all eight arrays. */
     @Benchmark
     public void fusedSum() {
         for (CollectiveCall call : inPlace) {
@@ -164,7 +157,7 @@ public class HostAllReduce {
         }
     }
 
-    /** Each input to its output. */
+    /** Copies each input to its output. */
     @Benchmark
     public void copy() {
         for (CollectiveCall call : outOfPlace) {

@@ -29,14 +29,14 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long an optimal packing of trees for an allreduce takes, and its bound alone, which is the baseline: a packing
- * finds it first. Beside presets, machines are {@code sparse-n}, three random rings of one lane or two through n
- * devices; {@code dense-n}, one lane or two between all pairs; and {@code torus-n}, n x n x n/2 devices of one lane
- * to each neighbour.
+ * Measures how long an optimal tree packing for an allreduce takes. The baseline is its bound, which a packing computes
+ * first. Machines are presets; {@code sparse-n}, n devices in three random rings of one or two lanes; {@code dense-n}, n
+ * devices with one or two lanes between all pairs; and {@code torus-n}, n x n x n/2 devices with one lane to each
+ * neighbour.
  *
  * <pre>java -jar jmh/target/benchmarks.jar PackingGeneration</pre>
  *
- * The bound where a packing would take long:
+ * The bound of machines for which a packing takes long:
  *
  * <pre>java -jar jmh/target/benchmarks.jar PackingGeneration.bound -p machine=sparse-512,dense-512</pre>
  */

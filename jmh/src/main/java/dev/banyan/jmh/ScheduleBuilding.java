@@ -4,18 +4,12 @@ import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.ForestAlgorithm;
 import dev.banyan.schedule.algorithm.PackedAlgorithm;
-import dev.banyan.schedule.algorithm.RingAlgorithm;
 import dev.banyan.schedule.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Presets;
-import dev.banyan.trees.balanced.KernighanLin;
-import dev.banyan.trees.network.Network;
-import dev.banyan.trees.ring.RingFinder;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -32,9 +26,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long a call's first time takes beyond its trees: the schedule of an allreduce of 64 MiB over
- * p3.16xlarge, alone and with its compilation for the host. The baseline is the schedule of the star,
- * which has the fewest steps.
+ * Measures what the first call of a kind takes in addition to its trees: building the schedule of an allreduce of 64 MiB
+ * over p3.16xlarge, alone and with its compilation for the host. The baseline is the schedule of the star, which has the
+ * fewest steps.
  *
  * <pre>java -jar jmh/target/benchmarks.jar ScheduleBuilding</pre>
  */
@@ -53,7 +47,7 @@ public class ScheduleBuilding {
     @Param({"single-tree", "multi-tree", "packing", "ring"})
     public String algorithm = "multi-tree";
 
-    /** Bytes of a chunk; as many as the array leave the cutting to the backend. */
+    /** The length of a chunk in bytes. If it is that of the array, the backend cuts the array. */
     @Param({"1048576", "67108864"})
     public long chunkBytes = 67108864;
 
@@ -64,23 +58,10 @@ public class ScheduleBuilding {
     /** Builds the trees. */
     @Setup
     public void open() {
-        LinkMatrix matrix = LinkMatrix.of(Presets.find("p3.16xlarge").orElseThrow());
-        measured = switch (algorithm) {
-            case "single-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0));
-            case "multi-tree" ->
-                new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0, 1, 2, 3, 4, 5, 6, 7));
-            case "packing" -> packed();
-            case "ring" -> new RingAlgorithm(RingFinder.order(matrix));
-            default ->
-                throw new IllegalArgumentException(algorithm + " is not single-tree, multi-tree, packing or ring");
-        };
-    }
-
-    private static PackedAlgorithm packed() {
-        PackedAlgorithm algorithm =
-                new PackedAlgorithm(Network.of(Presets.find("p3.16xlarge").orElseThrow()));
-        algorithm.packing(Collective.ALL_REDUCE, -1);
-        return algorithm;
+        measured = NamedAlgorithm.of(algorithm, Presets.find("p3.16xlarge").orElseThrow());
+        if (measured instanceof PackedAlgorithm packed) {
+            packed.packing(Collective.ALL_REDUCE, -1);
+        }
     }
 
     /** Frees the backend. */
@@ -93,19 +74,19 @@ public class ScheduleBuilding {
         return of.schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1 << 24, 4, true, chunkBytes));
     }
 
-    /** The baseline. */
+    /** Builds the schedule of the star, the baseline. */
     @Benchmark
     public Schedule star() {
         return schedule(star);
     }
 
-    /** The schedule. */
+    /** Builds the schedule. */
     @Benchmark
     public Schedule schedule() {
         return schedule(measured);
     }
 
-    /** The schedule, compiled for the host, and what it takes to free that again. */
+    /** Builds the schedule, compiles it for the host and frees it. */
     @Benchmark
     public void scheduleAndPrepare() {
         backend.prepare(schedule(measured), DataType.F32, ReduceOp.SUM).close();

@@ -5,23 +5,17 @@ import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.ForestAlgorithm;
 import dev.banyan.schedule.algorithm.PackedAlgorithm;
-import dev.banyan.schedule.algorithm.RingAlgorithm;
-import dev.banyan.schedule.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulation;
 import dev.banyan.simulate.Simulator;
-import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
-import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.TreePacking;
-import dev.banyan.trees.ring.RingFinder;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -43,10 +37,10 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Steps per second of the simulator on one core, in the column {@code steps}: an allreduce of 1 GiB in chunks
- * of 1 MiB, or one of each key of ResNet-50, all in flight. All wires of the machine are there, so that pairs
- * without a link of their own share PCIe; a packing has the wires that it was made for. The baseline only looks at
- * each step once.
+ * Measures the steps per second of the simulator on one core, in the column {@code steps}: an allreduce of 1 GiB in
+ * chunks of 1 MiB, or one of each key of ResNet-50, all in flight. The network has all links of the machine, so that
+ * pairs without a direct link share PCIe; a packing has the links that it was made for. The baseline only reads each step
+ * once.
  *
  * <pre>java -jar jmh/target/benchmarks.jar SimulationSpeed -p machine=p3.16xlarge</pre>
  */
@@ -65,18 +59,18 @@ public class SimulationSpeed {
     @Param({"single-tree", "multi-tree", "ring", "star", "packing"})
     public String algorithm = "multi-tree";
 
-    /** Bytes, or a model. */
+    /** The length of the array in bytes, or a model. */
     @Param({"1G", "resnet-50"})
     public String keys = "1G";
 
     private @Nullable Simulator simulator;
     private List<Job> jobs = List.of();
 
-    /** Counts what was simulated. */
+    /** Counts the steps. */
     @AuxCounters(AuxCounters.Type.OPERATIONS)
     @State(Scope.Thread)
     public static class Counters {
-        /** Steps. */
+        /** The number of steps so far. */
         public long steps;
 
         /** Starts an iteration. */
@@ -86,24 +80,14 @@ public class SimulationSpeed {
         }
     }
 
-    /** Makes the trees and the schedules. */
+    /** Builds the trees and the schedules. */
     @Setup
     public void open() {
         Machine preset = Presets.find(machine).orElseThrow();
-        int[] all = IntStream.range(0, preset.size()).toArray();
-        Network network = Network.ofAllLinks(preset, all);
+        Network network =
+                Network.ofAllLinks(preset, IntStream.range(0, preset.size()).toArray());
         List<LogicalLink> links = List.of();
-        LinkMatrix matrix = LinkMatrix.of(preset);
-        CollectiveAlgorithm made = switch (algorithm) {
-            case "single-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, 0));
-            case "multi-tree" -> new ForestAlgorithm(algorithm, new KernighanLin().generate(matrix, all));
-            case "ring" -> new RingAlgorithm(RingFinder.order(matrix));
-            case "star" -> new StarAlgorithm(preset.size());
-            case "packing" -> new PackedAlgorithm(Network.of(preset));
-            default ->
-                throw new IllegalArgumentException(
-                        algorithm + " is not single-tree, multi-tree, ring, star or packing");
-        };
+        CollectiveAlgorithm made = NamedAlgorithm.of(algorithm, preset);
         if (made instanceof PackedAlgorithm packed) {
             TreePacking packing = packed.packing(Collective.ALL_REDUCE, -1);
             network = packing.network();
@@ -121,7 +105,7 @@ public class SimulationSpeed {
                 .toList();
     }
 
-    /** The baseline. */
+    /** Reads each step once, the baseline. */
     @Benchmark
     public int lookAtSteps(Counters counters) {
         int sum = 0;
@@ -139,7 +123,7 @@ public class SimulationSpeed {
         return sum;
     }
 
-    /** The simulation. */
+    /** Simulates the steps. */
     @Benchmark
     public Simulation simulate(Counters counters) {
         Simulation done = Objects.requireNonNull(simulator).run(jobs);

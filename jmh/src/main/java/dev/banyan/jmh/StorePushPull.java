@@ -34,8 +34,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The 157 gradients of ResNet-50 through a store of 8 host devices, all in flight: in place, and by push and pull.
- * The baseline is one allreduce of the same total size. Divide by it; with a recorder attached, by the same without.
+ * Measures a store of 8 host devices with the 157 gradients of ResNet-50, all in flight: by push-pull in place, and by push
+ * and pull. The baseline is one allreduce of the same total size. Divide by it, or divide a time with a recorder by that
+ * without.
  *
  * <pre>
  * java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=false,true
@@ -59,11 +60,11 @@ public class StorePushPull {
     @Param({"false"})
     public boolean reproducible;
 
-    /** Whether a recorder of traces listens; it keeps all that it hears. */
+    /** Whether a trace recorder listens. It keeps all events. */
     @Param({"false"})
     public boolean traced;
 
-    /** Type of the store. */
+    /** The type of the store. */
     @Param({"auto"})
     public String type = "auto";
 
@@ -73,7 +74,7 @@ public class StorePushPull {
     private @Nullable KVStore store;
     private @Nullable CollectiveCall whole;
 
-    /** Makes the gradients; they hold zeros, which stay what they are however often they are summed. */
+    /** Allocates the gradients. They hold zeros, which sums do not change. */
     @Setup
     public void open() {
         Communicator ranks = Communicator.create(
@@ -113,7 +114,7 @@ public class StorePushPull {
         Objects.requireNonNull(communicator).close();
     }
 
-    /** The last layer's gradient comes first, the first layer's is wanted first. */
+    /** Pushes and pulls the last layer's gradient first; the first layer's has the greatest priority. */
     @Benchmark
     public void pushPull() {
         KVStore opened = Objects.requireNonNull(store);
@@ -124,7 +125,7 @@ public class StorePushPull {
         CompletableFuture.allOf(futures).join();
     }
 
-    /** As MXNet's trainers do without push-pull. */
+    /** Pushes and then pulls each gradient, as MXNet's trainers do without push-pull. */
     @Benchmark
     public void pushThenPull() {
         KVStore opened = Objects.requireNonNull(store);
@@ -136,7 +137,7 @@ public class StorePushPull {
         CompletableFuture.allOf(futures).join();
     }
 
-    /** All of it at once. */
+    /** Reduces all gradients by one call, the baseline. */
     @Benchmark
     public void oneAllReduce() {
         Objects.requireNonNull(communicator).run(Objects.requireNonNull(whole));

@@ -27,15 +27,14 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long the trees of a machine take: one from every root, penalty 0.7. The machines are p3.16xlarge
- * and random ones on which all pairs have one NVLink or two.
+ * Measures how long the trees of a machine take, one from every root, with penalty 0.7. The machines are p3.16xlarge and
+ * random machines on which all pairs have one or two NVLinks.
  *
- * <p>The baseline only makes the tree objects, each a star, for the same roots: no generator can be
- * faster than that.
+ * <p>The baseline only creates the tree objects, stars with the same roots. No generator can be faster than that.
  *
  * <pre>java -jar jmh/target/benchmarks.jar TreeGeneration</pre>
  *
- * One machine and the time of one tree of 16 devices:
+ * The time of one tree of 16 devices:
  *
  * <pre>java -jar jmh/target/benchmarks.jar TreeGeneration.oneRoot -p machine=dense-16</pre>
  */

@@ -1,2 +1,2 @@
-/** Benchmarks; each class says the command that runs it. */
+/** Benchmarks; the Javadoc of each class gives the command that runs it. */
 package dev.banyan.jmh;

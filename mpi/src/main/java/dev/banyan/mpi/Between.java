@@ -10,21 +10,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** Allreduces between processes, of what their leaders hold. */
+/** Allreduces between the leading devices of the processes. */
 interface Between {
-    /** Longest array of one call, in bytes. */
+    /** Returns the greatest length of an array of one call, in bytes. */
     long limit();
 
     /**
-     * Starts one. No more than two of a leader are under way at once.
+     * Starts an allreduce in place. At most two calls of a leader may be in flight at once.
      *
-     * @param leader 0 or more, each with a group of its own
-     * @param turn number of the call, counted from 0 for each array
+     * @param leader the index of the leader, which has a group of its own
+     * @param turn the index of the call among those of an array
      */
-    CompletableFuture<Void> start(
-            int leader, int turn, String name, MemorySegment array, long count, DataType type, ReduceOp op);
+    CompletableFuture<Void> start(int leader, int turn, MemorySegment array, long count, DataType type, ReduceOp op);
 
-    /** MPI reads and writes the leaders' memory. */
+    /** MPI reads and writes the memory of the leaders. */
     record Direct(List<ProcessGroup> groups, int devices) implements Between {
         @Override
         public long limit() {
@@ -33,24 +32,24 @@ interface Between {
 
         @Override
         public CompletableFuture<Void> start(
-                int leader, int turn, String name, MemorySegment array, long count, DataType type, ReduceOp op) {
-            return groups.get(leader).allReduceAsync(name, array, count, type, op, devices);
+                int leader, int turn, MemorySegment array, long count, DataType type, ReduceOp op) {
+            return groups.get(leader).allReduceAsync("an array", array, count, type, op, devices);
         }
     }
 
-    /** What leaders hold goes to MPI and back through the host's memory, of which each has two pieces. */
+    /** Data goes from the leaders to MPI and back through host memory, of which each leader has two pieces. */
     final class Staged implements Between {
         private static final long BYTES = 4 << 20;
 
         private final List<ProcessGroup> groups;
         private final int devices;
         private final Communicator local;
-        /** Copies back, while the next piece is between the processes. */
+        /** Copies a piece back to its device while MPI reduces the next one. */
         private final CallQueue copies;
 
         private final List<MemorySegment> pieces = new ArrayList<>();
 
-        /** @param arena frees the pieces, when nothing is under way */
+        /** @param arena frees the pieces; it must stay open while a call is in flight */
         Staged(List<ProcessGroup> groups, int devices, Communicator local, CallQueue copies, Arena arena) {
             this.groups = groups;
             this.devices = devices;
@@ -68,11 +67,11 @@ interface Between {
 
         @Override
         public CompletableFuture<Void> start(
-                int leader, int turn, String name, MemorySegment array, long count, DataType type, ReduceOp op) {
+                int leader, int turn, MemorySegment array, long count, DataType type, ReduceOp op) {
             MemorySegment piece = pieces.get(2 * leader + turn % 2).asSlice(0, count * type.bytes());
             local.copyToHost(array, piece);
             return groups.get(leader)
-                    .allReduceAsync(name, piece, count, type, op, devices)
+                    .allReduceAsync("an array", piece, count, type, op, devices)
                     .thenCompose(_ -> copies.submit(() -> local.copyToDevice(array, piece)));
         }
     }

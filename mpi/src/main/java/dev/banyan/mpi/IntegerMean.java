@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The mean of integers, which must be exact where their sum overflows the type: each element travels as 64 bits, one of
- * 64 bits as its two halves, each in 64 bits.
+ * The mean of integers. It is exact even if the sum overflows the type: each element is summed in 64 bits, and a 64-bit
+ * element as two halves in 64 bits each.
  */
 final class IntegerMean {
     private static final int BLOCK = 1 << 16;
@@ -18,21 +18,21 @@ final class IntegerMean {
     private final DataType type;
     private final int contributions;
 
-    /** @param contributions how many numbers each mean is of */
+    /** @param contributions how many numbers each mean combines */
     IntegerMean(DataType type, int contributions) {
         this.type = type;
         this.contributions = contributions;
     }
 
     /**
-     * Makes arrays the mean of all contributions.
+     * Writes the mean of all contributions to each array.
      *
      * @param arrays this process's contributions, of equal length
-     * @param sum adds up an array of 64-bit integers over all processes, in place
+     * @param sum sums an array of 64-bit integers over all processes, in place
      */
     void reduce(List<MemorySegment> arrays, long count, Consumer<MemorySegment> sum) {
         int words = type == DataType.I64 ? 2 : 1;
-        try (Arena arena = Arena.ofShared()) {
+        try (Arena arena = Arena.ofConfined()) {
             MemorySegment wide = arena.allocate(Math.min(count, BLOCK) * words * Long.BYTES, Long.BYTES);
             for (long at = 0; at < count; at += BLOCK) {
                 int elements = (int) Math.min(BLOCK, count - at);
@@ -68,7 +68,7 @@ final class IntegerMean {
         wide.setAtIndex(ValueLayout.JAVA_LONG, index, wide.getAtIndex(ValueLayout.JAVA_LONG, index) + value);
     }
 
-    /** Rounded toward zero. */
+    /** Returns the mean of one element, rounded toward zero. */
     private long mean(MemorySegment wide, int elements, int index) {
         long low = wide.getAtIndex(ValueLayout.JAVA_LONG, index);
         if (type != DataType.I64) {

@@ -10,8 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The functions of Open MPI that Banyan calls. All return an error code; handles (communicators, types, operations,
- * requests) are pointers, counts and ranks 32 bits.
+ * The functions of Open MPI that Banyan calls. All return an error code. Handles (communicators, types, operations)
+ * are pointers; counts and ranks have 32 bits.
  */
 enum MpiCall {
     INIT_THREAD("MPI_Init_thread", ADDRESS, ADDRESS, JAVA_INT, ADDRESS),
@@ -24,20 +24,18 @@ enum MpiCall {
     RANK("MPI_Comm_rank", ADDRESS, ADDRESS),
     SIZE("MPI_Comm_size", ADDRESS, ADDRESS),
     DUP("MPI_Comm_dup", ADDRESS, ADDRESS),
-    SPLIT("MPI_Comm_split", ADDRESS, JAVA_INT, JAVA_INT, ADDRESS),
     SPLIT_TYPE("MPI_Comm_split_type", ADDRESS, JAVA_INT, JAVA_INT, ADDRESS, ADDRESS),
     FREE("MPI_Comm_free", ADDRESS),
     BROADCAST("MPI_Bcast", ADDRESS, JAVA_INT, ADDRESS, JAVA_INT, ADDRESS),
     ALL_REDUCE("MPI_Allreduce", ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS, ADDRESS),
-    START_ALL_REDUCE("MPI_Iallreduce", ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
-    REDUCE_SCATTER("MPI_Reduce_scatter_block", ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS, ADDRESS),
     ALL_GATHER("MPI_Allgather", ADDRESS, JAVA_INT, ADDRESS, ADDRESS, JAVA_INT, ADDRESS, ADDRESS),
     BARRIER("MPI_Barrier", ADDRESS),
-    TEST("MPI_Test", ADDRESS, ADDRESS, ADDRESS),
-    OP_CREATE("MPI_Op_create", ADDRESS, JAVA_INT, ADDRESS);
+    OP_CREATE("MPI_Op_create", ADDRESS, JAVA_INT, ADDRESS),
+    /** An extension of Open MPI, which a library may lack; it returns 1 or 0 in place of a code. */
+    CUDA_SUPPORT("MPIX_Query_cuda_support");
 
     private final String symbol;
-    /** From the address and an array of the arguments to the code. */
+    /** Takes the address of the function and an array of its arguments, and returns the code. */
     @SuppressWarnings("ImmutableEnumChecker") // Handles are immutable.
     private final MethodHandle handle;
 
@@ -56,8 +54,8 @@ enum MpiCall {
     /**
      * Calls the function at an address.
      *
-     * @param arguments those of the C function: segments and ints
-     * @return its code
+     * @param arguments the arguments of the C function: segments and ints
+     * @return the code that it returns
      */
     int invoke(MemorySegment function, Object... arguments) {
         try {

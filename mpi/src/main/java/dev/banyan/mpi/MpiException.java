@@ -1,8 +1,8 @@
 package dev.banyan.mpi;
 
 /**
- * MPI can't be used, or a call of it failed. The message is one sentence: what, why, and what to do. After a failed
- * collective the other processes may wait for this one until their deadline.
+ * Thrown if MPI cannot be used or a call of it failed. The message is one sentence: what failed, why, and what to do.
+ * After a failed collective the other processes may wait for this one until their deadline.
  */
 public final class MpiException extends RuntimeException {
     private static final long serialVersionUID = 1L;

@@ -4,21 +4,21 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.banyan.config.Setting;
+import java.io.File;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Open MPI's library: its functions, its predefined handles, which are addresses of symbols, and its codes turned into
- * exceptions. It stays loaded for as long as the process runs, as MPI can't be started twice. Safe for use from any
+ * Open MPI's library: its functions and its predefined handles, which are addresses of symbols. Error codes become
+ * exceptions. The library stays loaded while the process runs, as MPI cannot be started twice. Safe for use from any
  * thread.
  */
 final class MpiLibrary {
@@ -47,7 +47,7 @@ final class MpiLibrary {
 
     private MpiLibrary(SymbolLookup symbols, String name) {
         this.symbols = symbols;
-        for (MpiCall call : MpiCall.values()) {
+        for (MpiCall call : EnumSet.complementOf(EnumSet.of(MpiCall.CUDA_SUPPORT))) {
             functions.put(call, symbols.find(call.symbol()).orElseThrow(() -> lacks(name, call.symbol())));
         }
         if (symbols.find("ompi_mpi_comm_world").isEmpty()) {
@@ -62,23 +62,18 @@ final class MpiLibrary {
     /**
      * Loads the library.
      *
-     * @param file the library, or null for the one that the loader finds
+     * @param file the file of the library, or null for the one that the loader finds
      * @throws MpiException if there is none
      */
     @SuppressWarnings("restricted")
     static MpiLibrary load(@Nullable String file) {
+        if (file != null && !new File(file).isFile()) {
+            throw new MpiException(SETTING + "=" + file + " is no file; name Open MPI's " + SONAME + " or unset it");
+        }
         try {
-            if (file == null) {
-                return new MpiLibrary(SymbolLookup.libraryLookup(SONAME, Arena.global()), SONAME);
-            }
-            Path path = Path.of(file);
-            if (!Files.isRegularFile(path)) {
-                throw new MpiException(
-                        SETTING + "=" + file + " is no file; name Open MPI's " + SONAME + " or unset it");
-            }
-            return new MpiLibrary(SymbolLookup.libraryLookup(path, Arena.global()), file);
-        } catch (InvalidPathException e) {
-            throw new MpiException(SETTING + "=" + file + " is no path; name Open MPI's " + SONAME + " or unset it", e);
+            return file == null
+                    ? new MpiLibrary(SymbolLookup.libraryLookup(SONAME, Arena.global()), SONAME)
+                    : new MpiLibrary(SymbolLookup.libraryLookup(Path.of(file), Arena.global()), file);
         } catch (IllegalArgumentException e) {
             throw new MpiException(
                     file == null
@@ -89,7 +84,7 @@ final class MpiLibrary {
         }
     }
 
-    /** A predefined handle, such as {@code ompi_mpi_float}. */
+    /** Returns a predefined handle, such as {@code ompi_mpi_float}. */
     MemorySegment handle(String symbol) {
         return symbols.find(symbol).orElseThrow(() -> lacks("the loaded MPI", symbol));
     }
@@ -97,7 +92,7 @@ final class MpiLibrary {
     /**
      * Calls a function.
      *
-     * @throws MpiException if it does not succeed
+     * @throws MpiException if it fails
      */
     void call(MpiCall call, Object... arguments) {
         int code = function(call, arguments);
@@ -107,7 +102,7 @@ final class MpiLibrary {
         }
     }
 
-    /** Calls a function whose last argument, which is added here, points to an int, and returns that. */
+    /** Calls a function whose last argument, added by this method, points to an int, and returns that int. */
     int number(MpiCall call, Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment result = arena.allocate(JAVA_INT);
@@ -116,7 +111,7 @@ final class MpiLibrary {
         }
     }
 
-    /** Calls a function whose last argument, which is added here, points to a handle, and returns that. */
+    /** Calls a function whose last argument, added by this method, points to a handle, and returns that handle. */
     MemorySegment made(MpiCall call, Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment result = arena.allocate(ADDRESS);
@@ -126,37 +121,25 @@ final class MpiLibrary {
     }
 
     private static Object[] with(Object[] arguments, MemorySegment last) {
-        Object[] all = new Object[arguments.length + 1];
-        System.arraycopy(arguments, 0, all, 0, arguments.length);
+        Object[] all = Arrays.copyOf(arguments, arguments.length + 1);
         all[arguments.length] = last;
         return all;
     }
 
-    /** What MPI says that it is, e.g. {@code Open MPI v4.1.4}. */
+    /** Returns the name and version that MPI reports, e.g. {@code Open MPI v4.1.4}. */
     String version() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(TEXT_BYTES);
             call(MpiCall.LIBRARY_VERSION, text, arena.allocate(JAVA_INT));
-            String all = text.getString(0);
-            int comma = all.indexOf(',');
-            return comma < 0 ? all : all.substring(0, comma);
+            return text.getString(0).split(",", 2)[0];
         }
     }
 
-    /** Whether it says that it takes addresses of CUDA devices. */
-    @SuppressWarnings("restricted")
+    /** Returns whether MPI reports that it accepts addresses of CUDA devices. */
     boolean isCudaAware() {
-        return symbols.find("MPIX_Query_cuda_support")
-                .map(function -> {
-                    try {
-                        return (int) Linker.nativeLinker()
-                                        .downcallHandle(function, FunctionDescriptor.of(JAVA_INT))
-                                        .invokeExact()
-                                == 1;
-                    } catch (Throwable e) {
-                        throw new AssertionError("native functions throw nothing", e);
-                    }
-                })
+        MpiCall query = MpiCall.CUDA_SUPPORT;
+        return symbols.find(query.symbol())
+                .map(function -> query.invoke(function) == 1)
                 .orElse(false);
     }
 
@@ -170,10 +153,6 @@ final class MpiLibrary {
     }
 
     private int function(MpiCall call, Object... arguments) {
-        MemorySegment function = functions.get(call);
-        if (function == null) {
-            throw new IllegalStateException(call.symbol() + " was not looked up");
-        }
-        return call.invoke(function, arguments);
+        return call.invoke(Objects.requireNonNull(functions.get(call)), arguments);
     }
 }

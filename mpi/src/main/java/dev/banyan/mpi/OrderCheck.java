@@ -10,12 +10,13 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Compares what the processes of a group say, such as what they are about to do: each gathers the words of all. Costs
- * one gather of 256 bytes per process. One call at a time, in the group's order.
+ * Compares texts of the processes of a group, such as what they are about to do: each process gathers the texts of all.
+ * A comparison costs one gather of 256 bytes per process. Not safe for use from several threads at once; all processes
+ * compare in the same order.
  */
 final class OrderCheck {
     private static final int RECORD = 256;
-    /** Behind the hash of all, so that words which are cut off count too. */
+    /** Offset of the text in a record. The hash of the whole text is before it, so that truncated parts count too. */
     private static final int TEXT = Integer.BYTES;
 
     private final MpiLibrary mpi;
@@ -34,8 +35,10 @@ final class OrderCheck {
     }
 
     /**
+     * Checks that all processes are about to do the same.
+     *
      * @param what what this process is about to do
-     * @throws OrderException if another one is about to do something else
+     * @throws OrderException if another process is about to do something else
      */
     void check(String what) {
         difference(what).ifPresent(both -> {
@@ -45,9 +48,10 @@ final class OrderCheck {
     }
 
     /**
-     * Two processes with other words than each other, and their words; the same in all processes.
+     * Returns two processes whose texts differ, with their texts, or nothing if all texts are the same. The result is the
+     * same in all processes.
      *
-     * @param what what this process says
+     * @param what the text of this process
      */
     Optional<String> difference(String what) {
         byte[] text = what.getBytes(StandardCharsets.UTF_8);

@@ -1,8 +1,8 @@
 package dev.banyan.mpi;
 
 /**
- * The processes were about to run different collectives. The message names both; every process gets the same one, and
- * nothing was sent.
+ * Thrown if the processes were about to run different collectives. The message names both and is the same on every
+ * process. No data was sent.
  */
 public final class OrderException extends RuntimeException {
     private static final long serialVersionUID = 1L;

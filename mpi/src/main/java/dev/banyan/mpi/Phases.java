@@ -11,27 +11,26 @@ import java.util.stream.IntStream;
 
 /** The three phases of an allreduce over processes and their devices, for one piece of the array at a time. */
 interface Phases {
-    /** Inside the process, toward the leaders. */
+    /** Reduces a piece inside the process, to the leaders. */
     CompletableFuture<Void> gather(Piece piece);
 
-    /** Between the leaders. */
+    /** Reduces a piece between the leaders of all processes. */
     CompletableFuture<Void> exchange(Piece piece);
 
-    /** Inside the process, from the leaders. */
+    /** Copies a piece inside the process, from the leaders to all devices. */
     CompletableFuture<Void> spread(Piece piece);
 
-    /** Pieces are multiples of so many elements. */
+    /** Returns the number of elements of which the length of a piece must be a multiple. */
     int multiple();
 
     /**
      * A piece of an array.
      *
-     * @param name whose
-     * @param turn how many pieces came before
-     * @param buffers of all devices of this process, the piece alone
+     * @param turn the index of the piece in the array
+     * @param buffers the piece's part of the buffer of each device of this process
      */
-    record Piece(String name, int turn, List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
-        /** AVG is a sum inside, divided at the end. */
+    record Piece(int turn, List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
+        /** Returns the operation inside a process: AVG is a sum there, which is divided at the end. */
         ReduceOp inside() {
             return op == ReduceOp.AVG ? ReduceOp.SUM : op;
         }
@@ -46,8 +45,7 @@ interface Phases {
 
         @Override
         public CompletableFuture<Void> exchange(Piece piece) {
-            return between.start(
-                    0, piece.turn, piece.name, piece.buffers.getFirst(), piece.count, piece.type, piece.op);
+            return between.start(0, piece.turn, piece.buffers.getFirst(), piece.count, piece.type, piece.op);
         }
 
         @Override
@@ -61,7 +59,7 @@ interface Phases {
         }
     }
 
-    /** Each device leads with a block of the piece. */
+    /** Each device leads for its block of the piece. */
     record SeveralLeaders(Communicator local, Between between) implements Phases {
         @Override
         public CompletableFuture<Void> gather(Piece piece) {
@@ -76,7 +74,6 @@ interface Phases {
                     .mapToObj(device -> between.start(
                             device,
                             piece.turn,
-                            piece.name,
                             piece.buffers.get(device).asSlice(device * bytes, bytes),
                             block(piece),
                             piece.type,

@@ -9,18 +9,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Cuts an array into pieces and takes each through the {@link Phases}: while one is between the processes, the next is
- * gathered and the one before is spread. All processes cut alike, and exchange in the order of pieces.
+ * Cuts an array into pieces and runs the {@link Phases} of each. While one piece is exchanged between the processes, the
+ * next is gathered and the one before is spread. All processes cut alike and exchange pieces in order.
  */
 final class Pipeline {
-    private final String name;
     private final CollectiveCall call;
     private final Phases phases;
     private final long pieceElements;
 
-    /** @param pieceBytes greatest length of a piece */
-    Pipeline(String name, CollectiveCall call, Phases phases, long pieceBytes) {
-        this.name = name;
+    /** @param pieceBytes the greatest length of a piece in one buffer, in bytes */
+    Pipeline(CollectiveCall call, Phases phases, long pieceBytes) {
         this.call = call;
         this.phases = phases;
         long elements = pieceBytes / call.type().bytes();
@@ -28,9 +26,10 @@ final class Pipeline {
     }
 
     /**
-     * Carries it out for some of the elements. Where a piece fails it returns when nothing touches the array any more.
+     * Reduces a range of the array. If a piece fails, the method throws when no call accesses the array any more.
      *
-     * @param end one behind the last
+     * @param begin the first element
+     * @param end the element after the last one
      */
     void run(long begin, long end) {
         List<CompletableFuture<Void>> begun = new ArrayList<>();
@@ -79,7 +78,7 @@ final class Pipeline {
             List<MemorySegment> buffers = call.outputs().stream()
                     .map(buffer -> buffer.asSlice(first, count * call.type().bytes()))
                     .toList();
-            pieces.add(new Piece(name, pieces.size(), buffers, count, call.type(), call.op()));
+            pieces.add(new Piece(pieces.size(), buffers, count, call.type(), call.op()));
         }
         return pieces;
     }

@@ -25,29 +25,35 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Some of the processes of a {@link World}, this one among them, and collectives between them. Each process gives one
- * buffer.
+ * A group of the processes of a {@link World}, which includes this process, and the collectives between them. Each
+ * process passes one buffer.
  *
- * <p><b>Order.</b> All processes of a group call the same collectives in the same order, with the same arguments but
- * for the buffers. They run one at a time, in the order of the calls, on a thread of the group; groups are independent
- * of each other. With BANYAN_CHECK_ORDER=1 the processes compare what they are about to do before each, and where that
- * differs the call fails on all of them with an {@link OrderException}; without, such a call hangs until its deadline
- * or makes garbage.
+ * <p><b>Order.</b> All processes of a group call the same collectives in the same order, with the same arguments except
+ * for the buffers. The group runs them one at a time, in the order of the calls, on a thread of its own. Groups are
+ * independent of each other. With BANYAN_CHECK_ORDER=1 the processes compare the next call before they run it; if the
+ * calls differ, they fail on all processes with an {@link OrderException}. Without the check, such calls hang until
+ * their deadline or compute garbage.
  *
- * <p><b>Buffers</b> are native memory of the host, of any alignment and arena; where {@link World#isCudaAware} they may
- * be memory of a CUDA device, except for AVG. They must not be touched, nor their arenas closed, until the call has
- * ended; after a timeout MPI may still write there. Wrong ones are refused by an IllegalArgumentException.
+ * <p><b>Buffers</b> are native memory of the host, of any alignment and arena. If {@link World#isCudaAware} is true,
+ * they may be memory of a CUDA device, except for AVG. Until a call has ended, its buffers must not be accessed and
+ * their arenas must stay open; after a timeout MPI may still write to them. An invalid buffer is rejected with an
+ * IllegalArgumentException.
  *
  * <p><b>Results</b> are the same bits on all processes, and from run to run of the same world.
  *
  * <p><b>Failures.</b> A call that does not end within BANYAN_TIMEOUT_MS fails with a
- * {@link dev.banyan.reduce.backend.CollectiveTimeoutException}, one that MPI refuses with an {@link MpiException}; then
- * the world is broken.
+ * {@link dev.banyan.reduce.backend.CollectiveTimeoutException}, and a call that MPI rejects with an
+ * {@link MpiException}. Either one breaks the world.
+ *
+ * <p><b>Futures</b> are copies: cancelling or completing one changes nothing but the copy.
  *
  * <p>Safe for use from any thread.
  */
 public final class ProcessGroup implements AutoCloseable {
-    /** Longest part of an array in one call of MPI, which counts elements in 32 bits; some that carries it, bytes. */
+    /**
+     * The greatest number of bytes that one call of MPI gets. MPI counts elements in 32 bits, and some of its transports
+     * count bytes in 32 bits.
+     */
     private static final long PIECE_BYTES = 1 << 30;
 
     private static final AtomicInteger COUNT = new AtomicInteger();
@@ -73,47 +79,29 @@ public final class ProcessGroup implements AutoCloseable {
         order = world.config().get(World.CHECK_ORDER) ? new OrderCheck(mpi, communicator, size) : null;
     }
 
-    /** The group of a communicator of MPI. */
+    /** Returns the group of a communicator of MPI and registers it with the world. */
     static ProcessGroup of(World world, MemorySegment communicator) {
         ProcessGroup group = new ProcessGroup(world, communicator);
         world.joined(group);
         return group;
     }
 
-    /** Rank of this process in the group, 0..size-1. */
+    /** Returns the rank of this process in the group, 0..size-1. */
     public int rank() {
         return rank;
     }
 
-    /** Number of processes. */
+    /** Returns the number of processes. */
     public int size() {
         return size;
     }
 
-    /** The world that it is part of. */
-    public World world() {
-        return world;
-    }
-
-    /** A group of the same processes, whose collectives are independent of this one's. All processes call it. */
+    /** Returns a group of the same processes whose collectives are independent of this group's. All processes call it. */
     public ProcessGroup duplicate() {
         return make("duplicates the group", () -> mpi.made(MpiCall.DUP, communicator));
     }
 
-    /**
-     * Groups of those that give the same colour. All processes call it.
-     *
-     * @param colour at least 0
-     * @param position ranks are in its order, those of equals in that of this group
-     */
-    public ProcessGroup split(int colour, int position) {
-        if (colour < 0) {
-            throw new IllegalArgumentException("colour " + colour + "; colours are 0 or more");
-        }
-        return make("splits the group", () -> mpi.made(MpiCall.SPLIT, communicator, colour, position));
-    }
-
-    /** Those that share this one's memory, which is its machine. All processes call it. */
+    /** Returns the group of the processes on this process's machine, which share memory. All processes call it. */
     ProcessGroup onSameMachine() {
         return make(
                 "splits the group by machine",
@@ -131,115 +119,77 @@ public final class ProcessGroup implements AutoCloseable {
         return Objects.requireNonNull(made.get());
     }
 
-    /** Returns when all processes have called it. */
+    /** Returns when all processes have called this method. */
     public void barrier() {
         Completions.join(barrierAsync());
     }
 
-    /** As {@link #barrier}; the future completes when all processes have called it. */
+    /** Like {@link #barrier}, but returns a future that completes when all processes have called this method. */
     public CompletableFuture<Void> barrierAsync() {
         return submit("waits at a barrier", () -> mpi.call(MpiCall.BARRIER, communicator));
     }
 
     /**
-     * Compares what the processes are about to do, if BANYAN_CHECK_ORDER is on, and does nothing else.
+     * Compares what the processes are about to do if BANYAN_CHECK_ORDER is on; does nothing otherwise.
      *
-     * @param what what this process does, in words that follow its name, such as {@code pushes key 7}
-     * @throws OrderException on all processes if one of them does something else
+     * @param what what this process does, as a predicate for messages, such as {@code pushes key 7}
+     * @throws OrderException on all processes if their words differ
      */
     public void agree(String what) {
         Completions.join(agreeAsync(what));
     }
 
-    /** As {@link #agree}; the future completes when it has ended. */
+    /** Like {@link #agree}, but returns a future that completes when the comparison has ended. */
     public CompletableFuture<Void> agreeAsync(String what) {
         return order == null ? CompletableFuture.completedFuture(null) : submit(what, () -> {});
     }
 
-    /** Copies the root's buffer to those of all others. */
-    public void broadcast(MemorySegment buffer, long count, DataType type, int root) {
-        Completions.join(broadcastAsync("an array", buffer, count, type, root));
-    }
-
     /**
-     * As {@link #broadcast}; the future completes when it has ended.
+     * Copies the root's buffer to the buffers of all other processes.
      *
-     * @param name what is sent, for messages, such as {@code key 7}
+     * @param name the name of the array for messages, such as {@code key 7}
      */
-    public CompletableFuture<Void> broadcastAsync(
-            String name, MemorySegment buffer, long count, DataType type, int root) {
+    public void broadcast(String name, MemorySegment buffer, long count, DataType type, int root) {
         if (root < 0 || root >= size) {
             throw new IllegalArgumentException(
                     "root " + root + " for a broadcast between " + size + " processes; roots are 0.." + (size - 1));
         }
         check("broadcast", buffer, count, type);
         MemorySegment memory = address(buffer);
-        return submit(
+        Completions.join(submit(
                 words("broadcasts", name, count, type) + " from rank " + root,
                 () -> pieces(
                         count,
                         type,
                         (at, elements) ->
                                 mpi.call(MpiCall.BROADCAST, at(memory, at), elements, type(type), root, communicator)),
-                buffer);
+                buffer));
     }
 
-    /** Gives every process the reduction of all buffers, in place. */
+    /** Reduces the buffers of all processes; every buffer receives the result. */
     public void allReduce(MemorySegment buffer, long count, DataType type, ReduceOp op) {
         Completions.join(allReduceAsync("an array", buffer, count, type, op));
     }
 
-    /** The reduction of one number of each process, and the same in all. */
+    /** Reduces one number per process and returns the result, which is the same on all processes. */
     public long combine(long number, ReduceOp op) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment buffer = arena.allocateFrom(ValueLayout.JAVA_LONG, number);
-            allReduce(buffer, 1, DataType.I64, op);
-            return buffer.get(ValueLayout.JAVA_LONG, 0);
-        }
+        // A call that timed out may still write to the buffer, so the garbage collector frees it.
+        MemorySegment buffer = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, number);
+        allReduce(buffer, 1, DataType.I64, op);
+        return buffer.get(ValueLayout.JAVA_LONG, 0);
     }
 
     /**
-     * As {@link #allReduce(MemorySegment, long, DataType, ReduceOp)}; the future completes when it has ended.
+     * Like {@link #allReduce}, but returns a future that completes when the call has ended.
      *
-     * @param name what is reduced, for messages, such as {@code key 7}
+     * @param name the name of the array for messages, such as {@code key 7}
      */
     public CompletableFuture<Void> allReduceAsync(
             String name, MemorySegment buffer, long count, DataType type, ReduceOp op) {
         return allReduceAsync(name, buffer, count, type, op, size);
     }
 
-    /**
-     * Starts an allreduce in place that nobody waits for on a thread.
-     *
-     * @param count less than 2^31
-     * @param op not AVG
-     */
-    public StartedReduction startAllReduce(MemorySegment buffer, long count, DataType type, ReduceOp op) {
-        if (op == ReduceOp.AVG || count > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("a started all_reduce of " + count + " elements by " + op
-                    + "; it takes less than 2^31 elements, and no average");
-        }
-        check("all_reduce", buffer, count, type);
-        MemorySegment memory = address(buffer);
-        String what = words("starts to reduce", "an array", count, type) + " by "
-                + op.name().toLowerCase(Locale.ROOT);
-        StartedReduction started = new StartedReduction(world, "what " + what, buffer);
-        Completions.join(submit(what, () -> {
-            world.underWay().add(started);
-            mpi.call(
-                    MpiCall.START_ALL_REDUCE,
-                    MpiLibrary.IN_PLACE,
-                    memory,
-                    (int) count,
-                    type(type),
-                    world.reductions().operation(type, op),
-                    communicator,
-                    started.request());
-        }));
-        return started;
-    }
-
-    /** @param contributions how many numbers each element is made of in the end: what AVG divides by */
+    /** @param contributions how many numbers each result combines, by which AVG divides */
     CompletableFuture<Void> allReduceAsync(
             String name, MemorySegment buffer, long count, DataType type, ReduceOp op, int contributions) {
         check("all_reduce", buffer, count, type);
@@ -260,9 +210,9 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
-     * Makes several arrays of each process the mean of all of them, of integers.
+     * Averages arrays of integers of all processes; each process may pass several, and every array receives the result.
      *
-     * @param contributions number of arrays of all processes
+     * @param contributions the number of arrays of all processes
      */
     CompletableFuture<Void> meanAsync(
             String name, List<MemorySegment> arrays, long count, DataType type, int contributions) {
@@ -278,7 +228,7 @@ public final class ProcessGroup implements AutoCloseable {
                 arrays.toArray(MemorySegment[]::new));
     }
 
-    /** The same memory for the group's thread, whoever owns its arena. */
+    /** Returns a view of host memory that the group's thread may access, even if another thread confines the arena. */
     @SuppressWarnings("restricted")
     private static MemorySegment host(MemorySegment memory, long count, DataType type) {
         return memory.reinterpret(count * type.bytes());
@@ -300,58 +250,8 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
-     * Makes the output of rank r the reduction of block r of all inputs.
-     *
-     * @param input as many blocks as there are processes
-     * @param output one block, apart from the input
-     * @param count elements of a block; all blocks together have less than 2^31
-     * @param op not AVG
-     */
-    public void reduceScatter(MemorySegment input, MemorySegment output, long count, DataType type, ReduceOp op) {
-        if (op == ReduceOp.AVG) {
-            throw new IllegalArgumentException(
-                    "reduce_scatter by AVG between processes; sum up, and divide the result");
-        }
-        int elements = checkBlocks("reduce_scatter", input, output, count, type);
-        MemorySegment source = address(input);
-        MemorySegment target = address(output);
-        Completions.join(submit(
-                words("reduces and scatters", "an array", count, type) + " by "
-                        + op.name().toLowerCase(Locale.ROOT),
-                () -> mpi.call(
-                        MpiCall.REDUCE_SCATTER,
-                        source,
-                        target,
-                        elements,
-                        type(type),
-                        world.reductions().operation(type, op),
-                        communicator),
-                input,
-                output));
-    }
-
-    /**
-     * Copies the input of rank r to block r of all outputs.
-     *
-     * @param input one block, apart from the output
-     * @param output as many blocks as there are processes
-     * @param count elements of a block; all blocks together have less than 2^31
-     */
-    public void allGather(MemorySegment input, MemorySegment output, long count, DataType type) {
-        int elements = checkBlocks("all_gather", output, input, count, type);
-        MemorySegment source = address(input);
-        MemorySegment target = address(output);
-        Completions.join(submit(
-                words("gathers", "an array", count, type),
-                () -> mpi.call(
-                        MpiCall.ALL_GATHER, source, elements, type(type), target, elements, type(type), communicator),
-                input,
-                output));
-    }
-
-    /**
-     * Waits for the calls that were submitted, and frees the group together with the other processes. It ends the
-     * group's thread even if MPI fails. Closing twice is no error.
+     * Waits for the submitted calls and frees the group. All processes call it. It ends the group's thread even if MPI
+     * fails. A second call does nothing.
      */
     @Override
     public void close() {
@@ -371,7 +271,7 @@ public final class ProcessGroup implements AutoCloseable {
         all.throwFailure();
     }
 
-    /** Waits for the calls that were submitted, and takes no more. */
+    /** Waits for the submitted calls and accepts no more. */
     void drain() {
         try {
             queue.close();
@@ -395,7 +295,7 @@ public final class ProcessGroup implements AutoCloseable {
         return world.reductions().type(type);
     }
 
-    /** What any thread may pass on. */
+    /** Returns the address of a buffer, which any thread may pass to MPI. */
     private static MemorySegment address(MemorySegment buffer) {
         return MemorySegment.ofAddress(buffer.address());
     }
@@ -421,19 +321,12 @@ public final class ProcessGroup implements AutoCloseable {
         }
     }
 
-    private int checkBlocks(String what, MemorySegment whole, MemorySegment block, long count, DataType type) {
-        if (count > Integer.MAX_VALUE / size) {
-            throw new IllegalArgumentException(what + " of " + size + " blocks of " + count
-                    + " elements, together more than MPI counts; take several calls");
-        }
-        check(what, block, count, type);
-        check(what, whole, count * size, type);
-        return (int) count;
-    }
-
     /**
-     * @param what what is done, in words that follow the process's name
-     * @param used what MPI knows by its address alone, and so must be kept until the call has ended
+     * Runs a call on the group's thread, after those before. A failure breaks the world even if nobody waits for the
+     * future or a user has cancelled it.
+     *
+     * @param what what the call does, as a predicate for messages
+     * @param used the buffers, which MPI knows by address alone; they stay reachable until the call has ended
      */
     private CompletableFuture<Void> submit(String what, Runnable call, MemorySegment... used) {
         world.checkUsable();
@@ -450,6 +343,7 @@ public final class ProcessGroup implements AutoCloseable {
                 })
                 .exceptionally(failure -> {
                     throw world.failure("what " + what, failure);
-                });
+                })
+                .copy();
     }
 }

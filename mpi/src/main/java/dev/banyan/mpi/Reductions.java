@@ -19,9 +19,9 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * MPI's handles of types and operations. What MPI has no operation for is Banyan's own: 16-bit types, and least and
- * greatest elements of floating-point types, which MPI leaves undefined where one is NaN. MPI calls those with whole
- * pieces of arrays. Safe for use from any thread.
+ * The handles of MPI's types and operations. Banyan defines the operations that MPI lacks: those on 16-bit types, and
+ * minimum and maximum of floating-point types, which MPI leaves undefined if an element is NaN. MPI calls these with
+ * whole pieces of arrays. Safe for use from any thread.
  */
 final class Reductions {
     private final MpiLibrary mpi;
@@ -31,7 +31,7 @@ final class Reductions {
         this.mpi = mpi;
     }
 
-    /** The type; of 16-bit types one of their size. */
+    /** Returns the handle of a type. A 16-bit floating-point type is represented by an integer type of its size. */
     MemorySegment type(DataType type) {
         return mpi.handle(
                 switch (type) {
@@ -45,7 +45,7 @@ final class Reductions {
                 });
     }
 
-    /** The operation; of AVG the sum. */
+    /** Returns the handle of an operation on a type. AVG is represented by the sum. */
     synchronized MemorySegment operation(DataType type, ReduceOp op) {
         return operations
                 .computeIfAbsent(type, t -> new EnumMap<>(ReduceOp.class))
@@ -66,7 +66,7 @@ final class Reductions {
                 });
     }
 
-    /** An {@code MPI_User_function}. */
+    /** An operation of Banyan, which MPI calls as an {@code MPI_User_function}. */
     private static final class Function {
         @SuppressWarnings("restricted")
         private static final AddressLayout MEMORY =

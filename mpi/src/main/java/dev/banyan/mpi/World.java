@@ -12,29 +12,29 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The processes that {@code mpirun} started together, this one among them. There is one world per process; a process
- * that was started without mpirun is a world of its own. Works with Open MPI 4 and 5, whose library {@code
- * libmpi.so.40} the loader finds or the file is that BANYAN_MPI_LIBRARY names.
+ * The processes that {@code mpirun} started together, which include this process. There is one world per process; a
+ * process that was started without mpirun is a world of its own. It works with Open MPI 4 and 5. The loader finds the
+ * library {@code libmpi.so.40}, unless BANYAN_MPI_LIBRARY names a file.
  *
- * <p><b>End.</b> Every process calls {@link #finish} when all went well, and only then: a process that ends
- * without it makes mpirun end all others, with a status that is not 0. So leave it out where something failed: don't
- * put it into a {@code finally}. {@link #finishAtExit} is for programs that don't know of the world.
+ * <p><b>End.</b> Every process calls {@link #finish} if it succeeded, and only then: a process that ends without it
+ * makes mpirun end all others with a status other than 0. Do not call it after a failure, so not in a {@code finally}.
+ * {@link #finishAtExit} is for programs that do not know the world.
  *
- * <p><b>Failures.</b> Whatever waits for other processes has a deadline, BANYAN_TIMEOUT_MS. If it passes, or MPI
- * reports an error, the world is broken: that call throws, and so does every later one. End the process then.
+ * <p><b>Failures.</b> Every call that waits for other processes has a deadline, BANYAN_TIMEOUT_MS. If the deadline
+ * passes or MPI reports an error, the world is broken: that call throws, and so does every later call. End the process
+ * then.
  *
  * <p>Safe for use from any thread.
  */
@@ -45,7 +45,7 @@ public final class World {
             false,
             "Makes processes compare key, length and type of what they are about to do before each collective between"
                     + " machines, and fail where it differs instead of hanging.");
-    /** The number of collectives in flight of a store of type {@code concum}. */
+    /** How many collectives a store of type {@code concum} has in flight at once. */
     public static final Setting<Integer> OUTSTANDING = Setting.wholeNumber(
             "BANYAN_OUTSTANDING",
             "collectives",
@@ -56,33 +56,30 @@ public final class World {
 
     private static final Logger LOG = LoggerFactory.getLogger(World.class);
     /**
-     * What a process of a broken world waits with its end: mpirun ends the others with it, which have errors to
-     * tell.
+     * How long a process of a broken world delays its end: mpirun then ends the other processes, which first report
+     * their own errors.
      */
-    private static final long FAREWELL_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long END_DELAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final Object LOCK = new Object();
     private static volatile @Nullable World opened;
-    /** Why MPI could not be started. */
+    /** Why MPI could not be started, or null if it was started or nothing tried to. */
     private static @Nullable String refusal;
 
     private final MpiLibrary mpi;
     private final Config config;
-    /** Its thread starts MPI and ends it. */
+    /** Runs the start and the end of MPI on one thread. */
     private final CallQueue control;
 
     private final Reductions reductions;
     private final List<ProcessGroup> groups = new CopyOnWriteArrayList<>();
-    /** MPI may still write into their buffers. */
-    private final Set<StartedReduction> underWay = ConcurrentHashMap.newKeySet();
-
     private final ProcessGroup all;
     private final ProcessGroup sameMachine;
     private final String version;
     private final boolean cudaAware;
     private volatile @Nullable String broken;
     private volatile boolean finished;
-    /** What finishes it when the process ends; does nothing where the program does that itself. */
+    /** Finishes the world when the process ends, and returns whether it did. Set by {@link #finishAtExit}. */
     private volatile BooleanSupplier atExit = () -> false;
 
     private World(MpiLibrary mpi, Config config) {
@@ -103,12 +100,12 @@ public final class World {
     }
 
     /**
-     * The world of this process; the first call starts MPI, and returns when all processes have done so.
+     * Returns the world of this process. The first call starts MPI and returns when all processes have started it.
      *
-     * @param config settings: of the timeout and the check of the order; those of the first call count
-     * @throws MpiException if MPI is not there, can't be started, or was ended already, or another process has another
-     *     setting that all must share
-     * @throws CollectiveTimeoutException if another process does not open it within BANYAN_TIMEOUT_MS
+     * @param config the settings of the first call, which later calls cannot change
+     * @throws MpiException if MPI is missing, cannot be started or has ended, or if a setting that all processes must
+     *     share differs
+     * @throws CollectiveTimeoutException if another process does not open its world within BANYAN_TIMEOUT_MS
      */
     public static World open(Config config) {
         synchronized (LOCK) {
@@ -132,7 +129,7 @@ public final class World {
             return world;
         } catch (RuntimeException e) {
             refusal = e.getMessage();
-            Runtime.getRuntime().addShutdownHook(new Thread(World::sayFarewell, "banyan-mpi-exit"));
+            Runtime.getRuntime().addShutdownHook(new Thread(World::delayEnd, "banyan-mpi-exit"));
             throw e;
         }
     }
@@ -157,10 +154,7 @@ public final class World {
         }
     }
 
-    /**
-     * Those with which processes would wait for each other, or take one call for another, if they were not the
-     * same.
-     */
+    /** Rejects settings that differ between processes and would make them wait for each other or mix up calls. */
     private void compareSettings(OrderCheck check) {
         check.difference("has BANYAN_CHECK_ORDER=" + (config.get(CHECK_ORDER) ? 1 : 0) + " and BANYAN_OUTSTANDING="
                         + config.get(OUTSTANDING))
@@ -170,54 +164,53 @@ public final class World {
                 });
     }
 
-    /** All processes. */
+    /** Returns the group of all processes. */
     public ProcessGroup all() {
         return all;
     }
 
-    /** The processes that share this one's machine; their ranks are what tells them which of its devices are theirs. */
+    /** Returns the group of the processes on this machine; a process may choose its devices by its rank there. */
     public ProcessGroup sameMachine() {
         return sameMachine;
     }
 
-    /** Rank of this process, 0..size-1. */
+    /** Returns the rank of this process, 0..size-1. */
     public int rank() {
         return all.rank();
     }
 
-    /** Number of processes. */
+    /** Returns the number of processes. */
     public int size() {
         return all.size();
     }
 
-    /** What MPI says that it is, e.g. {@code Open MPI v4.1.4}. */
+    /** Returns the name and version that MPI reports, such as {@code Open MPI v4.1.4}. */
     public String version() {
         return version;
     }
 
-    /** Whether this MPI says that it takes memory of CUDA devices. */
+    /** Returns whether MPI reports that it accepts memory of CUDA devices. */
     public boolean isCudaAware() {
         return cudaAware;
     }
 
-    /** The settings that it was opened with. */
+    /** Returns the settings that the world was opened with. */
     public Config config() {
         return config;
     }
 
     /**
-     * Waits for what was submitted or started, and ends MPI together with all other processes. Nothing can be done with
-     * the world any more.
+     * Waits for the submitted calls and ends MPI together with all other processes. The world accepts no call
+     * afterwards.
      *
-     * @throws CollectiveTimeoutException if work is in flight that does not end, or another process does not finish
+     * @throws CollectiveTimeoutException if a call in flight does not end, or another process does not finish
      * @throws OrderException if BANYAN_CHECK_ORDER is on and another process runs a collective instead
-     * @throws MpiException if the world is broken or finished already
+     * @throws MpiException if the world is broken or was finished before
      */
     public void finish() {
         synchronized (LOCK) {
             checkUsable();
             groups.stream().filter(group -> !group.equals(all)).forEach(ProcessGroup::drain);
-            underWay.forEach(StartedReduction::await);
             all.agree("ends the world");
             all.drain();
             control("the end of MPI", () -> {
@@ -230,13 +223,12 @@ public final class World {
     }
 
     /**
-     * Lets the end of this process finish the world if nothing has done so and the world isn't broken: for programs
-     * that don't know of it and may end by {@link System#exit}. No hook can see an exit's status, but mpirun does: it
-     * ends the others if that isn't 0, finished or not. A process that ends while others work on without it, and so
-     * can't finish, ends unfinished after the patience.
+     * Finishes the world when this process ends, unless the program has finished it or the world is broken. It is for
+     * programs that do not know the world and may end by {@link System#exit}. A shutdown hook does not see the exit
+     * status, but mpirun does: it ends the other processes if the status is not 0, whether the world is finished or not.
      *
-     * @param well asked when the process ends: whether it may be finished, as nothing is known to have failed
-     * @param patience how long to wait for the others to finish
+     * @param well returns, when the process ends, whether no failure is known; if false, the world stays unfinished
+     * @param patience how long to wait for the other processes to finish; the process then ends unfinished
      */
     public void finishAtExit(BooleanSupplier well, Duration patience) {
         atExit = () -> well.getAsBoolean() && finishWithin(patience);
@@ -268,11 +260,6 @@ public final class World {
         return reductions;
     }
 
-    /** What was started and has not ended, so that its memory stays even if everybody else has forgotten it. */
-    Set<StartedReduction> underWay() {
-        return underWay;
-    }
-
     void joined(ProcessGroup group) {
         groups.add(group);
     }
@@ -281,7 +268,7 @@ public final class World {
         groups.remove(group);
     }
 
-    /** @throws MpiException if it is broken or finished */
+    /** @throws MpiException if the world is broken or finished */
     void checkUsable() {
         String why = broken;
         if (why != null) {
@@ -294,7 +281,7 @@ public final class World {
         }
     }
 
-    /** Nothing can be done with the other processes any more. The first reason stays. */
+    /** Makes every later call fail. The first reason stays. */
     private synchronized void breakDown(String why) {
         if (broken == null) {
             broken = why;
@@ -302,12 +289,12 @@ public final class World {
     }
 
     /**
-     * Why a call failed, as it is told.
+     * Returns the exception that reports a failed call, and breaks the world unless the failure is one of order.
      *
-     * @param what what was done, e.g. {@code all_reduce of key 7}
+     * @param what the call for the message, e.g. {@code all_reduce of key 7}
      */
     RuntimeException failure(String what, Throwable cause) {
-        RuntimeException told = switch (cause) {
+        RuntimeException reported = switch (cause) {
             case OrderException e -> e;
             case CollectiveTimeoutException e ->
                 new CollectiveTimeoutException(place(what)
@@ -317,13 +304,13 @@ public final class World {
                         + " more time by BANYAN_TIMEOUT_MS");
             default -> new MpiException(place(what) + ": " + cause.getMessage(), cause);
         };
-        if (!(told instanceof OrderException)) {
-            breakDown(String.valueOf(told.getMessage()));
+        if (!(reported instanceof OrderException)) {
+            breakDown(String.valueOf(reported.getMessage()));
         }
-        return told;
+        return reported;
     }
 
-    /** Before MPI has started, mpirun has told the rank. */
+    /** Prefixes a message with the rank. Before MPI has started, the rank is in variables that mpirun sets. */
     private static String place(String what) {
         World world = opened;
         String rank = world == null ? System.getenv("OMPI_COMM_WORLD_RANK") : Integer.toString(world.rank());
@@ -331,22 +318,18 @@ public final class World {
         return rank == null || size == null ? what : "rank " + rank + " of " + size + ": " + what;
     }
 
-    private interface Call<T> {
-        T run();
-    }
-
-    /** On the thread that MPI was started on. */
-    private <T> T control(String what, Call<T> call) {
+    /** Runs a call on the thread that started MPI and returns its result. */
+    private <T> T control(String what, Supplier<T> call) {
         AtomicReference<@Nullable T> result = new AtomicReference<>();
         try {
-            control.submit(() -> result.set(call.run())).join();
+            control.submit(() -> result.set(call.get())).join();
         } catch (CompletionException e) {
             throw failure(what, Objects.requireNonNull(e.getCause()));
         }
         return Objects.requireNonNull(result.get());
     }
 
-    /** When the process ends. */
+    /** Runs when the process ends. */
     private void leave() {
         if (finished || size() == 1 || (broken == null && atExit.getAsBoolean())) {
             return;
@@ -358,13 +341,13 @@ public final class World {
                     rank(),
                     size());
         } else {
-            sayFarewell();
+            delayEnd();
         }
     }
 
-    private static void sayFarewell() {
-        long end = System.nanoTime() + FAREWELL_NANOS;
-        for (long left = FAREWELL_NANOS; left > 0; left = end - System.nanoTime()) {
+    private static void delayEnd() {
+        long end = System.nanoTime() + END_DELAY_NANOS;
+        for (long left = END_DELAY_NANOS; left > 0; left = end - System.nanoTime()) {
             LockSupport.parkNanos(left);
         }
     }

@@ -1,4 +1,4 @@
-/** Several machines: the processes that mpirun started together, and collectives between them over Open MPI. */
+/** Collectives over several machines, between the processes that mpirun started, by Open MPI. */
 @NullMarked
 package dev.banyan.mpi;
 

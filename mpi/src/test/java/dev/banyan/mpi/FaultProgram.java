@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 
-/** What the last process does wrong; the others tell what they are told. */
+/** What the last process does wrong; the others report what their calls throw. */
 enum FaultProgram {
     /** It dies while others wait for it. */
     DIES {
@@ -86,6 +86,21 @@ enum FaultProgram {
                 CompletableFuture<Void> _ = twin.allReduceAsync("key 7", array, 4, DataType.F32, ReduceOp.SUM);
             }
             world.finish();
+        }
+    },
+    /** It never does its part in a call whose future the others cancel. */
+    NEVER_ARRIVES_AT_A_CANCELLED_CALL {
+        @Override
+        void run(World world, boolean odd, MemorySegment array) throws InterruptedException {
+            ProcessGroup twin = world.all().duplicate();
+            if (odd) {
+                new CountDownLatch(1).await();
+            }
+            twin.allReduceAsync("key 7", array, 4, DataType.F32, ReduceOp.SUM).cancel(false);
+            while (true) {
+                world.checkUsable();
+                Thread.sleep(20);
+            }
         }
     };
 

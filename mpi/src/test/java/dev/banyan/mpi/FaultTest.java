@@ -106,6 +106,17 @@ class FaultTest {
 
     @Test
     @Execution(CONCURRENT)
+    void cancelledCallStillBreaksTheWorld() throws Exception {
+        Outcome outcome = run(FaultProgram.NEVER_ARRIVES_AT_A_CANCELLED_CALL, 3, DEADLINE_MS, false);
+        for (int rank = 0; rank < 2; rank++) {
+            assertThat(outcome.text())
+                    .contains("rank " + rank + " failed: the world of MPI is broken: rank " + rank
+                            + " of 3: what reduces key 7 of 4 F32 by sum did not end within " + DEADLINE_MS + " ms");
+        }
+    }
+
+    @Test
+    @Execution(CONCURRENT)
     void workInFlightAtTheEndIsToldToAll() throws Exception {
         Outcome outcome = run(FaultProgram.FINISHES_WITH_WORK, 2, SHORT_MS, false);
         for (int rank = 0; rank < 2; rank++) {

@@ -6,9 +6,9 @@ import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
-import java.util.OptionalInt;
+import java.util.BitSet;
 
-/** Asks for what one device is. */
+/** Asks NVML for the properties of a device. */
 final class DeviceQueries {
     /** {@code nvmlMemory_t}. */
     static final StructLayout MEMORY = MemoryLayout.structLayout(
@@ -19,7 +19,7 @@ final class DeviceQueries {
     private static final int NAME_BYTES = 96;
     private static final int MIG_ENABLED = 1;
     private static final int AFFINITY_SCOPE_NODE = 0;
-    /** Words of 64 NUMA nodes; more nodes than any machine has. */
+    /** Words of 64 NUMA nodes each; more nodes than any machine has. */
     private static final int NODE_WORDS = 16;
 
     private final NvmlSession session;
@@ -32,28 +32,25 @@ final class DeviceQueries {
         this.links = links;
     }
 
-    /** Whether the device is cut into partitions. */
+    /** Returns whether the device is cut into partitions. */
     boolean isMig(MemorySegment device, String subject) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment current = arena.allocate(ValueLayout.JAVA_INT);
-            MemorySegment pending = arena.allocate(ValueLayout.JAVA_INT);
-            session.check(NvmlCall.MIG_MODE, subject, device, current, pending);
-            return current.get(ValueLayout.JAVA_INT, 0) == MIG_ENABLED;
-        } catch (NvmlException e) {
-            return unless(e, false);
-        }
+        return NvmlSession.ifSupported(() -> twoInts(NvmlCall.MIG_MODE, device, subject))
+                .map(modes -> modes.get(ValueLayout.JAVA_INT, 0) == MIG_ENABLED)
+                .orElse(false);
     }
 
     /**
-     * All that is to know of a device.
+     * Reads the properties of a device.
      *
      * @throws NvmlException if the device cannot be used
      */
     ProbedGpu read(int index, MemorySegment device) {
         String subject = ProbedGpu.name(index);
-        PciAddress address = address(device, subject);
-        OptionalInt generation = session.numberIfSupported(NvmlCall.PCIE_GENERATION, subject, device);
-        OptionalInt lanes = session.numberIfSupported(NvmlCall.PCIE_WIDTH, subject, device);
+        PciAddress address = PciAddress.of(session.result(NvmlCall.PCI_INFO, subject, PciAddress.PCI_INFO, device));
+        int generation = session.numberIfSupported(NvmlCall.PCIE_GENERATION, subject, device)
+                .orElse(0);
+        int lanes =
+                session.numberIfSupported(NvmlCall.PCIE_WIDTH, subject, device).orElse(0);
         return new ProbedGpu(
                 index,
                 model(device, subject),
@@ -61,17 +58,9 @@ final class DeviceQueries {
                 memory(device, subject),
                 computeCapability(device, subject),
                 numa(device, subject, address),
-                generation.orElse(0),
-                lanes.orElse(0),
+                generation,
+                lanes,
                 links.of(device, subject));
-    }
-
-    private PciAddress address(MemorySegment device, String subject) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pciInfo = arena.allocate(PciAddress.PCI_INFO);
-            session.check(NvmlCall.PCI_INFO, subject, device, pciInfo);
-            return PciAddress.of(pciInfo);
-        }
     }
 
     private String model(MemorySegment device, String subject) {
@@ -84,51 +73,33 @@ final class DeviceQueries {
 
     /** Devices without memory of their own do not support the query. */
     private long memory(MemorySegment device, String subject) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment memory = arena.allocate(MEMORY);
-            session.check(NvmlCall.MEMORY_INFO, subject, device, memory);
-            return memory.get(ValueLayout.JAVA_LONG, MEMORY.byteOffset(PathElement.groupElement("total")));
-        } catch (NvmlException e) {
-            return unless(e, 0L);
-        }
+        return NvmlSession.ifSupported(() -> session.result(NvmlCall.MEMORY_INFO, subject, MEMORY, device))
+                .map(memory -> memory.get(ValueLayout.JAVA_LONG, MEMORY.byteOffset(PathElement.groupElement("total"))))
+                .orElse(0L);
     }
 
     private int computeCapability(MemorySegment device, String subject) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment major = arena.allocate(ValueLayout.JAVA_INT);
-            MemorySegment minor = arena.allocate(ValueLayout.JAVA_INT);
-            session.check(NvmlCall.COMPUTE_CAPABILITY, subject, device, major, minor);
-            return 10 * major.get(ValueLayout.JAVA_INT, 0) + minor.get(ValueLayout.JAVA_INT, 0);
-        } catch (NvmlException e) {
-            return unless(e, 0);
-        }
+        return NvmlSession.ifSupported(() -> twoInts(NvmlCall.COMPUTE_CAPABILITY, device, subject))
+                .map(version ->
+                        10 * version.get(ValueLayout.JAVA_INT, 0) + version.get(ValueLayout.JAVA_INT, Integer.BYTES))
+                .orElse(0);
     }
 
-    /** The one node near the device; -1 where several are equally near, or none is known. */
+    /** Calls a function that writes two ints. */
+    private MemorySegment twoInts(NvmlCall call, MemorySegment device, String subject) {
+        MemorySegment ints = Arena.ofAuto().allocate(ValueLayout.JAVA_INT, 2);
+        session.check(call, subject, device, ints, ints.asSlice(Integer.BYTES));
+        return ints;
+    }
+
+    /** Returns the NUMA node next to the device, or -1 if several are equally near or none is known. */
     private int numa(MemorySegment device, String subject, PciAddress address) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment words = arena.allocate(ValueLayout.JAVA_LONG, NODE_WORDS);
-            session.check(NvmlCall.MEMORY_AFFINITY, subject, device, NODE_WORDS, words, AFFINITY_SCOPE_NODE);
-            int node = -1;
-            for (int word = 0; word < NODE_WORDS; word++) {
-                long bits = words.getAtIndex(ValueLayout.JAVA_LONG, word);
-                if (bits != 0) {
-                    if (node >= 0 || Long.bitCount(bits) > 1) {
-                        return -1;
-                    }
-                    node = word * Long.SIZE + Long.numberOfTrailingZeros(bits);
-                }
-            }
-            return node;
-        } catch (NvmlException e) {
-            return unless(e, sysfs.numaNode(address).orElse(-1));
-        }
-    }
-
-    private static <T> T unless(NvmlException e, T unsupported) {
-        if (NvmlSession.isUnsupported(e)) {
-            return unsupported;
-        }
-        throw e;
+        return NvmlSession.ifSupported(() -> {
+                    MemorySegment words = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, NODE_WORDS);
+                    session.check(NvmlCall.MEMORY_AFFINITY, subject, device, NODE_WORDS, words, AFFINITY_SCOPE_NODE);
+                    return BitSet.valueOf(words.toArray(ValueLayout.JAVA_LONG));
+                })
+                .map(nodes -> nodes.cardinality() == 1 ? nodes.nextSetBit(0) : -1)
+                .orElseGet(() -> sysfs.numaNode(address).orElse(-1));
     }
 }

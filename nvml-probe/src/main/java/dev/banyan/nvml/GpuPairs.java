@@ -4,11 +4,11 @@ import dev.banyan.topology.Connection;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.OptionalInt;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What NVML tells of each pair of devices: how near they are over PCIe, and whether they may reach each other. */
+/** What NVML reports about each pair of devices: their PCIe connection and whether they may access each other. */
 final class GpuPairs {
     private static final int P2P_READ = 0;
     private static final int P2P_WRITE = 1;
@@ -20,16 +20,16 @@ final class GpuPairs {
     private final @Nullable PeerStatus[] nvLink;
 
     /**
-     * Asks for all pairs.
+     * Asks NVML about all pairs.
      *
-     * @param devices handles
-     * @param names of the devices, for messages
-     * @param warnings takes a sentence for each kind of question that fails
+     * @param devices the handles of the devices
+     * @param names the names of the devices for messages
+     * @param warnings receives a sentence for each kind of query that fails
      * @throws NvmlException if a device is lost
      */
     GpuPairs(NvmlSession session, List<MemorySegment> devices, List<String> names, List<String> warnings) {
         size = devices.size();
-        Questions questions = new Questions(session, warnings);
+        Queries queries = new Queries(session, warnings);
         kinds = new Connection.Kind[size * size];
         access = new PeerStatus[size * size];
         nvLink = new PeerStatus[size * size];
@@ -42,51 +42,53 @@ final class GpuPairs {
                 int at = a * size + b;
                 MemorySegment first = devices.get(a);
                 MemorySegment second = devices.get(b);
-                OptionalInt level = questions.ask(NvmlCall.COMMON_ANCESTOR, pair, first, second);
-                kinds[at] = level.isPresent() ? kind(level.getAsInt()) : null;
-                PeerStatus read = questions.status(pair, first, second, P2P_READ);
-                access[at] = read == PeerStatus.OK ? questions.status(pair, first, second, P2P_WRITE) : read;
-                nvLink[at] = questions.status(pair, first, second, P2P_NVLINK);
+                kinds[at] = queries.ask(NvmlCall.COMMON_ANCESTOR, pair, first, second)
+                        .map(GpuPairs::kind)
+                        .orElse(null);
+                PeerStatus read = queries.status(pair, first, second, P2P_READ);
+                access[at] = read == PeerStatus.OK ? queries.status(pair, first, second, P2P_WRITE) : read;
+                nvLink[at] = queries.status(pair, first, second, P2P_NVLINK);
             }
         }
     }
 
-    /** Asks; what fails for one pair is not known of it, and is told for the first such pair. */
-    private static final class Questions {
+    /** A query that fails for a pair has no answer for it; each kind of query warns once. */
+    private static final class Queries {
         private final NvmlSession session;
         private final List<String> warnings;
-        private final Set<NvmlCall> told = EnumSet.noneOf(NvmlCall.class);
+        private final Set<NvmlCall> warned = EnumSet.noneOf(NvmlCall.class);
 
-        Questions(NvmlSession session, List<String> warnings) {
+        Queries(NvmlSession session, List<String> warnings) {
             this.session = session;
             this.warnings = warnings;
         }
 
-        OptionalInt ask(NvmlCall call, String pair, Object... arguments) {
+        Optional<Integer> ask(NvmlCall call, String pair, Object... arguments) {
             try {
                 return session.numberIfSupported(call, pair, arguments);
             } catch (NvmlException e) {
                 if (e.is(NvmlReturn.ERROR_GPU_IS_LOST)) {
                     throw e;
                 }
-                if (told.add(call)) {
+                if (warned.add(call)) {
                     warnings.add(e.sentence() + "; pairs that it fails for are taken as not known");
                 }
-                return OptionalInt.empty();
+                return Optional.empty();
             }
         }
 
         @Nullable
         PeerStatus status(String pair, MemorySegment a, MemorySegment b, int index) {
-            OptionalInt code = ask(NvmlCall.P2P_STATUS, pair, a, b, index);
-            return code.isPresent() ? PeerStatus.of(code.getAsInt()) : null;
+            return ask(NvmlCall.P2P_STATUS, pair, a, b, index)
+                    .map(PeerStatus::of)
+                    .orElse(null);
         }
     }
 
-    /** {@code nvmlGpuTopologyLevel_t}; null for one that is not known. */
+    /** Returns the kind of a {@code nvmlGpuTopologyLevel_t}, or null if the level is unknown. */
     private static Connection.@Nullable Kind kind(int level) {
         return switch (level) {
-            // INTERNAL: two GPUs of one board, such as K80, with the board's switch between them.
+            // 0 is INTERNAL: two GPUs of one board, such as K80, behind the switch of the board.
             case 0, 10 -> Connection.Kind.PIX;
             case 20 -> Connection.Kind.PXB;
             case 30 -> Connection.Kind.PHB;
@@ -96,24 +98,27 @@ final class GpuPairs {
         };
     }
 
-    /** How near two devices are over PCIe, or null where that is not known. */
+    /** Returns the PCIe connection of two devices, or null if it is unknown. */
     Connection.@Nullable Kind kind(int a, int b) {
         return kinds[a * size + b];
     }
 
-    /** Whether each may read and write the other's memory: the first refusal, or null where it is not known. */
+    /**
+     * Returns whether each of two devices may read and write the other's memory: OK, the first refusal, or null if it is
+     * unknown.
+     */
     @Nullable
     PeerStatus access(int a, int b) {
         return worse(access[a * size + b], access[b * size + a]);
     }
 
-    /** Whether the driver is known to refuse one of two devices the other's memory. */
+    /** Returns whether the driver is known to refuse one of two devices access to the other's memory. */
     boolean refuses(int a, int b) {
         PeerStatus status = access(a, b);
         return status != null && status != PeerStatus.OK && status != PeerStatus.UNKNOWN;
     }
 
-    /** Whether the driver sees NVLink between two devices, or null where it does not tell. */
+    /** Returns whether the driver grants NVLink between two devices, or null if it does not report that. */
     @Nullable
     PeerStatus nvLink(int a, int b) {
         return worse(nvLink[a * size + b], nvLink[b * size + a]);

@@ -4,30 +4,30 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.TreeSet;
 
 /**
- * Turns the NVLinks that each GPU sees into links of the machine. Used once.
+ * Turns the NVLinks that each GPU reports into links of the machine. An instance is used once.
  *
- * <p>A pair has as many lanes as the end that sees fewer: a link is up only where both ends say so, and a pair that
- * one end alone sees is dropped. All NVSwitches of the box are one hub, as in the presets: the hardware spreads each
- * transfer over all of them by address. A lane's bandwidth is its generation's peak ({@link LinkSpeeds}).
+ * <p>A pair has as many lanes as the end that reports fewer. A link is up only if both ends report it; a pair that only
+ * one end reports is dropped. All NVSwitches of the machine are one hub, as in the presets: the hardware spreads each
+ * transfer over all of them by address. A lane's bandwidth is the peak of its generation ({@link LinkSpeeds}).
  */
 final class LinkAssembly {
     private final List<ProbedGpu> gpus;
     private final List<String> warnings;
     private final Map<PciAddress, Integer> byAddress = new HashMap<>();
-    /** Per GPU and per GPU at the other end: links seen from the first. */
+    /** The number of links to each peer, by GPU and then by peer, as the GPU reports it. */
     private final List<Map<Integer, Integer>> peers = new ArrayList<>();
 
     private final int[] toSwitch;
     private final List<Link> links = new ArrayList<>();
 
-    /** @param warnings takes a sentence for each thing that is odd */
+    /** @param warnings receives a sentence for each inconsistency */
     LinkAssembly(List<ProbedGpu> gpus, List<String> warnings) {
         this.gpus = gpus;
         this.warnings = warnings;
@@ -73,9 +73,12 @@ final class LinkAssembly {
 
     private void addPairs() {
         for (int a = 0; a < gpus.size(); a++) {
-            for (int b : new TreeSet<>(endsOf(a))) {
+            for (int b = a + 1; b < gpus.size(); b++) {
                 int fromA = peers.get(a).getOrDefault(b, 0);
                 int fromB = peers.get(b).getOrDefault(a, 0);
+                if (fromA + fromB == 0) {
+                    continue;
+                }
                 int lanes = Math.min(fromA, fromB);
                 String pair = gpus.get(a).name() + "-" + gpus.get(b).name();
                 if (lanes == 0) {
@@ -93,17 +96,6 @@ final class LinkAssembly {
         }
     }
 
-    /** GPUs of higher index to which either end sees a link. */
-    private List<Integer> endsOf(int a) {
-        List<Integer> ends = new ArrayList<>();
-        for (int b = a + 1; b < gpus.size(); b++) {
-            if (peers.get(a).containsKey(b) || peers.get(b).containsKey(a)) {
-                ends.add(b);
-            }
-        }
-        return ends;
-    }
-
     private double laneGbs(int gpu) {
         return LinkSpeeds.nvlinkLaneGbs(gpus.get(gpu).sm());
     }
@@ -111,13 +103,10 @@ final class LinkAssembly {
     /**
      * Adds the NVSwitches of the box.
      *
-     * @param hubs takes the hub, if there is one
+     * @param hubs receives the hub, if there are NVSwitches
      */
     void addSwitches(List<Hub> hubs) {
-        int most = 0;
-        for (int lanes : toSwitch) {
-            most = Math.max(most, lanes);
-        }
+        int most = Arrays.stream(toSwitch).max().orElse(0);
         if (most == 0) {
             return;
         }
@@ -145,12 +134,12 @@ final class LinkAssembly {
         }
     }
 
-    /** Links between devices, then those to the NVSwitches. */
+    /** Returns the links between devices, then those to the NVSwitches. */
     List<Link> links() {
         return List.copyOf(links);
     }
 
-    /** Whether NVLinks join two devices, directly or through NVSwitches. */
+    /** Returns whether NVLinks connect two devices, directly or through NVSwitches. */
     boolean joined(int a, int b) {
         return Math.min(peers.get(a).getOrDefault(b, 0), peers.get(b).getOrDefault(a, 0)) > 0
                 || Math.min(toSwitch[a], toSwitch[b]) > 0;

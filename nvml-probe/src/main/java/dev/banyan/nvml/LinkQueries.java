@@ -1,14 +1,14 @@
 package dev.banyan.nvml;
 
 import dev.banyan.nvml.NvLink.End;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
-/** Asks for the NVLinks of one device after the other. */
+/** Asks NVML for the NVLinks of a device. */
 final class LinkQueries {
-    /** NVML_NVLINK_MAX_LINKS, the most that any device has. */
+    /** NVML_NVLINK_MAX_LINKS, the greatest number of links of any device. */
     static final int MAX_LINKS = 18;
 
     private static final int FEATURE_ENABLED = 1;
@@ -21,7 +21,7 @@ final class LinkQueries {
     private final SysfsPci sysfs;
     private final List<String> warnings;
 
-    /** @param warnings takes a sentence for each link that cannot be read */
+    /** @param warnings receives a sentence for each link that cannot be read */
     LinkQueries(NvmlSession session, SysfsPci sysfs, List<String> warnings) {
         this.session = session;
         this.sysfs = sysfs;
@@ -29,7 +29,7 @@ final class LinkQueries {
     }
 
     /**
-     * The links of a device that are up and that peers may use.
+     * Returns the links of a device that are up and that peers may use.
      *
      * @throws NvmlException if the device is lost
      */
@@ -43,7 +43,7 @@ final class LinkQueries {
                 }
             } catch (NvmlException e) {
                 if (e.is(NvmlReturn.ERROR_INVALID_ARGUMENT)) {
-                    // The device has no more: the maximum is that of the largest device.
+                    // The device has no more links: the maximum is that of the largest device.
                     break;
                 }
                 if (e.is(NvmlReturn.ERROR_GPU_IS_LOST)) {
@@ -65,25 +65,21 @@ final class LinkQueries {
     }
 
     private NvLink read(MemorySegment device, int link, String subject) {
-        PciAddress remote;
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pciInfo = arena.allocate(PciAddress.PCI_INFO);
-            session.check(NvmlCall.LINK_REMOTE_PCI, subject, device, link, pciInfo);
-            remote = PciAddress.of(pciInfo);
-        }
+        PciAddress remote =
+                PciAddress.of(session.result(NvmlCall.LINK_REMOTE_PCI, subject, PciAddress.PCI_INFO, device, link));
         int version = session.numberIfSupported(NvmlCall.LINK_VERSION, subject, device, link)
                 .orElse(0);
         return new NvLink(end(device, link, subject, remote), remote, version);
     }
 
     private End end(MemorySegment device, int link, String subject, PciAddress remote) {
-        var type = session.numberIfSupported(NvmlCall.LINK_REMOTE_TYPE, subject, device, link);
+        Optional<Integer> type = session.numberIfSupported(NvmlCall.LINK_REMOTE_TYPE, subject, device, link);
         if (type.isEmpty()) {
             return sysfs.isSwitch(remote)
                     .map(yes -> yes ? End.NVSWITCH : End.GPU)
                     .orElse(End.UNKNOWN);
         }
-        return switch (type.getAsInt()) {
+        return switch (type.get()) {
             case TYPE_GPU -> End.GPU;
             case TYPE_IBMNPU -> End.CPU;
             case TYPE_SWITCH -> End.NVSWITCH;

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Puts the machine together from what NVML told: devices, PCIe hubs and links, then NVSwitches and NVLinks. */
+/** Builds the machine from the answers of NVML: devices, PCIe hubs and links, then NVSwitches and NVLinks. */
 final class MachineAssembly {
     /** Transfer rates of PCIe generations from 1 on, in GT/s. */
     private static final double[] GENERATIONS_GTS = {2.5, 5, 8, 16, 32, 64};
@@ -24,7 +24,7 @@ final class MachineAssembly {
     private final GpuPairs pairs;
     private final List<String> warnings;
 
-    /** @param warnings those so far; more are added */
+    /** @param warnings the warnings so far; receives more */
     MachineAssembly(String driver, List<ProbedGpu> gpus, GpuPairs pairs, List<String> warnings) {
         this.driver = driver;
         this.gpus = gpus;
@@ -48,7 +48,7 @@ final class MachineAssembly {
         return new Machine(machineName(), devices, hubs, links, List.of(), warnings);
     }
 
-    /** What is in the box, e.g. {@code 8x Tesla V100-SXM2-16GB}. */
+    /** Returns the number and model of the GPUs, e.g. {@code 8x Tesla V100-SXM2-16GB}. */
     private String machineName() {
         Map<String, Long> models = gpus.stream()
                 .collect(Collectors.groupingBy(ProbedGpu::model, LinkedHashMap::new, Collectors.counting()));

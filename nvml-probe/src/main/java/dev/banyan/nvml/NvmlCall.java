@@ -35,11 +35,11 @@ enum NvmlCall {
     LINK_VERSION("nvmlDeviceGetNvLinkVersion", ADDRESS, JAVA_INT, ADDRESS),
     LINK_CAPABILITY("nvmlDeviceGetNvLinkCapability", ADDRESS, JAVA_INT, JAVA_INT, ADDRESS),
     LINK_REMOTE_PCI("nvmlDeviceGetNvLinkRemotePciInfo_v2", ADDRESS, JAVA_INT, ADDRESS),
-    /** Since driver 455: older ones tell only the bus id. */
+    /** Since driver 455: older drivers report only the bus id. */
     LINK_REMOTE_TYPE("nvmlDeviceGetNvLinkRemoteDeviceType", ADDRESS, JAVA_INT, ADDRESS);
 
     private final String symbol;
-    /** From the address and an array of the arguments to the code. */
+    /** Takes the address of the function and an array of its arguments, and returns the code. */
     @SuppressWarnings("ImmutableEnumChecker") // Handles are immutable.
     private final MethodHandle handle;
 
@@ -58,8 +58,8 @@ enum NvmlCall {
     /**
      * Calls the function at an address.
      *
-     * @param arguments those of the C function: segments and ints
-     * @return its code
+     * @param arguments the arguments of the C function: segments and ints
+     * @return the code that it returns
      */
     int invoke(MemorySegment function, Object... arguments) {
         try {

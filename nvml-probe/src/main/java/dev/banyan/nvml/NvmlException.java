@@ -1,6 +1,6 @@
 package dev.banyan.nvml;
 
-/** A call of NVML that failed. Its message is one sentence: which call, on what, why, and what to do. */
+/** Thrown if a call of NVML failed. The message is one sentence: which call, on what, why, and what to do. */
 final class NvmlException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -8,8 +8,8 @@ final class NvmlException extends RuntimeException {
     private final String sentence;
 
     /**
-     * @param subject what was asked about, e.g. {@code GPU3}; empty where it is the library itself
-     * @param code what the call returned
+     * @param subject the device or link, e.g. {@code GPU3}, or an empty string for the library
+     * @param code the code that the call returned
      */
     NvmlException(NvmlCall call, String subject, int code) {
         this((subject.isEmpty() ? "" : subject + ": ") + call.symbol() + " says " + NvmlReturn.explain(code), code);
@@ -21,7 +21,7 @@ final class NvmlException extends RuntimeException {
         this.code = code;
     }
 
-    /** The message. */
+    /** Returns the message. */
     String sentence() {
         return sentence;
     }

@@ -1,17 +1,16 @@
 package dev.banyan.nvml;
 
+import java.io.File;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The loaded library and its functions, until it is closed. For the thread that opened it.
+ * The library and its functions; closing it unloads the library. Only the thread that opened it may use it.
  *
  * <p>A function that the library does not hold returns NVML_ERROR_FUNCTION_NOT_FOUND, as NVML itself does for what a
  * driver lacks.
@@ -24,13 +23,13 @@ final class NvmlLibrary implements AutoCloseable {
 
     private NvmlLibrary() {}
 
-    /** No library of the driver where one is looked for: one sentence. */
+    /** Thrown if there is no library of the driver; the message is one sentence. */
     static final class NotFoundException extends Exception {
         private static final long serialVersionUID = 1;
 
         private final String sentence;
 
-        NotFoundException(String sentence, Throwable cause) {
+        NotFoundException(String sentence, @Nullable Throwable cause) {
             super(sentence, cause);
             this.sentence = sentence;
         }
@@ -41,51 +40,36 @@ final class NvmlLibrary implements AutoCloseable {
     }
 
     /**
-     * Loads the library that the loader finds under NVML's name.
+     * Loads the library.
      *
-     * @throws NotFoundException if there is none
-     */
-    @SuppressWarnings("restricted")
-    static NvmlLibrary load() throws NotFoundException {
-        NvmlLibrary library = new NvmlLibrary();
-        try {
-            library.bind(SymbolLookup.libraryLookup(SONAME, library.arena));
-            return library;
-        } catch (IllegalArgumentException e) {
-            library.close();
-            throw new NotFoundException(
-                    "no NVIDIA driver found: the loader knows no " + SONAME + "; install the driver, start a container"
-                            + " with the NVIDIA runtime (docker run --gpus all), or name the file by "
-                            + NvmlProbe.LIBRARY.name(),
-                    e);
-        }
-    }
-
-    /**
-     * Loads the library of a file.
-     *
+     * @param file the file of the library, or null for the one that the loader finds
      * @throws NotFoundException if it cannot be loaded
      */
     @SuppressWarnings("restricted")
-    static NvmlLibrary load(String file) throws NotFoundException {
+    static NvmlLibrary load(@Nullable String file) throws NotFoundException {
+        if (file != null && !new File(file).isFile()) {
+            throw refused(file, "is no file", null);
+        }
         NvmlLibrary library = new NvmlLibrary();
         try {
-            Path path = Path.of(file);
-            if (!Files.isRegularFile(path)) {
-                throw new NoSuchFileException(file);
-            }
-            library.bind(SymbolLookup.libraryLookup(path, library.arena));
+            library.bind(
+                    file == null
+                            ? SymbolLookup.libraryLookup(SONAME, library.arena)
+                            : SymbolLookup.libraryLookup(Path.of(file), library.arena));
             return library;
-        } catch (InvalidPathException | NoSuchFileException e) {
-            library.close();
-            throw refused(file, "is no file", e);
         } catch (IllegalArgumentException e) {
             library.close();
-            throw refused(file, "is no library that can be loaded here", e);
+            throw file == null
+                    ? new NotFoundException(
+                            "no NVIDIA driver found: the loader knows no " + SONAME + "; install the driver, start a"
+                                    + " container with the NVIDIA runtime (docker run --gpus all), or name the file by "
+                                    + NvmlProbe.LIBRARY.name(),
+                            e)
+                    : refused(file, "is no library that can be loaded here", e);
         }
     }
 
-    private static NotFoundException refused(String file, String why, Exception cause) {
+    private static NotFoundException refused(String file, String why, @Nullable Exception cause) {
         return new NotFoundException(
                 NvmlProbe.LIBRARY.name() + "=" + file + " " + why + "; name the driver's " + SONAME + " or unset it",
                 cause);
@@ -103,7 +87,7 @@ final class NvmlLibrary implements AutoCloseable {
         return function == null ? NvmlReturn.ERROR_FUNCTION_NOT_FOUND.code() : call.invoke(function, arguments);
     }
 
-    /** Unloads it. */
+    /** Unloads the library. */
     @Override
     public void close() {
         arena.close();

@@ -9,17 +9,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the NVIDIA GPUs of this machine and how they are linked, by NVML.
+ * Finds the NVIDIA GPUs of this machine and their links by NVML.
  *
- * <p>The library is {@code libnvidia-ml.so.1} as the loader finds it, or the file that BANYAN_NVML_LIBRARY names, as a
- * system property or an environment variable. Devices are in NVML's order, that of their PCI bus ids, and are called
- * {@code GPU0} and so on by NVML's index; CUDA's order may be another one. CUDA_VISIBLE_DEVICES is not heeded.
+ * <p>The library is {@code libnvidia-ml.so.1} as the loader finds it, or the file that the system property or environment
+ * variable BANYAN_NVML_LIBRARY names. Devices are in NVML's order, which is the order of PCI bus ids, and are named
+ * {@code GPU0} and so on by NVML's index; CUDA's order may differ. The probe ignores CUDA_VISIBLE_DEVICES.
  *
- * <p>A device that cannot be used (in MIG mode, not permitted, fallen off the bus) is left out with a warning; where
- * none is left, the answer says why. A pair whose NVLink is up at one end only is taken as PCIe, with a warning.
+ * <p>A device that cannot be used (in MIG mode, not permitted, fallen off the bus) is left out with a warning; if none is
+ * left, the answer gives the reason. A pair whose NVLink is up at one end only is taken as PCIe, with a warning.
  * Attributes of a device: {@code dev}, {@code model} and {@code sm} as in NCCL's files; {@code nvml.memory_bytes},
- * {@code nvml.driver}, {@code nvml.nvlink_version} (NVML's number of it); and {@code no_peer_access}, the bus ids,
- * with blanks between, of the devices that the driver refuses it peer access to.
+ * {@code nvml.driver}, {@code nvml.nvlink_version} (NVML's number of the version); and {@code no_peer_access}, the bus
+ * ids, separated by blanks, of the devices to which the driver refuses it peer access.
  *
  * <p>Cost: O(n^2) calls for n devices. Safe for use from any thread; each call opens the library anew.
  */
@@ -34,12 +34,12 @@ public final class NvmlProbe implements MachineProbe {
     private final @Nullable String file;
     private final SysfsPci sysfs;
 
-    /** A probe of the library that the settings name. */
+    /** Creates a probe of the library that the settings name. */
     public NvmlProbe() {
         this(LIBRARY.ofProcess().orElse(null), SysfsPci.ofThisMachine());
     }
 
-    /** @param file the library, or null for the one that the loader finds */
+    /** @param file the file of the library, or null for the one that the loader finds */
     NvmlProbe(@Nullable String file, SysfsPci sysfs) {
         this.file = file;
         this.sysfs = sysfs;
@@ -52,7 +52,7 @@ public final class NvmlProbe implements MachineProbe {
 
     @Override
     public Answer probe() {
-        try (NvmlLibrary library = file == null ? NvmlLibrary.load() : NvmlLibrary.load(file);
+        try (NvmlLibrary library = NvmlLibrary.load(file);
                 NvmlSession session = new NvmlSession(library)) {
             return look(session);
         } catch (NvmlLibrary.NotFoundException e) {

@@ -1,14 +1,15 @@
 package dev.banyan.nvml;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
-import java.util.OptionalInt;
+import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
- * NVML between its initialization and its shutdown. Checks every code. Failures that concern the library as a whole
- * are thrown; what a device does not support is an empty answer. For the thread that opened it.
+ * NVML between its initialization and its shutdown. It checks every code. Only the thread that opened it may use it.
  */
 final class NvmlSession implements AutoCloseable {
     private static final int VERSION_BYTES = 80;
@@ -18,7 +19,7 @@ final class NvmlSession implements AutoCloseable {
     /**
      * Initializes NVML.
      *
-     * @throws NvmlException if it cannot be
+     * @throws NvmlException if that fails
      */
     NvmlSession(NvmlLibrary library) {
         this.library = library;
@@ -28,8 +29,8 @@ final class NvmlSession implements AutoCloseable {
     /**
      * Calls a function.
      *
-     * @param subject what is asked about, for the message
-     * @throws NvmlException if it does not succeed
+     * @param subject the device or link for messages, or an empty string for the library
+     * @throws NvmlException if the call fails
      */
     void check(NvmlCall call, String subject, Object... arguments) {
         int code = library.call(call, arguments);
@@ -38,35 +39,43 @@ final class NvmlSession implements AutoCloseable {
         }
     }
 
-    /** Calls a function whose last argument, which is added here, points to an int, and returns that. */
-    int number(NvmlCall call, String subject, Object... arguments) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment result = arena.allocate(ValueLayout.JAVA_INT);
-            Object[] all = Arrays.copyOf(arguments, arguments.length + 1);
-            all[arguments.length] = result;
-            check(call, subject, all);
-            return result.get(ValueLayout.JAVA_INT, 0);
-        }
+    /** Calls a function whose last argument, added by this method, points to its result, and returns the result. */
+    MemorySegment result(NvmlCall call, String subject, MemoryLayout layout, Object... arguments) {
+        MemorySegment result = Arena.ofAuto().allocate(layout);
+        Object[] all = Arrays.copyOf(arguments, arguments.length + 1);
+        all[arguments.length] = result;
+        check(call, subject, all);
+        return result;
     }
 
-    /** The same, or empty where the device or the library does not support it. */
-    OptionalInt numberIfSupported(NvmlCall call, String subject, Object... arguments) {
+    /** Calls a function whose result is an int. */
+    int number(NvmlCall call, String subject, Object... arguments) {
+        return result(call, subject, ValueLayout.JAVA_INT, arguments).get(ValueLayout.JAVA_INT, 0);
+    }
+
+    /** Calls a function whose result is an int; empty if the device or the library does not support it. */
+    Optional<Integer> numberIfSupported(NvmlCall call, String subject, Object... arguments) {
+        return ifSupported(() -> number(call, subject, arguments));
+    }
+
+    /** Returns the answer to a query; empty if the device or the library does not support it. */
+    static <T> Optional<T> ifSupported(Supplier<T> query) {
         try {
-            return OptionalInt.of(number(call, subject, arguments));
+            return Optional.of(query.get());
         } catch (NvmlException e) {
             if (isUnsupported(e)) {
-                return OptionalInt.empty();
+                return Optional.empty();
             }
             throw e;
         }
     }
 
-    /** Whether a failure only says that there is nothing to know. */
+    /** Returns whether a call failed only because the device or the library does not support it. */
     static boolean isUnsupported(NvmlException e) {
         return e.is(NvmlReturn.ERROR_NOT_SUPPORTED) || e.is(NvmlReturn.ERROR_FUNCTION_NOT_FOUND);
     }
 
-    /** The driver's version, e.g. {@code 535.129.03}. */
+    /** Returns the driver's version, e.g. {@code 535.129.03}. */
     String driverVersion() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(VERSION_BYTES);
@@ -75,18 +84,14 @@ final class NvmlSession implements AutoCloseable {
         }
     }
 
-    /** Number of devices, those that this process may not use among them. */
+    /** Returns the number of devices, including those that this process may not use. */
     int deviceCount() {
         return number(NvmlCall.DEVICE_COUNT, "");
     }
 
-    /** The {@code nvmlDevice_t} of an index; valid until this is closed. */
+    /** Returns the {@code nvmlDevice_t} of an index, which is valid until the session is closed. */
     MemorySegment device(int index, String subject) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment handle = arena.allocate(ValueLayout.ADDRESS);
-            check(NvmlCall.DEVICE, subject, index, handle);
-            return handle.get(ValueLayout.ADDRESS, 0);
-        }
+        return result(NvmlCall.DEVICE, subject, ValueLayout.ADDRESS, index).get(ValueLayout.ADDRESS, 0);
     }
 
     /**

@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holds what NVML says of pairs against each other. Where NVLink states and the driver's peer status contradict each
- * other, the states are believed.
+ * Compares the answers of NVML about pairs. If NVLink states and the driver's peer status contradict each other, the
+ * states count.
  */
 final class PairChecks {
     private final List<ProbedGpu> gpus;
@@ -19,7 +19,7 @@ final class PairChecks {
         this.pairs = pairs;
     }
 
-    /** Pairs of which one thing is odd, told by the first of them and their number. */
+    /** Pairs with the same inconsistency; one warning names the first of them and their number. */
     private static final class Odd {
         private final List<String> names = new ArrayList<>();
         private String example = "";
@@ -31,7 +31,7 @@ final class PairChecks {
             names.add(pair);
         }
 
-        void tell(List<String> warnings, String before, String after) {
+        void report(List<String> warnings, String before, String after) {
             if (!names.isEmpty()) {
                 int more = names.size() - 1;
                 String others = more == 0 ? "" : " and " + more + (more == 1 ? " other pair" : " other pairs");
@@ -59,26 +59,26 @@ final class PairChecks {
                 } else if (!joined && nvLink == PeerStatus.OK) {
                     grantedButDown.add(pair, explain(nvLink));
                 }
-                Connection.@Nullable Kind told = pairs.kind(a, b);
-                if (told != null && told != pcie.kind(a, b)) {
-                    nearer.add(pair, told + ", others make it " + pcie.kind(a, b));
+                Connection.@Nullable Kind reported = pairs.kind(a, b);
+                if (reported != null && reported != pcie.kind(a, b)) {
+                    nearer.add(pair, reported + ", others make it " + pcie.kind(a, b));
                 }
             }
         }
-        refused.tell(
+        refused.report(
                 warnings,
                 "the driver grants no peer access between ",
                 "copies between them go through host" + " memory; nvidia-smi topo -p2p w lists all");
-        upButRefused.tell(
+        upButRefused.report(
                 warnings,
                 "NVLinks are up, but the driver does not use them between ",
                 "the links are believed; if copies are slow, see whether nvidia-fabricmanager runs, where there are"
                         + " NVSwitches, and nvidia-smi topo -p2p n");
-        grantedButDown.tell(
+        grantedButDown.report(
                 warnings,
                 "the driver grants NVLink, but no link is up between ",
                 "they are taken as PCIe;" + " see nvidia-smi nvlink -s");
-        nearer.tell(warnings, "PCIe classes contradict each other at ", "the nearer class is used");
+        nearer.report(warnings, "PCIe classes contradict each other at ", "the nearer class is used");
     }
 
     private static String explain(PeerStatus status) {

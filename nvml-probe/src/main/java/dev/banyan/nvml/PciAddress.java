@@ -7,14 +7,14 @@ import java.lang.foreign.ValueLayout;
 import java.util.Locale;
 
 /**
- * Where a PCI device sits.
+ * The address of a PCI device.
  *
  * @param domain 32 bits, unsigned
  * @param bus 0..255
  * @param device 0..31
  */
 record PciAddress(int domain, int bus, int device) {
-    /** {@code nvmlPciInfo_t} as nvmlDeviceGetPciInfo_v3 fills it. */
+    /** The layout of {@code nvmlPciInfo_t} as nvmlDeviceGetPciInfo_v3 fills it. */
     static final StructLayout PCI_INFO = MemoryLayout.structLayout(
             MemoryLayout.sequenceLayout(16, ValueLayout.JAVA_BYTE).withName("busIdLegacy"),
             ValueLayout.JAVA_INT.withName("domain"),
@@ -24,7 +24,7 @@ record PciAddress(int domain, int bus, int device) {
             ValueLayout.JAVA_INT.withName("pciSubSystemId"),
             MemoryLayout.sequenceLayout(32, ValueLayout.JAVA_BYTE).withName("busId"));
 
-    /** Reads it from a filled {@link #PCI_INFO}. */
+    /** Reads an address from a filled {@link #PCI_INFO}. */
     static PciAddress of(MemorySegment pciInfo) {
         return new PciAddress(field(pciInfo, "domain"), field(pciInfo, "bus"), field(pciInfo, "device"));
     }
@@ -33,7 +33,7 @@ record PciAddress(int domain, int bus, int device) {
         return pciInfo.get(ValueLayout.JAVA_INT, PCI_INFO.byteOffset(MemoryLayout.PathElement.groupElement(name)));
     }
 
-    /** As Linux and {@link dev.banyan.topology.Device#busId} spell it, e.g. {@code 0000:1a:00.0}. */
+    /** Returns the bus id as Linux and {@link dev.banyan.topology.Device#busId} write it, e.g. {@code 0000:1a:00.0}. */
     String busId() {
         return String.format(Locale.ROOT, "%04x:%02x:%02x.0", domain, bus, device);
     }

@@ -1,6 +1,9 @@
 package dev.banyan.nvml;
 
-/** Whether one device may reach another ({@code nvmlGpuP2PStatus_t}), in the words of {@code nvidia-smi topo -p2p}. */
+/**
+ * Whether one device may access another, in the words of {@code nvidia-smi topo -p2p}. The order of the constants is that
+ * of {@code nvmlGpuP2PStatus_t}.
+ */
 enum PeerStatus {
     OK("works"),
     CNS("the chipset does not support it"),
@@ -21,14 +24,7 @@ enum PeerStatus {
     }
 
     static PeerStatus of(int code) {
-        return switch (code) {
-            case 0 -> OK;
-            case 1 -> CNS;
-            case 2 -> GNS;
-            case 3 -> TNS;
-            case 4 -> DR;
-            case 5 -> NS;
-            default -> UNKNOWN;
-        };
+        PeerStatus[] all = values();
+        return code >= 0 && code < all.length ? all[code] : UNKNOWN;
     }
 }

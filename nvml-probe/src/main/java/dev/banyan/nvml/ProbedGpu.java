@@ -3,16 +3,16 @@ package dev.banyan.nvml;
 import java.util.List;
 
 /**
- * What NVML tells of one GPU.
+ * What NVML reports about one GPU.
  *
- * @param index NVML's, in the order of PCI bus ids
+ * @param index NVML's index, in the order of PCI bus ids
  * @param model e.g. {@code Tesla V100-SXM2-16GB}
- * @param memoryBytes total memory, or 0 where it is not known
- * @param sm compute capability times 10, or 0 where it is not known
- * @param numa NUMA node, or -1 where it is not known
- * @param pcieGeneration highest that device and slot reach together, or 0 where it is not known
- * @param pcieLanes likewise
- * @param links NVLinks that are up
+ * @param memoryBytes total memory, or 0 if it is unknown
+ * @param sm compute capability times 10, or 0 if it is unknown
+ * @param numa NUMA node, or -1 if it is unknown
+ * @param pcieGeneration the greatest PCIe generation that both device and slot support, or 0 if it is unknown
+ * @param pcieLanes the greatest number of PCIe lanes of both, or 0 if it is unknown
+ * @param links the NVLinks that are up
  */
 record ProbedGpu(
         int index,
@@ -28,7 +28,7 @@ record ProbedGpu(
         links = List.copyOf(links);
     }
 
-    /** What the device is called everywhere. */
+    /** Returns the name of the device in descriptions and messages. */
     String name() {
         return name(index);
     }

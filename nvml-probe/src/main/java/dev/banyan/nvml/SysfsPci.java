@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What Linux tells of PCI devices, for drivers that tell less.
+ * What Linux reports about PCI devices, for drivers that report less.
  *
  * @param devices the folder {@code /sys/bus/pci/devices}
  */
@@ -18,12 +18,12 @@ record SysfsPci(Path devices) {
         return new SysfsPci(Path.of("/sys/bus/pci/devices"));
     }
 
-    /** Whether a device is a bridge of no other kind, as NVSwitches are; empty where Linux does not know the device. */
+    /** Returns whether a device is a bridge of no other kind, as NVSwitches are; empty if Linux does not know it. */
     Optional<Boolean> isSwitch(PciAddress address) {
         return read(address, "class").map(pciClass -> pciClass.startsWith(CLASS_NVSWITCH));
     }
 
-    /** The NUMA node of a device; empty where it is not known. */
+    /** Returns the NUMA node of a device; empty if it is unknown. */
     OptionalInt numaNode(PciAddress address) {
         return read(address, "numa_node")
                 .filter(text -> text.matches("[0-9]{1,6}"))
@@ -31,7 +31,7 @@ record SysfsPci(Path devices) {
                 .orElse(OptionalInt.empty());
     }
 
-    /** Empty where the file cannot be read: containers may hide it. */
+    /** Returns the contents of a file of a device; empty if it cannot be read, as containers may hide it. */
     private Optional<String> read(PciAddress address, String file) {
         try {
             return Optional.of(Files.readString(devices.resolve(address.busId()).resolve(file))

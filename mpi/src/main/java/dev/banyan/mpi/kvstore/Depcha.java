@@ -1,24 +1,20 @@
 package dev.banyan.mpi.kvstore;
 
-import dev.banyan.kvstore.KeyInfo;
 import dev.banyan.kvstore.LinkedSum;
-import dev.banyan.kvstore.StoreLink;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.Variable;
-import java.lang.foreign.MemorySegment;
+import dev.banyan.mpi.World;
+import dev.banyan.reduce.Communicator;
 
 /**
- * The engine carries all sums out, in the order in which they were pushed: each mutates one variable that stands for
- * nothing.
+ * The engine runs all sums in the order in which they were pushed, as each mutates one variable that stands for no
+ * data.
  */
-final class Depcha implements StoreLink {
-    private final KeySums sums;
-    private final DependencyEngine engine;
+final class Depcha extends ProcessLink {
     private final Variable chain;
 
-    Depcha(KeySums sums, DependencyEngine engine) {
-        this.sums = sums;
-        this.engine = engine;
+    Depcha(World world, Communicator communicator, DependencyEngine engine) {
+        super(world, communicator, engine);
         chain = engine.variable();
     }
 
@@ -28,17 +24,7 @@ final class Depcha implements StoreLink {
     }
 
     @Override
-    public void first(KeyInfo key, MemorySegment value) {
-        sums.first(key, value);
-    }
-
-    @Override
     public void push(LinkedSum sum) {
-        sums.push(engine, sum, sums.group(), chain);
-    }
-
-    @Override
-    public void close() {
-        sums.close();
+        push(sum, group, chain);
     }
 }

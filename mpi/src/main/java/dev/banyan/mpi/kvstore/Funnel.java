@@ -1,31 +1,16 @@
 package dev.banyan.mpi.kvstore;
 
-import dev.banyan.kvstore.KeyInfo;
 import dev.banyan.kvstore.LinkedSum;
-import dev.banyan.kvstore.StoreLink;
 import dev.banyan.kvstore.engine.DependencyEngine;
-import java.lang.foreign.MemorySegment;
+import dev.banyan.mpi.World;
+import dev.banyan.reduce.Communicator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** The caller waits for each gradient, and then for the sum of all processes, before it goes on. */
-final class Funnel implements StoreLink {
-    private final KeySums sums;
-    private final DependencyEngine engine;
-
-    Funnel(KeySums sums, DependencyEngine engine) {
-        this.sums = sums;
-        this.engine = engine;
-    }
-
-    @Override
-    public boolean waitsForPull() {
-        return false;
-    }
-
-    @Override
-    public void first(KeyInfo key, MemorySegment value) {
-        sums.first(key, value);
+/** The caller waits for the gradient of its process and then for the sum over all processes, one key at a time. */
+final class Funnel extends ProcessLink {
+    Funnel(World world, Communicator communicator, DependencyEngine engine) {
+        super(world, communicator, engine);
     }
 
     @Override
@@ -43,22 +28,13 @@ final class Funnel implements StoreLink {
                 List.of(sum.variable()));
         sum.leaveToCaller(() -> {
             if (ready.handle((begun, skipped) -> skipped == null).join()) {
-                carryOut(sum, done);
+                try {
+                    run(sum);
+                    done.complete(null);
+                } catch (RuntimeException | Error e) {
+                    done.completeExceptionally(e);
+                }
             }
         });
-    }
-
-    private void carryOut(LinkedSum sum, CompletableFuture<Void> done) {
-        try {
-            sums.run(sum);
-            done.complete(null);
-        } catch (RuntimeException | Error e) {
-            done.completeExceptionally(e);
-        }
-    }
-
-    @Override
-    public void close() {
-        sums.close();
     }
 }

@@ -7,17 +7,17 @@ import dev.banyan.reduce.Communicator;
 import java.util.List;
 
 /**
- * The types of stores that span all processes of the {@link World}, which opens with the first of them:
+ * The types of stores that span all processes of the {@link World}, which the first of them opens:
  *
  * <ul>
- *   <li>{@code funnel}: the caller waits for the sum of its own process, and then for that of all, one key at a time;
- *   <li>{@code concum}: keys are spread over several groups of processes by their hash, at most BANYAN_OUTSTANDING
- *       are under way at once, and a barrier follows each such set;
- *   <li>{@code depcha}: a push only sums up inside the process; the pull lets the engine do the rest, chained by one
+ *   <li>{@code funnel}: the caller waits for the sum of its own process and then for the sum of all, one key at a time;
+ *   <li>{@code concum}: the hash of a key chooses one of several groups of processes; at most BANYAN_OUTSTANDING sums
+ *       are in flight at once, and a barrier follows each such set;
+ *   <li>{@code depcha}: a push only sums inside the process. The pull lets the engine run the rest, chained by one
  *       variable, so that all processes run their collectives in the order of the calls while everything else overlaps.
  * </ul>
  *
- * <p>All give the same bits. All processes open stores of the same types in the same order.
+ * <p>All types give the same bits. All processes open stores of the same types in the same order.
  *
  * <p>Source: A. R. Mamidala, "Efficient embedding of MPI collectives in MXNET DAGs for scaling deep learning", 2018,
  * <a href="https://arxiv.org/abs/1802.06949">arXiv:1802.06949</a>.
@@ -32,11 +32,10 @@ public final class LinkProvider implements StoreLink.Provider {
     public StoreLink create(String type, Communicator communicator, DependencyEngine engine) {
         World world = World.open(communicator.config());
         world.all().agree("opens a store of type " + type);
-        KeySums sums = new KeySums(world, communicator);
         return switch (type) {
-            case "funnel" -> new Funnel(sums, engine);
-            case "concum" -> new Concum(sums, engine, communicator.config().get(World.OUTSTANDING));
-            case "depcha" -> new Depcha(sums, engine);
+            case "funnel" -> new Funnel(world, communicator, engine);
+            case "concum" -> new Concum(world, communicator, engine);
+            case "depcha" -> new Depcha(world, communicator, engine);
             default ->
                 throw new IllegalArgumentException("no store over several processes is called \"" + type + "\"; take "
                         + String.join(", ", types()));

@@ -1,10 +1,10 @@
 package dev.banyan.kvstore.engine;
 
-/** Ends a {@link DeferredTask}. One call of one method; safe from any thread. */
+/** Ends a {@link DeferredTask}. The first call of either method counts. Safe for use from any thread. */
 public interface Completion {
-    /** The work is done. */
+    /** Reports that the work has succeeded. */
     void done();
 
-    /** The work failed: the variables that the operation mutates are poisoned. */
+    /** Reports that the work has failed, which poisons the variables that the operation mutates. */
     void failed(Throwable cause);
 }

@@ -3,11 +3,11 @@ package dev.banyan.kvstore.engine;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** Starts a task on the thread that lets it go ahead, and ends when it is told to. */
+/** Starts a task on the thread that releases it, and ends when the task reports its end. */
 final class DeferredOperation extends Operation implements Completion {
     private final DependencyEngine engine;
     private final DeferredTask task;
-    private final AtomicBoolean told = new AtomicBoolean();
+    private final AtomicBoolean reported = new AtomicBoolean();
 
     DeferredOperation(DependencyEngine engine, DeferredTask task, Named named) {
         super(named, 0);
@@ -47,7 +47,7 @@ final class DeferredOperation extends Operation implements Completion {
     }
 
     private void end(@Nullable Throwable failure) {
-        if (told.compareAndSet(false, true)) {
+        if (reported.compareAndSet(false, true)) {
             engine.end(this, failure);
         }
     }

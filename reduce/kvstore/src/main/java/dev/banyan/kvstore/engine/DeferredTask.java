@@ -1,20 +1,20 @@
 package dev.banyan.kvstore.engine;
 
-/** What an operation does if others bring it to its end: it is only started here. */
+/** The work of an operation that ends asynchronously: the engine only starts it. */
 @FunctionalInterface
 public interface DeferredTask {
     /**
-     * Starts it. Runs on whatever thread let the operation go ahead: hand the work on and return at once.
+     * Starts the work. It runs on the thread that releases the operation, so it must hand the work on and return at once.
      *
      * @param completion to be called once, from any thread, when the work has ended
-     * @throws Exception if it cannot be started; the completion is not to be called then
+     * @throws Exception if the work cannot be started; the completion must not be called then
      */
     void start(Completion completion) throws Exception;
 
     /**
-     * Called instead of {@link #start} if a variable that the operation names is poisoned.
+     * Is called instead of {@link #start} if a variable that the operation names is poisoned.
      *
-     * @param cause what poisoned it
+     * @param cause the failure that poisoned the variable
      */
     default void skipped(Throwable cause) {}
 }

@@ -10,21 +10,21 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs operations as soon as those before them that touch the same {@link Variable}s allow it, on worker threads of
- * their {@link Lane}, greater priorities first. Every operation sees what it would see if all ran one after another
+ * Runs operations on the worker threads of their {@link Lane}, as soon as the operations pushed before them on the same
+ * {@link Variable}s allow it, greatest priority first. Every operation sees the same data as if all ran one after another
  * in the order in which they were pushed.
  *
- * <p><b>How.</b> An operation waits in the queue of every variable that it names. Queues let reads that follow each
- * other through together, mutations alone, in the order of the queue. A counter in the operation reaches zero when
- * all its queues have let it through; then it is ready. It gets its places in all queues at one moment, so that of
- * two operations the same one is first everywhere: no circle of waiting can arise, whichever threads push.
+ * <p><b>Method.</b> An operation waits in the queue of every variable that it names. A queue releases operations in order:
+ * consecutive reads together, each mutation alone. A counter in the operation reaches zero when all its queues have
+ * released it; then the operation is ready. It enters all queues atomically, so of two operations the same one is first
+ * in every queue. So there is no deadlock, whichever threads push.
  *
- * <p><b>Failures.</b> If a task throws, the variables that its operation mutates are poisoned. An operation that
- * names a poisoned variable is skipped, and poisons those that it mutates. {@link #waitFor} and {@link #waitAll}
- * throw an {@link EngineException} for what they find poisoned, and heal it: what is pushed then runs again.
+ * <p><b>Failures.</b> If a task throws, the variables that its operation mutates are poisoned. An operation that names a
+ * poisoned variable is skipped, and the variables that it mutates are poisoned, too. {@link #waitFor} and
+ * {@link #waitAll} throw an {@link EngineException} for the poisoned variables that they find, and heal them: operations
+ * that are pushed afterwards run again.
  *
- * <p><b>Cost.</b> Pushing and ending an operation of v variables is O(v), plus O(log p) for p different priorities
- * among those that are ready.
+ * <p><b>Cost.</b> Pushing and ending an operation of v variables is O(v), plus O(log r) for r operations that are ready.
  *
  * <p>Source: the dependency engine of MXNet: T. Chen et al., "MXNet: a flexible and efficient machine learning library
  * for heterogeneous distributed systems", 2015, <a href="https://arxiv.org/abs/1512.01274">arXiv:1512.01274</a>.
@@ -37,17 +37,17 @@ public final class DependencyEngine implements AutoCloseable {
     private final Map<Lane, WorkerThreads> lanes = new EnumMap<>(Lane.class);
     private final Dispatcher dispatcher = new Dispatcher();
     /**
-     * Failures by poisoned variable, and by this engine the first of an operation that mutates nothing; the oldest
-     * first. Also their lock.
+     * The failures by poisoned variable, the oldest first. The key of the first failed operation that mutates no variable
+     * is this engine. Also the lock of the failures.
      */
     private final Map<Object, Throwable> failures = new LinkedHashMap<>();
 
     private volatile boolean closed;
 
     /**
-     * An engine.
+     * Creates an engine.
      *
-     * @param threads greatest number of threads of each lane, at least 1
+     * @param threads the greatest number of threads of each lane, at least 1
      */
     public DependencyEngine(int threads) {
         if (threads < 1) {
@@ -59,7 +59,7 @@ public final class DependencyEngine implements AutoCloseable {
         }
     }
 
-    /** A new variable. */
+    /** Returns a new variable. */
     public Variable variable() {
         return new Variable(this);
     }
@@ -72,11 +72,11 @@ public final class DependencyEngine implements AutoCloseable {
     /**
      * Pushes an operation and returns at once.
      *
-     * @param lane whose threads run it
-     * @param task what it does
-     * @param reads variables that it reads; those that it mutates as well need not be named here
-     * @param mutates variables that it mutates
-     * @param priority among ready operations of a lane the greatest goes first
+     * @param lane the lane whose threads run the task
+     * @param task the work
+     * @param reads the variables that the operation reads; those that it also mutates need not be named here
+     * @param mutates the variables that the operation mutates
+     * @param priority the ready operation of a lane with the greatest priority runs first
      * @throws IllegalArgumentException if a variable is of another engine
      * @throws IllegalStateException if the engine is closed
      */
@@ -87,11 +87,11 @@ public final class DependencyEngine implements AutoCloseable {
     }
 
     /**
-     * Pushes an operation that others bring to its end, and returns at once.
+     * Pushes an operation that ends asynchronously, and returns at once.
      *
-     * @param task starts it
-     * @param reads variables that it reads; those that it mutates as well need not be named here
-     * @param mutates variables that it mutates
+     * @param task starts the work
+     * @param reads the variables that the operation reads; those that it also mutates need not be named here
+     * @param mutates the variables that the operation mutates
      * @throws IllegalArgumentException if a variable is of another engine
      * @throws IllegalStateException if the engine is closed
      */
@@ -103,8 +103,8 @@ public final class DependencyEngine implements AutoCloseable {
     /**
      * Waits for all operations on a variable that were pushed before.
      *
-     * @throws EngineException if the variable is poisoned; it is healed then
-     * @throws IllegalStateException if it is called by a task, or the engine is closed
+     * @throws EngineException if the variable is poisoned; the call heals it
+     * @throws IllegalStateException if a task calls it, or the engine is closed
      */
     public void waitFor(Variable variable) {
         checkMayWait();
@@ -117,11 +117,11 @@ public final class DependencyEngine implements AutoCloseable {
     }
 
     /**
-     * Waits until no operation is left; also for those that are pushed meanwhile.
+     * Waits until no operation is left, including those that are pushed meanwhile.
      *
-     * @throws EngineException if one failed since the last wait that told so; its cause is the first failure, and
-     *     all variables are healed then
-     * @throws IllegalStateException if it is called by a task
+     * @throws EngineException if an operation has failed and no wait has reported it; its cause is the first failure, and
+     *     the call heals all variables
+     * @throws IllegalStateException if a task calls it
      */
     public void waitAll() {
         checkMayWait();
@@ -142,17 +142,17 @@ public final class DependencyEngine implements AutoCloseable {
     }
 
     /**
-     * Waits for all operations, also for those that tasks push meanwhile, and takes no more. Failures that nobody
-     * waited for are forgotten. Closing twice is no error.
+     * Waits for all operations, including those that tasks push meanwhile, and accepts no more. It drops failures that no
+     * wait has reported. A second call does nothing.
      *
-     * @throws IllegalStateException if it is called by a task
+     * @throws IllegalStateException if a task calls it
      */
     @Override
     public void close() {
         checkMayWait();
         dispatcher.awaitIdle();
         closed = true;
-        // For operations that came in between.
+        // Operations may have been pushed in between.
         dispatcher.awaitIdle();
         lanes.values().forEach(WorkerThreads::shutdown);
     }
@@ -181,9 +181,9 @@ public final class DependencyEngine implements AutoCloseable {
     }
 
     /**
-     * An operation has ended.
+     * Ends an operation.
      *
-     * @param failure why it failed or was skipped, or null
+     * @param failure why the operation failed or was skipped, or null
      */
     void end(Operation operation, @Nullable Throwable failure) {
         if (failure != null) {
@@ -207,7 +207,7 @@ public final class DependencyEngine implements AutoCloseable {
         }
     }
 
-    /** Returns what poisoned a variable, or null, and makes it sound again. */
+    /** Heals a variable and returns the failure that had poisoned it, or null. */
     @Nullable
     Throwable heal(Variable variable) {
         if (variable.poison() == null) {

@@ -6,31 +6,31 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes operations in and out of the queues of their variables. Whoever has something to tell, that an operation was
- * pushed or has ended, leaves it here; one thread at a time, the first that comes, works through all that was left,
- * in order. So nobody waits for a lock, and the queues need none.
+ * Adds operations to the queues of their variables and removes them. Threads post pushed and ended operations here. One
+ * thread at a time, the first that comes, processes all posted operations in order. So no thread waits for a lock, and
+ * the queues need none.
  *
  * <p>Source of the idea: D. Hendler, I. Incze, N. Shavit, M. Tzafrir, "Flat combining and the
  * synchronization-parallelism tradeoff", 2010, <a href="https://doi.org/10.1145/1810479.1810540">
  * doi:10.1145/1810479.1810540</a>.
  */
 final class Dispatcher {
-    /** What was left here, the latest first. */
-    private final AtomicReference<@Nullable Operation> left = new AtomicReference<>();
+    /** The posted operations, the latest first. */
+    private final AtomicReference<@Nullable Operation> posted = new AtomicReference<>();
 
     private final ThreadLocal<Inline> inlines = ThreadLocal.withInitial(Inline::new);
     private final AtomicBoolean working = new AtomicBoolean();
     private final AtomicLong pending = new AtomicLong();
     private final Object idle = new Object();
-    /** Number of operations that were given to threads; only the working thread uses it. */
+    /** The number of operations that were given to threads. Only the working thread accesses it. */
     private long readied;
 
-    /** What a thread runs itself. */
+    /** The operations that a thread runs inline. */
     private static final class Inline {
         final OperationList operations = new OperationList();
         boolean running;
 
-        /** Returns false if there is none. */
+        /** Runs the next operation; returns false if there is none. */
         boolean runNext() {
             Operation next = operations.poll();
             if (next == null) {
@@ -43,23 +43,23 @@ final class Dispatcher {
         }
     }
 
-    /** An operation will be pushed: nobody finds the engine idle before it has ended. */
+    /** Announces an operation. The engine is not idle until the operation has ended or was withdrawn. */
     void announce() {
         pending.incrementAndGet();
     }
 
-    /** An operation that was announced will not be pushed. */
+    /** Withdraws an announced operation. */
     void withdraw() {
         leave(1);
     }
 
-    /** An operation that was announced gets its places in all queues, after those that this thread pushed before. */
+    /** Pushes an announced operation to all its queues, after the operations that this thread pushed before. */
     void push(Operation operation) {
         post(operation);
         work();
     }
 
-    /** An operation has ended. */
+    /** Ends an operation and releases those behind it. */
     void end(Operation operation) {
         operation.ended = true;
         post(operation);
@@ -67,23 +67,23 @@ final class Dispatcher {
     }
 
     private void post(Operation operation) {
-        Operation before = left.get();
+        Operation before = posted.get();
         operation.next = before;
-        while (!left.compareAndSet(before, operation)) {
-            before = left.get();
+        while (!posted.compareAndSet(before, operation)) {
+            before = posted.get();
             operation.next = before;
         }
     }
 
     /**
-     * Who finds another thread at work may go: that thread looks again when it is done. What this thread is to run is
-     * run here one after another, also what becomes ready by that, so that no number of them needs more than one
-     * stack frame.
+     * Processes posted operations, unless another thread does so, which then also processes those posted meanwhile. Then
+     * runs the inline operations of this thread one after another, including those that become ready by that. So a chain of
+     * inline operations needs only one stack frame.
      */
     private void work() {
         Inline inline = inlines.get();
         do {
-            while (left.get() != null && working.compareAndSet(false, true)) {
+            while (posted.get() != null && working.compareAndSet(false, true)) {
                 try {
                     takeAll(inline.operations);
                 } finally {
@@ -93,16 +93,16 @@ final class Dispatcher {
         } while (!inline.running && inline.runNext());
     }
 
-    /** Whether this thread is in an operation that it runs here. */
+    /** Returns whether this thread is running an inline operation. */
     boolean isRunning() {
         return inlines.get().running;
     }
 
-    /** @param inline gets the operations that this thread is to run */
+    /** @param inline receives the operations that this thread must run */
     private void takeAll(OperationList inline) {
         OperationList ready = new OperationList();
         int ended = 0;
-        for (Operation next = oldestFirst(left.getAndSet(null)); next != null; ) {
+        for (Operation next = oldestFirst(posted.getAndSet(null)); next != null; ) {
             Operation operation = next;
             next = operation.next;
             operation.next = null;

@@ -1,6 +1,6 @@
 package dev.banyan.kvstore.engine;
 
-/** Thrown where somebody waits for what a failed operation should have written; its cause is what that threw. */
+/** Thrown by a wait for data that a failed operation should have written. Its cause is what that operation threw. */
 public final class EngineException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

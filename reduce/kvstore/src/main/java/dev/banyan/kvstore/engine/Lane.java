@@ -1,9 +1,9 @@
 package dev.banyan.kvstore.engine;
 
-/** What kind of work an operation is; each kind has threads of its own, so that none keeps another from going on. */
+/** The kind of work of an operation. Each kind has threads of its own, so that no kind blocks another. */
 public enum Lane {
-    /** Computes. */
+    /** Computation. */
     COMPUTE,
-    /** Moves memory between devices. */
+    /** Data movement between devices. */
     COMMUNICATION
 }

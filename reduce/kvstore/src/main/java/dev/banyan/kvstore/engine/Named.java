@@ -8,15 +8,15 @@ import java.util.Set;
 /**
  * The variables that an operation names, each once.
  *
- * @param variables those that it mutates, then those that it only reads
- * @param mutations number of those that it mutates
+ * @param variables the variables that the operation mutates, then those that it only reads
+ * @param mutations the number of variables that the operation mutates
  */
-@SuppressWarnings("ArrayRecordComponent") // nobody compares it
+@SuppressWarnings("ArrayRecordComponent") // It is never compared.
 record Named(Variable[] variables, int mutations) {
-    /** Up to here looking through all is faster than hashing. */
+    /** Up to this number of variables a linear search is faster than hashing. */
     private static final int FEW = 16;
 
-    /** One that it mutates. */
+    /** Names one variable that the operation mutates. */
     static Named of(Variable mutated) {
         return new Named(new Variable[] {mutated}, 1);
     }

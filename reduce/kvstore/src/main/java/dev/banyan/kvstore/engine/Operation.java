@@ -2,18 +2,18 @@ package dev.banyan.kvstore.engine;
 
 import org.jspecify.annotations.Nullable;
 
-/** Something that was pushed, with a count of what still holds it back. */
+/** An operation that was pushed, with the number of queues that still hold it. */
 abstract class Operation implements Runnable {
     final Named named;
     final int priority;
-    /** Next in the list that it is in: it is in one at a time. */
+    /** The next operation in the list that holds this one. An operation is in at most one list at a time. */
     @Nullable
     Operation next;
-    /** Whether it has been carried out, or skipped. */
+    /** Whether the operation has run or was skipped. */
     boolean ended;
-    /** Number of queues that have not let it through. Only the {@link Dispatcher} uses it. */
+    /** The number of queues that have not released it. Only the {@link Dispatcher} accesses it. */
     int heldBy;
-    /** How many operations were ready before it. Written by the {@link Dispatcher} before the operation is run. */
+    /** How many operations were ready before. The {@link Dispatcher} writes it before the operation runs. */
     long readyOrder;
 
     Operation(Named named, int priority) {
@@ -28,7 +28,7 @@ abstract class Operation implements Runnable {
     @Override
     public abstract void run();
 
-    /** Returns the poison of a variable that the operation names, or null. */
+    /** Returns the failure that poisoned a variable that the operation names, or null. */
     final @Nullable Throwable poison() {
         for (Variable variable : named.variables()) {
             Throwable poison = variable.poison();

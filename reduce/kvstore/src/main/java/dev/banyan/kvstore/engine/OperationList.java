@@ -2,7 +2,7 @@ package dev.banyan.kvstore.engine;
 
 import org.jspecify.annotations.Nullable;
 
-/** Operations, first in, first out. Linked through the operations; of one thread. */
+/** A first-in-first-out list of operations, which link to each other. For one thread. */
 final class OperationList {
     private @Nullable Operation first;
     private @Nullable Operation last;

@@ -1,19 +1,19 @@
 package dev.banyan.kvstore.engine;
 
-/** What an operation does. It has ended when it returns. */
+/** The work of an operation, which has ended when it returns. */
 @FunctionalInterface
 public interface Task {
     /**
-     * Does it. It must not wait for operations of the engine.
+     * Does the work. It must not wait for operations of the engine.
      *
-     * @throws Exception to poison the variables that it mutates
+     * @throws Exception if the work fails, which poisons the variables that the operation mutates
      */
     void run() throws Exception;
 
     /**
-     * Called instead of {@link #run} if a variable that the operation names is poisoned.
+     * Is called instead of {@link #run} if a variable that the operation names is poisoned.
      *
-     * @param cause what poisoned it
+     * @param cause the failure that poisoned the variable
      */
     default void skipped(Throwable cause) {}
 }

@@ -2,7 +2,7 @@ package dev.banyan.kvstore.engine;
 
 import org.jspecify.annotations.Nullable;
 
-/** Runs a task on a lane's threads. */
+/** Runs a task on the threads of a lane. */
 final class TaskOperation extends Operation {
     private final DependencyEngine engine;
     private final WorkerThreads threads;

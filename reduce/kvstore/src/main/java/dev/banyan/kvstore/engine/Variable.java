@@ -4,11 +4,12 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands for something that operations read and mutate. Its operations go ahead in the order in which they were
- * pushed: reads that follow each other together, everything else alone. A read that comes after a waiting
- * mutation waits too, so that nobody waits for ever.
+ * Stands for data that operations read and mutate. Its operations run in the order in which they were pushed: consecutive
+ * reads together, everything else alone. A read that comes after a waiting mutation waits too, so that no operation
+ * starves.
  *
- * <p>A variable belongs to the engine that made it. It needs no closing. Its queue is the {@link Dispatcher}'s.
+ * <p>A variable belongs to the engine that created it. It needs no closing. Only the {@link Dispatcher} accesses its
+ * queue.
  */
 public final class Variable {
     /** An operation that must wait for those before it. */
@@ -28,7 +29,7 @@ public final class Variable {
         return engine.equals(other);
     }
 
-    /** Puts an operation at the end of the queue. Whether it can go ahead at once. */
+    /** Adds an operation to the end of the queue and returns whether the queue releases it at once. */
     boolean append(Operation operation, boolean mutates) {
         if (waiting.isEmpty() && isFreeFor(mutates)) {
             occupy(mutates);
@@ -38,7 +39,7 @@ public final class Variable {
         return false;
     }
 
-    /** An operation has ended: lets through who comes next, and collects those that nothing else holds back. */
+    /** Removes an ended operation, releases those next in the queue, and collects the ones that become ready. */
     void release(boolean mutated, OperationList ready) {
         if (mutated) {
             mutating = false;
@@ -66,13 +67,13 @@ public final class Variable {
         }
     }
 
-    /** What poisoned it; to be asked by operations that were let through. */
+    /** Returns the failure that poisoned the variable, or null. Released operations may call it. */
     @Nullable
     Throwable poison() {
         return poison;
     }
 
-    /** Poisons it, or with null heals it. */
+    /** Poisons the variable, or heals it if the cause is null. */
     void setPoison(@Nullable Throwable cause) {
         poison = cause;
     }

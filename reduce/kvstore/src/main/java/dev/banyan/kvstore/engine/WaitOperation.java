@@ -4,8 +4,8 @@ import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes a variable for somebody who waits for it: alone, so that reads before it have ended too. It is not skipped: it
- * takes the poison along.
+ * Lets a thread wait for a variable. It mutates the variable, so that the reads before it have ended, too. If the
+ * variable is poisoned, it is not skipped but heals the variable.
  */
 final class WaitOperation extends Operation {
     private final DependencyEngine engine;
@@ -32,7 +32,7 @@ final class WaitOperation extends Operation {
         reached.countDown();
     }
 
-    /** Waits until it has run. Returns what had poisoned the variable, or null. */
+    /** Waits until the operation has run, and returns the failure that had poisoned the variable, or null. */
     @Nullable
     Throwable await() {
         boolean interrupted = false;

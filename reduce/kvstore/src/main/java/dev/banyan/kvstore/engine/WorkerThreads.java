@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The daemon threads of one lane. Of the operations that are ready the greatest priority goes first, among equals the
+ * The daemon threads of one lane. The ready operation with the greatest priority runs first; among equal priorities, the
  * one that was ready first. Threads start when they are first needed and end after some idle time.
  */
 final class WorkerThreads extends ThreadPoolExecutor {
@@ -18,7 +18,7 @@ final class WorkerThreads extends ThreadPoolExecutor {
             .reversed()
             .thenComparingLong(operation -> operation.readyOrder);
 
-    /** A thread of an engine. Nothing on it may wait for the engine. */
+    /** A thread of an engine. Its tasks must not wait for the engine. */
     private static final class Worker extends Thread {
         Worker(Runnable work, String name) {
             super(work, name);
@@ -27,8 +27,8 @@ final class WorkerThreads extends ThreadPoolExecutor {
     }
 
     /**
-     * @param name prefix of the threads' names
-     * @param threads greatest number of threads, at least 1
+     * @param name the prefix of the threads' names
+     * @param threads the greatest number of threads, at least 1
      */
     WorkerThreads(String name, int threads) {
         super(

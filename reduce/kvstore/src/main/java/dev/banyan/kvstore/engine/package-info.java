@@ -1,4 +1,4 @@
-/** A dependency engine: operations over variables that run when those before them allow it. */
+/** A dependency engine, which runs operations when the operations before them on the same variables allow it. */
 @NullMarked
 package dev.banyan.kvstore.engine;
 

@@ -1,4 +1,4 @@
-package dev.banyan.djl.bench;
+package dev.banyan.djl;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -8,7 +8,6 @@ import ai.djl.training.LocalParameterServer;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
-import dev.banyan.djl.BanyanParameterServer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -3,17 +3,20 @@ package dev.banyan.mpi.kvstore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.KeyInfo;
 import dev.banyan.kvstore.LinkedSum;
+import dev.banyan.kvstore.StoreLink;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.Variable;
 import dev.banyan.mpi.ProcessGroup;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.CallQueue;
+import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -21,48 +24,60 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What all designs do with keys: first values and sums, in a group of all processes of its own. What MPI can't take
- * from where it is goes there and back through memory of the host, of which each key has as much as it is long.
+ * What all designs have in common: first values and sums of keys, in a group of all processes that the store owns.
+ * Arrays that MPI cannot access go there and back through host memory, of which each key has as much as it is long.
  */
-final class KeySums {
-    /** What copies get beyond the timeout. */
+abstract class ProcessLink implements StoreLink {
+    /** The grace period in which a copy that timed out reports that itself. */
     private static final Duration GRACE = Duration.ofSeconds(1);
 
-    private final World world;
+    final World world;
+    final DependencyEngine engine;
+    final ProcessGroup group;
+    private final List<ProcessGroup> owned = new ArrayList<>();
     private final Communicator communicator;
-    private final ProcessGroup group;
     private final boolean direct;
     private final CallQueue copies;
     private final Arena arena = Arena.ofShared();
     private final Map<Key, MemorySegment> staging = new ConcurrentHashMap<>();
 
-    KeySums(World world, Communicator communicator) {
+    ProcessLink(World world, Communicator communicator, DependencyEngine engine) {
         this.world = world;
         this.communicator = communicator;
-        group = world.all().duplicate();
+        this.engine = engine;
+        group = duplicate();
         direct = communicator.inHostMemory() || world.isCudaAware();
         copies = new CallQueue("banyan-mpi-copies", communicator.config().get(Communicator.TIMEOUT), GRACE);
     }
 
-    ProcessGroup group() {
-        return group;
+    /** Returns another group of all processes, which is closed with this. */
+    final ProcessGroup duplicate() {
+        ProcessGroup made = world.all().duplicate();
+        owned.add(made);
+        return made;
     }
 
-    /** Gives all processes the first one's value; memory of the host. */
-    void first(KeyInfo key, MemorySegment value) {
-        Completions.join(group.broadcastAsync(name(key), value, key.count(), key.type(), 0));
+    @Override
+    public boolean waitsForPull() {
+        return false;
+    }
+
+    @Override
+    public final void first(KeyInfo key, MemorySegment value) {
+        group.broadcast(name(key), value, key.count(), key.type(), 0);
         if (!direct) {
             staging.put(key.key(), communicator.allocateHost(key.bytes(), arena));
         }
     }
 
     /**
-     * Puts into the engine what sums an array up.
+     * Pushes the operations that sum an array.
      *
-     * @param among the processes, in a group that may have other work to do
-     * @param turn what the call of MPI mutates; copies to and from the host overlap with calls for other keys
+     * @param among the group that runs the call of MPI
+     * @param turn the variable that the call of MPI mutates; copies to and from the host overlap with the calls of
+     *     other keys
      */
-    void push(DependencyEngine engine, LinkedSum sum, ProcessGroup among, Variable turn) {
+    final void push(LinkedSum sum, ProcessGroup among, Variable turn) {
         if (direct) {
             engine.pushDeferred(
                     sum.task(() -> reduced(among, sum), () -> {}), List.of(), List.of(sum.variable(), turn));
@@ -73,8 +88,8 @@ final class KeySums {
         }
     }
 
-    /** Sums an array up, and returns when that is done. */
-    void run(LinkedSum sum) {
+    /** Sums an array and returns when it is summed. */
+    final void run(LinkedSum sum) {
         if (!direct) {
             Completions.join(read(sum));
         }
@@ -106,14 +121,13 @@ final class KeySums {
         return "key " + key.key();
     }
 
-    /** When all sums have ended. */
-    void close() {
-        group.close();
-        copies.close();
-        arena.close();
-    }
-
-    World world() {
-        return world;
+    @Override
+    public final void close() {
+        CloseAll all = new CloseAll();
+        owned.reversed().forEach(each -> all.close(each::close));
+        if (all.close(copies::close)) {
+            all.close(arena::close);
+        }
+        all.throwFailure();
     }
 }

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.reduce.internal;
+
+import org.jspecify.annotations.NullMarked;
