@@ -489,7 +489,8 @@ public final class Communicator implements AutoCloseable {
      * #abort}. Empty while it takes calls, and after a {@link #close}.
      */
     public Optional<Throwable> failure() {
-        return Optional.ofNullable(queue.failure());
+        Throwable stopped = queue.failure();
+        return Optional.ofNullable(stopped == null && !freed.get() ? backend.failure() : stopped);
     }
 
     /**

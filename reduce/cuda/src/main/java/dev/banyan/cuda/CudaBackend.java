@@ -138,6 +138,11 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
+    public @Nullable Throwable failure() {
+        return runs.failure();
+    }
+
+    @Override
     public String name() {
         return "cuda";
     }
@@ -313,7 +318,7 @@ public final class CudaBackend implements Backend {
      * then.
      */
     private boolean isStuck() {
-        return (closed || runs.isBroken()) && isRunning();
+        return (closed || runs.failure() != null) && isRunning();
     }
 
     /**

@@ -145,11 +145,12 @@ final class Runs {
         return isInFlight(_ -> true);
     }
 
-    /** Whether a run failed. */
-    boolean isBroken() {
+    /** Returns why no further run is launched, or null. */
+    @Nullable
+    RuntimeException failure() {
         lock.lock();
         try {
-            return failure != null;
+            return failure;
         } finally {
             lock.unlock();
         }
@@ -274,7 +275,7 @@ final class Runs {
     /** Returns what to report for an error of a start: the fault of a device if there is one. */
     CudaException explain(CudaExecutable executable, CudaException error) {
         boolean faulty = lanes.keySet().stream().anyMatch(device -> device.fault() != CUresult.CUDA_SUCCESS);
-        return faulty && !isBroken() ? failed(executable, CUresult.CUDA_ERROR_UNKNOWN) : error;
+        return faulty && failure() == null ? failed(executable, CUresult.CUDA_ERROR_UNKNOWN) : error;
     }
 
     private CollectiveTimeoutException late(CudaExecutable executable) {

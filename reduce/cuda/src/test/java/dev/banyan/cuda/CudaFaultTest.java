@@ -168,6 +168,21 @@ class CudaFaultTest {
         nothingIsLeftAndTheNextOneWorks();
     }
 
+    @Test
+    void theCommunicatorReportsAFailureOfADevice() {
+        try (CudaBackend backend = new CudaBackend(DEVICES, PATIENCE, PeerRule.ALL, LIMIT, COPIES);
+                Communicator cuda = Communicator.create(MACHINE, Config.defaults(), backend)) {
+            List<MemorySegment> buffers = buffers(cuda);
+            assertThat(cuda.failure()).isEmpty();
+            emulator.tell("op kernel 1 fail 700");
+            CompletableFuture<Void> call =
+                    cuda.runAsync(CollectiveCall.allReduce(buffers, COUNT, DataType.F32, ReduceOp.SUM));
+            assertThatThrownBy(call::join).hasCauseInstanceOf(CudaException.class);
+            assertThat(cuda.failure()).containsInstanceOf(CudaException.class);
+        }
+        nothingIsLeftAndTheNextOneWorks();
+    }
+
     /** @param beforeRuns what happens when the buffers are there */
     private static void runTwice(Duration timeout, Runnable beforeRuns) {
         Config config = Config.builder()

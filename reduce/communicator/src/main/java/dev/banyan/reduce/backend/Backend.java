@@ -85,6 +85,11 @@ public interface Backend extends AutoCloseable {
      */
     Executable prepare(Schedule schedule, DataType type, ReduceOp op);
 
+    /** Returns what broke the backend for good, such as a device's failure, or null while it works. */
+    default @Nullable Throwable failure() {
+        return null;
+    }
+
     /** Frees all memory of the backend. */
     @Override
     void close();
