@@ -98,8 +98,8 @@ final class MpiLibrary {
     void call(MpiCall call, Object... arguments) {
         int code = function(call, arguments);
         if (code != 0) {
-            throw new MpiException(
-                    call.symbol() + " failed: " + explain(code) + "; what the other processes were told may say why");
+            throw new MpiException(call.symbol() + " failed: " + explain(code)
+                    + "; the errors of the other processes may show the reason");
         }
     }
 

@@ -48,7 +48,7 @@ final class DevicesProgram {
     }
 
     public static void main(String[] arguments) {
-        MpiRun.tellPid();
+        MpiRun.printPid();
         try {
             World world = World.open(Config.load());
             Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);

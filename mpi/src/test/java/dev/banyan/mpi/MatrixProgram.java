@@ -30,7 +30,7 @@ final class MatrixProgram {
     }
 
     public static void main(String[] arguments) {
-        MpiRun.tellPid();
+        MpiRun.printPid();
         try {
             World world = World.open(Config.load());
             MatrixProgram program = new MatrixProgram(world);
