@@ -38,7 +38,7 @@ final class BanyanEngine extends Engine {
             return new GpuParameterServer(optimizer, own, devices -> GpuReplicas.start(devices, Config.load()));
         }
         if (logged.compareAndSet(false, true)) {
-            LOG.info("one process and one device: training goes DJL's own way");
+            LOG.info("one process and one device: DJL trains without Banyan");
         }
         return own;
     }

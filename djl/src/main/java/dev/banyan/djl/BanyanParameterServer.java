@@ -7,13 +7,13 @@ import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -112,14 +112,9 @@ final class BanyanParameterServer implements ParameterServer {
     }
 
     private List<Slot> inOrder() {
-        List<Slot> row = new ArrayList<>(collected.size());
-        for (String id : known.keySet()) {
-            Slot slot = collected.get(id);
-            if (slot != null) {
-                row.add(slot);
-            }
-        }
-        return row;
+        return known.keySet().stream()
+                .flatMap(id -> Stream.ofNullable(collected.get(id)))
+                .toList();
     }
 
     private void step(List<Slot> row) {

@@ -42,11 +42,6 @@ final class Buckets {
             return slots.isEmpty() || (slots.getFirst().type() == slot.type() && bytes + more <= limit);
         }
 
-        private void add(Slot slot, long more) {
-            slots.add(slot);
-            bytes += more;
-        }
-
         /** Starts the exchange. All slots must have been added, and the first replica's gradients must be summed. */
         void send(int index) {
             DataType type = slots.getFirst().type();
@@ -82,7 +77,9 @@ final class Buckets {
             if (buckets.isEmpty() || !buckets.getLast().takes(slot, bytes)) {
                 buckets.add(new Bucket());
             }
-            buckets.getLast().add(slot, bytes);
+            Bucket last = buckets.getLast();
+            last.slots.add(slot);
+            last.bytes += bytes;
         }
         return buckets;
     }

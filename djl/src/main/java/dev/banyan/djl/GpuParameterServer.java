@@ -77,7 +77,7 @@ final class GpuParameterServer implements ParameterServer {
             LOG.info("gradients of {} are summed up by Banyan", devices);
             return new BanyanParameterServer(optimizer, Processes.ALONE, 0, _ -> replicas);
         } catch (CudaException | IllegalStateException e) {
-            LOG.warn("training on {} goes DJL's own way: {}", devices, e.getMessage());
+            LOG.warn("DJL trains on {} without Banyan: {}", devices, e.getMessage());
             return own;
         }
     }

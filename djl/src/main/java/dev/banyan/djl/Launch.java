@@ -32,7 +32,7 @@ final class Launch {
             }
             return new MpiProcesses(world.all());
         } catch (MpiException e) {
-            LOG.warn("training goes DJL's own way, each process for itself: {}", e.getMessage());
+            LOG.warn("each process trains for itself, without Banyan: {}", e.getMessage());
             return Processes.ALONE;
         }
     }

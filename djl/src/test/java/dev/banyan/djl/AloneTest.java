@@ -30,7 +30,7 @@ class AloneTest {
         assertThat(lines("hooked"))
                 .singleElement()
                 .asString()
-                .contains("one process and one device: training goes DJL's own way");
+                .contains("one process and one device: DJL trains without Banyan");
     }
 
     private List<String> train(String classPath, String name) throws IOException, InterruptedException {

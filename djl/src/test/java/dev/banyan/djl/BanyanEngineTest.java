@@ -73,7 +73,7 @@ class BanyanEngineTest {
         }
     }
 
-    /** A gradient outlives the object that told of it, and its memory must, too. */
+    /** A gradient outlives the object that returned it, and so must its memory. */
     @Test
     void copiesAreWrittenBackIntoTheArraysOwnMemory() {
         try (NDManager manager = Engine.getInstance().newBaseManager()) {

@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Two processes, of which the other one has 5 for everything, unless told otherwise. */
+/** Two processes, of which the other one has 5 for everything, by default. */
 class BanyanParameterServerTest {
     private final NDManager manager = Engine.getInstance().newBaseManager();
     private final OtherHasFives processes = new OtherHasFives();

@@ -66,8 +66,13 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      */
     private final boolean alike;
 
-    private HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean cudaAware) {
-        this.local = local;
+    /**
+     * Creates a communicator with given choices, which must be the same in all processes.
+     *
+     * @param cudaAware whether MPI accepts the devices' memory
+     */
+    HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean cudaAware) {
+        this.local = Objects.requireNonNull(local, "local");
         ProcessGroup first = world.all().duplicate();
         alike = alike(first, local, cudaAware);
         this.leaders = alike ? leaders : Leaders.ONE;
@@ -90,16 +95,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      * @param local the communicator over the devices of this process; it stays open
      */
     public static HierarchicalCommunicator create(World world, Communicator local) {
-        return create(world, local, Leaders.AUTO, world.isCudaAware());
-    }
-
-    /**
-     * Creates a communicator with given choices, which must be the same in all processes.
-     *
-     * @param cudaAware whether MPI accepts the devices' memory
-     */
-    static HierarchicalCommunicator create(World world, Communicator local, Leaders leaders, boolean cudaAware) {
-        return new HierarchicalCommunicator(world, Objects.requireNonNull(local, "local"), leaders, cudaAware);
+        return new HierarchicalCommunicator(world, local, Leaders.AUTO, world.isCudaAware());
     }
 
     /** Returns whether all processes have the same number of devices, kind of memory and choice. */

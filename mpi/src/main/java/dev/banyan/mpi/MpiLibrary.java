@@ -6,14 +6,15 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import dev.banyan.config.Setting;
 import java.io.File;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,33 +98,25 @@ final class MpiLibrary {
     void call(MpiCall call, Object... arguments) {
         int code = function(call, arguments);
         if (code != 0) {
-            throw new MpiException(
-                    call.symbol() + " failed: " + explain(code) + "; what the other processes were told may say why");
+            throw new MpiException(call.symbol() + " failed: " + explain(code)
+                    + "; the errors of the other processes may show the reason");
         }
     }
 
     /** Calls a function whose last argument, added by this method, points to an int, and returns that int. */
     int number(MpiCall call, Object... arguments) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment result = arena.allocate(JAVA_INT);
-            call(call, with(arguments, result));
-            return result.get(JAVA_INT, 0);
-        }
+        return result(call, JAVA_INT, arguments).get(JAVA_INT, 0);
     }
 
     /** Calls a function whose last argument, added by this method, points to a handle, and returns that handle. */
     MemorySegment made(MpiCall call, Object... arguments) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment result = arena.allocate(ADDRESS);
-            call(call, with(arguments, result));
-            return result.get(ADDRESS, 0);
-        }
+        return result(call, ADDRESS, arguments).get(ADDRESS, 0);
     }
 
-    private static Object[] with(Object[] arguments, MemorySegment last) {
-        Object[] all = Arrays.copyOf(arguments, arguments.length + 1);
-        all[arguments.length] = last;
-        return all;
+    private MemorySegment result(MpiCall call, MemoryLayout layout, Object... arguments) {
+        MemorySegment result = Arena.ofAuto().allocate(layout);
+        call(call, Stream.concat(Stream.of(arguments), Stream.of(result)).toArray());
+        return result;
     }
 
     /** Returns the name and version that MPI reports, e.g. {@code Open MPI v4.1.4}. */

@@ -1,13 +1,10 @@
 package dev.banyan.mpi;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.CallQueue;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
@@ -86,7 +83,7 @@ public final class World {
         this.config = config;
         this.mpi = mpi;
         control = new CallQueue("banyan-mpi", config.get(Communicator.TIMEOUT), Duration.ZERO);
-        control("the start of MPI", () -> start(mpi));
+        control("the start of MPI", () -> initialize(mpi));
         version = mpi.version();
         cudaAware = mpi.isCudaAware();
         reductions = new Reductions(mpi);
@@ -134,24 +131,16 @@ public final class World {
         }
     }
 
-    private static boolean start(MpiLibrary mpi) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment given = arena.allocate(JAVA_INT);
-            if (mpi.number(MpiCall.INITIALIZED) != 0) {
-                mpi.call(MpiCall.QUERY_THREAD, given);
-            } else {
-                mpi.call(
-                        MpiCall.INIT_THREAD, MemorySegment.NULL, MemorySegment.NULL, MpiLibrary.THREAD_MULTIPLE, given);
-            }
-            int level = given.get(JAVA_INT, 0);
-            if (level < MpiLibrary.THREAD_MULTIPLE) {
-                throw new MpiException(
-                        "this MPI gives thread level " + level + ", but Banyan calls it from several threads"
-                                + " (MPI_THREAD_MULTIPLE, " + MpiLibrary.THREAD_MULTIPLE
-                                + "); take an Open MPI that was built with threads");
-            }
-            return true;
+    private static boolean initialize(MpiLibrary mpi) {
+        int level = mpi.number(MpiCall.INITIALIZED) != 0
+                ? mpi.number(MpiCall.QUERY_THREAD)
+                : mpi.number(MpiCall.INIT_THREAD, MemorySegment.NULL, MemorySegment.NULL, MpiLibrary.THREAD_MULTIPLE);
+        if (level < MpiLibrary.THREAD_MULTIPLE) {
+            throw new MpiException("this MPI gives thread level " + level + ", but Banyan calls it from several threads"
+                    + " (MPI_THREAD_MULTIPLE, " + MpiLibrary.THREAD_MULTIPLE
+                    + "); take an Open MPI that was built with threads");
         }
+        return true;
     }
 
     /** Rejects settings that differ between processes and would make them wait for each other or mix up calls. */

@@ -180,7 +180,7 @@ final class DelayedSteps implements AutoCloseable {
         CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new)).join();
     }
 
-    /** Two keys change places in one process; all processes tell both. */
+    /** Two keys change places in one process; all processes report both. */
     private void findSwap(KVStore store, Random places) {
         int first = places.nextInt(keys.size() - 1);
         int second = places.nextInt(first + 1, keys.size());
@@ -192,15 +192,15 @@ final class DelayedSteps implements AutoCloseable {
         }
         List<CompletableFuture<Void>> futures = pushPull(store, order);
         join(futures.subList(0, first));
-        String told = StoresProgram.failure(futures.get(first));
+        String message = StoresProgram.failure(futures.get(first));
         for (int key : named) {
             StoresProgram.require(
-                    told.contains("key " + key + " ") && told.contains("in one order"),
-                    "a swap of keys " + named + " is told: " + told);
+                    message.contains("key " + key + " ") && message.contains("in one order"),
+                    "a swap of keys " + named + " is reported: " + message);
         }
         try {
             store.barrier();
-            throw new AssertionError("not so: a barrier tells of the swap of keys " + named);
+            throw new AssertionError("not so: a barrier reports the swap of keys " + named);
         } catch (KVStoreException e) {
             found++;
         }

@@ -48,7 +48,7 @@ final class DevicesProgram {
     }
 
     public static void main(String[] arguments) {
-        MpiRun.tellPid();
+        MpiRun.printPid();
         try {
             World world = World.open(Config.load());
             Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
@@ -93,8 +93,7 @@ final class DevicesProgram {
 
     private void hierarchy(Leaders leaders, boolean cudaAware) throws Throwable {
         long before = emulated("host allocations");
-        try (HierarchicalCommunicator communicator =
-                HierarchicalCommunicator.create(world, local, leaders, cudaAware)) {
+        try (HierarchicalCommunicator communicator = new HierarchicalCommunicator(world, local, leaders, cudaAware)) {
             int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
             require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
             for (DataType type : DataType.values()) {
@@ -133,7 +132,7 @@ final class DevicesProgram {
     /** A close that fails, as another process reduces meanwhile, closes all other parts and keeps the pinned memory. */
     private void failingClose() throws Throwable {
         long before = emulated("host allocations");
-        HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local, Leaders.ONE, false);
+        HierarchicalCommunicator communicator = new HierarchicalCommunicator(world, local, Leaders.ONE, false);
         long pieces = emulated("host allocations") - before;
         exact(communicator, 1, DataType.F32, ReduceOp.SUM);
         if (world.rank() == 0) {

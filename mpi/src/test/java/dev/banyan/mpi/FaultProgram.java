@@ -108,7 +108,7 @@ enum FaultProgram {
         private Main() {}
 
         public static void main(String[] arguments) {
-            MpiRun.tellPid();
+            MpiRun.printPid();
             Integer rank = null;
             try (Arena arena = Arena.ofShared()) {
                 FaultProgram fault = FaultProgram.valueOf(arguments[0]);

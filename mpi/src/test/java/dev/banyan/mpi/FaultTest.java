@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 
 /**
- * Whatever goes wrong in one process, all that live are told within the deadline, and none is left over. They wait for
+ * Whatever goes wrong in one process, all live processes fail within the deadline, and none is left over. They wait for
  * deadlines most of the time, so they do it side by side.
  */
 @Timeout(200)
@@ -76,7 +76,7 @@ class FaultTest {
 
     @Test
     @Execution(CONCURRENT)
-    void otherSettingsAreToldToAll() throws Exception {
+    void otherSettingsAreReportedToAll() throws Exception {
         Outcome outcome = run(FaultProgram.IS_SET_OTHERWISE, 2, LONG_MS, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
@@ -90,7 +90,7 @@ class FaultTest {
 
     @Test
     @Execution(CONCURRENT)
-    void otherLengthAndEndOfTheWorldWhileOthersWorkAreToldToAll() throws Exception {
+    void otherLengthAndEndOfTheWorldWhileOthersWorkAreReportedToAll() throws Exception {
         Outcome outcome = run(FaultProgram.REDUCES_LESS_AND_FINISHES_EARLY, 2, LONG_MS, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text())
@@ -117,7 +117,7 @@ class FaultTest {
 
     @Test
     @Execution(CONCURRENT)
-    void workInFlightAtTheEndIsToldToAll() throws Exception {
+    void workInFlightAtTheEndIsReportedToAll() throws Exception {
         Outcome outcome = run(FaultProgram.FINISHES_WITH_WORK, 2, SHORT_MS, false);
         for (int rank = 0; rank < 2; rank++) {
             assertThat(outcome.text()).contains("rank " + rank + " failed: rank " + rank + " of 2: ");

@@ -30,7 +30,7 @@ final class MatrixProgram {
     }
 
     public static void main(String[] arguments) {
-        MpiRun.tellPid();
+        MpiRun.printPid();
         try {
             World world = World.open(Config.load());
             MatrixProgram program = new MatrixProgram(world);
@@ -80,7 +80,7 @@ final class MatrixProgram {
                                 .orElseThrow()
                                 .subset(IntStream.range(0, devices).toArray()),
                         config);
-                HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local, leaders, false)) {
+                HierarchicalCommunicator communicator = new HierarchicalCommunicator(world, local, leaders, false)) {
             require(communicator.devices() == devices * world.size(), "devices of all processes");
             List<MemorySegment> memory = IntStream.range(0, devices)
                     .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
@@ -110,7 +110,7 @@ final class MatrixProgram {
                                 .subset(IntStream.range(0, devices).toArray()),
                         Config.builder().set(HostBackend.THREADS, 2).load());
                 HierarchicalCommunicator communicator =
-                        HierarchicalCommunicator.create(world, local, Leaders.EACH, false)) {
+                        new HierarchicalCommunicator(world, local, Leaders.EACH, false)) {
             List<MemorySegment> memory = IntStream.range(0, devices)
                     .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
                     .toList();

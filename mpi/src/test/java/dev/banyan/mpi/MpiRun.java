@@ -17,7 +17,7 @@ import java.util.concurrent.TimeoutException;
 
 /** Runs a program of the tests in several processes under mpirun, where there is one. */
 final class MpiRun {
-    /** What mpirun has told to end may take a moment longer than mpirun. */
+    /** A process that mpirun ends may take a moment longer than mpirun. */
     private static final long LEAVE_SECONDS = 20;
 
     private final int processes;
@@ -39,7 +39,7 @@ final class MpiRun {
      *
      * @param status of mpirun
      * @param text all that was written
-     * @param pids the processes that told theirs
+     * @param pids the processes that printed their pid
      */
     record Outcome(int status, String text, List<Long> pids) {
         /** Those of the processes that are still there when they have had time to go. */
@@ -159,7 +159,7 @@ final class MpiRun {
     }
 
     /** What programs begin with. */
-    static void tellPid() {
+    static void printPid() {
         System.out.println("pid " + ProcessHandle.current().pid());
     }
 

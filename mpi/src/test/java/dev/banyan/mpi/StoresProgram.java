@@ -44,7 +44,7 @@ final class StoresProgram {
      * @param arguments number of seeds of delays
      */
     public static void main(String[] arguments) {
-        MpiRun.tellPid();
+        MpiRun.printPid();
         try {
             World world = World.open(Config.load());
             for (int devices : new int[] {1, 2}) {
@@ -170,10 +170,10 @@ final class StoresProgram {
                         message.contains("key " + first + " ")
                                 && message.contains("key " + (first + 1) + " ")
                                 && message.contains("in one order"),
-                        type + " tells a swap: " + message);
+                        type + " reports a swap: " + message);
                 try {
                     store.barrier();
-                    throw new AssertionError("not so: a barrier tells of the swap");
+                    throw new AssertionError("not so: a barrier reports the swap");
                 } catch (KVStoreException e) {
                     require(e.getMessage() != null, "it has a message");
                 }
@@ -181,10 +181,10 @@ final class StoresProgram {
             int count = odd ? 32 : 64;
             String length =
                     failure(() -> store.init(100, arrays.getFirst().asSlice(0, count * 4L), count, DataType.F32));
-            require(length.contains("64 F32") && length.contains("32 F32"), type + " tells lengths: " + length);
+            require(length.contains("64 F32") && length.contains("32 F32"), type + " reports lengths: " + length);
             DataType other = odd ? DataType.I32 : DataType.F32;
             String kind = failure(() -> store.init(101, arrays.getFirst(), 64, other));
-            require(kind.contains("64 F32") && kind.contains("64 I32"), type + " tells types: " + kind);
+            require(kind.contains("64 F32") && kind.contains("64 I32"), type + " reports types: " + kind);
             store.pushPull(1, arrays, arrays, 0).join();
         }
     }

@@ -53,7 +53,7 @@ final class DeviceQueries {
                 session.numberIfSupported(NvmlCall.PCIE_WIDTH, subject, device).orElse(0);
         return new ProbedGpu(
                 index,
-                model(device, subject),
+                session.text(NvmlCall.NAME, subject, NAME_BYTES, device),
                 address,
                 memory(device, subject),
                 computeCapability(device, subject),
@@ -61,14 +61,6 @@ final class DeviceQueries {
                 generation,
                 lanes,
                 links.of(device, subject));
-    }
-
-    private String model(MemorySegment device, String subject) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment text = arena.allocate(NAME_BYTES);
-            session.check(NvmlCall.NAME, subject, device, text, NAME_BYTES);
-            return text.getString(0);
-        }
     }
 
     /** Devices without memory of their own do not support the query. */

@@ -5,25 +5,19 @@ final class NvmlException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     private final int code;
-    private final String sentence;
 
     /**
      * @param subject the device or link, e.g. {@code GPU3}, or an empty string for the library
      * @param code the code that the call returned
      */
     NvmlException(NvmlCall call, String subject, int code) {
-        this((subject.isEmpty() ? "" : subject + ": ") + call.symbol() + " says " + NvmlReturn.explain(code), code);
-    }
-
-    private NvmlException(String sentence, int code) {
-        super(sentence);
-        this.sentence = sentence;
+        super((subject.isEmpty() ? "" : subject + ": ") + call.symbol() + " says " + NvmlReturn.explain(code));
         this.code = code;
     }
 
     /** Returns the message. */
     String sentence() {
-        return sentence;
+        return String.valueOf(getMessage());
     }
 
     boolean is(NvmlReturn value) {

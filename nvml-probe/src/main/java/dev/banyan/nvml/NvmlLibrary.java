@@ -27,15 +27,12 @@ final class NvmlLibrary implements AutoCloseable {
     static final class NotFoundException extends Exception {
         private static final long serialVersionUID = 1;
 
-        private final String sentence;
-
         NotFoundException(String sentence, @Nullable Throwable cause) {
             super(sentence, cause);
-            this.sentence = sentence;
         }
 
         String sentence() {
-            return sentence;
+            return String.valueOf(getMessage());
         }
     }
 

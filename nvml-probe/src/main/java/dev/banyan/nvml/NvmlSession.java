@@ -4,9 +4,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * NVML between its initialization and its shutdown. It checks every code. Only the thread that opened it may use it.
@@ -42,10 +42,21 @@ final class NvmlSession implements AutoCloseable {
     /** Calls a function whose last argument, added by this method, points to its result, and returns the result. */
     MemorySegment result(NvmlCall call, String subject, MemoryLayout layout, Object... arguments) {
         MemorySegment result = Arena.ofAuto().allocate(layout);
-        Object[] all = Arrays.copyOf(arguments, arguments.length + 1);
-        all[arguments.length] = result;
-        check(call, subject, all);
+        check(
+                call,
+                subject,
+                Stream.concat(Stream.of(arguments), Stream.of(result)).toArray());
         return result;
+    }
+
+    /** Calls a function whose last arguments, added by this method, are a buffer for a text and its length. */
+    String text(NvmlCall call, String subject, int bytes, Object... arguments) {
+        MemorySegment text = Arena.ofAuto().allocate(bytes);
+        check(
+                call,
+                subject,
+                Stream.concat(Stream.of(arguments), Stream.of(text, bytes)).toArray());
+        return text.getString(0);
     }
 
     /** Calls a function whose result is an int. */
@@ -77,11 +88,7 @@ final class NvmlSession implements AutoCloseable {
 
     /** Returns the driver's version, e.g. {@code 535.129.03}. */
     String driverVersion() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment text = arena.allocate(VERSION_BYTES);
-            check(NvmlCall.DRIVER_VERSION, "", text, VERSION_BYTES);
-            return text.getString(0);
-        }
+        return text(NvmlCall.DRIVER_VERSION, "", VERSION_BYTES);
     }
 
     /** Returns the number of devices, including those that this process may not use. */

@@ -53,7 +53,7 @@ class NvmlFailureTest {
     /** Whatever the call and the code, the answer is a machine with warnings or one sentence, and NVML is shut down. */
     @ParameterizedTest
     @EnumSource(value = NvmlReturn.class, names = "SUCCESS", mode = EnumSource.Mode.EXCLUDE)
-    void everyCodeOfEveryCallIsTold(NvmlReturn value) {
+    void everyCodeOfEveryCallIsReported(NvmlReturn value) {
         // Three of the devices, to be quick.
         String three = p3.replaceAll("(?m)^(gpu|links?) [3-7] .*\n|^level (. [3-7]|[3-7] .) .*\n", "");
         for (NvmlCall call : NvmlCall.values()) {
@@ -124,7 +124,7 @@ class NvmlFailureTest {
 
     @ParameterizedTest
     @ValueSource(ints = {31, 500, -1, 998})
-    void codesThatAreNewerThanBanyanAreTold(int code) {
+    void codesThatAreNewerThanBanyanAreReported(int code) {
         standIn.play(p3 + "fail nvmlInit_v2 " + code + "\n");
         assertThat(standIn.unusable()).contains("error " + code + ", which is newer than Banyan");
     }

@@ -122,7 +122,7 @@ class NvmlProbeTest {
     }
 
     @Test
-    void whatIsBrokenIsLeftOutAndTold() {
+    void whatIsBrokenIsLeftOutAndReported() {
         Machine machine = standIn.play(StandIn.machine("broken")).found();
         assertThat(machine.devices()).extracting(Device::name).containsExactly("GPU0", "GPU1", "GPU2", "GPU3");
         Routes routes = Routes.of(machine);
@@ -154,7 +154,7 @@ class NvmlProbeTest {
     }
 
     @Test
-    void unevenSwitchLinksAreToldAndKept() {
+    void unevenSwitchLinksAreReportedAndKept() {
         String fewer = StandIn.machine("dgx-2").replace("link 3 5 2 1 00000000:62:00.0 switch\n", "");
         Machine machine = standIn.play(fewer).found();
         assertThat(Routes.of(machine).between(3, 9).lanes()).isEqualTo(5);
@@ -190,7 +190,7 @@ class NvmlProbeTest {
     }
 
     @Test
-    void classesThatContradictEachOtherAreTold() {
+    void classesThatContradictEachOtherAreReported() {
         String odd = StandIn.machine("pcie").replace("level 1 2 40", "level 1 2 10");
         Machine machine = standIn.play(odd).found();
         assertThat(Routes.of(machine).between(0, 2).kind()).isEqualTo(Connection.Kind.PIX);
