@@ -11,8 +11,8 @@ public final class Banyan {
     private Banyan() {}
 
     /**
-     * Registers Banyan's engine as DJL's engine PyTorch. DJL does that itself if it finds services on the class path. Call
-     * it before the first model is created.
+     * Registers Banyan's engine as DJL's engine PyTorch. DJL does that itself if it finds services on the class path.
+     * Call it before the first model is created.
      *
      * @throws IllegalStateException if this version of DJL stores its engines differently
      */
@@ -23,8 +23,8 @@ public final class Banyan {
     }
 
     /**
-     * Returns the rank of this process, 0..{@link #size}-1. Let only the first process print, but let all train, evaluate
-     * and load models, as they wait for each other there. If all save a model, only the first one writes it.
+     * Returns the rank of this process, 0..{@link #size}-1. Let only the first process print, but let all train,
+     * evaluate and load models, as they wait for each other there. If all save a model, only the first one writes it.
      */
     public static int rank() {
         return Launch.PROCESSES.rank();
@@ -37,12 +37,12 @@ public final class Banyan {
 
     /**
      * Returns the part of a dataset that this process trains on. The batch size of the dataset is that of the global
-     * batch, of which each process reads an equal part. Trainers shard datasets themselves in {@code iterateDataset}; call
-     * this method if a program takes batches from {@link Dataset#getData} directly.
+     * batch, of which each process reads an equal part. Trainers shard datasets themselves in {@code iterateDataset};
+     * call this method if a program takes batches from {@link Dataset#getData} directly.
      *
-     * <p>The sampler of a dataset with random access draws the samples in the first process. Each process reads any other
-     * dataset completely, in an order that must be the same in all, and cuts its batches. The remainder of a batch that
-     * cannot be divided by the number of processes is left out.
+     * <p>The sampler of a dataset with random access draws the samples in the first process. Each process reads any
+     * other dataset completely, in an order that must be the same in all, and cuts its batches. The remainder of a
+     * batch that cannot be divided by the number of processes is left out.
      */
     public static Dataset shard(Dataset dataset) {
         return ShardedDataset.of(dataset, Launch.PROCESSES);

@@ -8,9 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Provides DJL's PyTorch engine with Banyan's parameter server. It is a service, which DJL finds by itself. DJL uses the
- * first provider of a name. If its own provider comes first on the class path, this one replaces it by reflection; if
- * that fails, it logs a warning, and training goes on without Banyan.
+ * Provides DJL's PyTorch engine with Banyan's parameter server. It is a service, which DJL finds by itself. DJL uses
+ * the first provider of a name. If its own provider comes first on the class path, this one replaces it by reflection;
+ * if that fails, it logs a warning, and training goes on without Banyan.
  *
  * <p>Safe for use from any thread.
  */

@@ -31,7 +31,10 @@ import org.jspecify.annotations.Nullable;
  * threads.
  */
 final class BanyanParameterServer implements ParameterServer {
-    /** The slots of failed steps. A call in flight may still write to their gradients, so PyTorch must never free them. */
+    /**
+     * The slots of failed steps. A call in flight may still write to their gradients, so PyTorch must never free
+     * them.
+     */
     private static final Queue<Slot> FAILED = new ConcurrentLinkedQueue<>();
 
     private final Optimizer optimizer;

@@ -15,7 +15,10 @@ import java.util.concurrent.CompletableFuture;
 final class Buckets {
     private final Processes processes;
     private final long limit;
-    /** The buffers by the index of their bucket in a step. They grow to the greatest need and are reused in each step. */
+    /**
+     * The buffers by the index of their bucket in a step. They grow to the greatest need and are reused in each
+     * step.
+     */
     private final List<MemorySegment> buffers = new ArrayList<>();
 
     /** @param limit the greatest length of a bucket of several gradients, in bytes */

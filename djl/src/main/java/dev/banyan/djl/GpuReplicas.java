@@ -21,8 +21,8 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Replicas on GPUs, one on each. Collectives work on PyTorch's arrays in place and are enqueued in its default streams,
- * so that they are ordered with PyTorch's work and this thread need not wait. The next call, or {@link #close}, reports a
- * collective that failed.
+ * so that they are ordered with PyTorch's work and this thread need not wait. The next call, or {@link #close}, reports
+ * a collective that failed.
  */
 final class GpuReplicas implements Replicas {
     private final Communicator communicator;

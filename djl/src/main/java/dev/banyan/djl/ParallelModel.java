@@ -53,7 +53,10 @@ final class ParallelModel implements Model {
         return new ParallelTrainer(this, config, processes);
     }
 
-    /** Reads the model when the first process has called this method, too, and so has saved before. All processes call it. */
+    /**
+     * Reads the model when the first process has called this method, too, and so has saved before. All processes call
+     * it.
+     */
     @Override
     public void load(Path modelPath, @Nullable String prefix, @Nullable Map<String, ?> options)
             throws IOException, MalformedModelException {
@@ -81,8 +84,8 @@ final class ParallelModel implements Model {
     }
 
     /**
-     * Saves the model in the first process alone, as it is the same in all. The others do not wait, as a program that fails
-     * may save the model in one process only; {@link #load(Path, String, Map)} waits for the files.
+     * Saves the model in the first process alone, as it is the same in all. The others do not wait, as a program that
+     * fails may save the model in one process only; {@link #load(Path, String, Map)} waits for the files.
      */
     @Override
     public void save(Path modelPath, String newModelName) throws IOException {

@@ -40,8 +40,8 @@ interface Processes {
     void broadcast(MemorySegment buffer, long count, DataType type);
 
     /**
-     * Averages the buffers of all processes in place; all receive the same bits. The buffer must not be accessed until the
-     * future completes. Averages end in the order of the calls.
+     * Averages the buffers of all processes in place; all receive the same bits. The buffer must not be accessed until
+     * the future completes. Averages end in the order of the calls.
      */
     CompletableFuture<Void> average(MemorySegment buffer, long count, DataType type);
 }

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Finishes the world for a program that does not know it, when its last non-daemon thread has ended or it calls
- * {@link System#exit}, unless a thread has thrown. A program that fails leaves the world unfinished, so that mpirun ends
- * the other processes. mpirun also does so if the exit status is not 0.
+ * {@link System#exit}, unless a thread has thrown. A program that fails leaves the world unfinished, so that mpirun
+ * ends the other processes. mpirun also does so if the exit status is not 0.
  */
 final class ProgramEnd {
     /** How long a process that exits waits for the others; the first may still be saving a model. */

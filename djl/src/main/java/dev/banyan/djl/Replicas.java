@@ -28,8 +28,8 @@ interface Replicas extends AutoCloseable {
     void close();
 
     /**
-     * Opens replicas on GPUs if each is on a GPU of its own. If that fails, with a warning, or if they are elsewhere, data
-     * goes through host memory.
+     * Opens replicas on GPUs if each is on a GPU of its own. If that fails, with a warning, or if they are elsewhere,
+     * data goes through host memory.
      */
     static Replicas start(List<Device> devices, Config config) {
         if (GpuReplicas.areGpus(devices)) {

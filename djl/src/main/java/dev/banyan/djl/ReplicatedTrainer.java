@@ -22,8 +22,8 @@ import java.util.stream.IntStream;
  * parallelism without GPUs, as DJL has only one CPU device. Each batch is cut into equal parts, one for each replica.
  * Gradients are summed and scaled, so that a step equals that of the whole batch.
  *
- * <p>The first replica is the model's own block, which can be saved or used for predictions after the training. Not safe
- * for use from several threads.
+ * <p>The first replica is the model's own block, which can be saved or used for predictions after the training. Not
+ * safe for use from several threads.
  */
 public final class ReplicatedTrainer implements AutoCloseable {
     private final Model model;

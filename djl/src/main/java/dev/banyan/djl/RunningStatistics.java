@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * The running means and variances of the normalisation blocks of a model. Not the optimiser but the forward pass changes
- * them, in each process by its own samples. Not safe for use from several threads.
+ * The running means and variances of the normalisation blocks of a model. Not the optimiser but the forward pass
+ * changes them, in each process by its own samples. Not safe for use from several threads.
  */
 final class RunningStatistics {
     private final Block block;

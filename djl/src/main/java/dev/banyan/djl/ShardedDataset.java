@@ -65,7 +65,10 @@ final class ShardedDataset implements Dataset {
         return StreamSupport.stream(batches.spliterator(), false);
     }
 
-    /** Cuts this process's part out of a batch; returns nothing if the batch has fewer samples than there are processes. */
+    /**
+     * Cuts this process's part out of a batch; returns nothing if the batch has fewer samples than there are
+     * processes.
+     */
     private Stream<Batch> cut(Batch batch) {
         int part = ShardSampler.part(batch.getSize(), processes);
         if (part == 0) {

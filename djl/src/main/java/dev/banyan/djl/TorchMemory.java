@@ -60,8 +60,8 @@ final class TorchMemory {
     }
 
     /**
-     * Returns the address of the elements of an array in the memory of its device, row by row. It is valid until the array
-     * is closed.
+     * Returns the address of the elements of an array in the memory of its device, row by row. It is valid until the
+     * array is closed.
      *
      * @return empty if the elements are not accessible or not consecutive
      */

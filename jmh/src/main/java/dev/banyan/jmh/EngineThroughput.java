@@ -28,10 +28,10 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures the empty operations per second of the dependency engine: one thread pushes 100,000 operations, each of which
- * reads one of 100 variables and mutates another, and waits for all. The baseline gives as many empty tasks to a thread
- * pool of the JDK with a plain queue. The engine runs operations on such a pool, too, with a priority queue; so the ratio
- * shows what dependencies, priorities and the wait for all cost.
+ * Measures the empty operations per second of the dependency engine: one thread pushes 100,000 operations, each of
+ * which reads one of 100 variables and mutates another, and waits for all. The baseline gives as many empty tasks to a
+ * thread pool of the JDK with a plain queue. The engine runs operations on such a pool, too, with a priority queue; so
+ * the ratio shows what dependencies, priorities and the wait for all cost.
  *
  * <pre>java -jar jmh/target/benchmarks.jar EngineThroughput</pre>
  */

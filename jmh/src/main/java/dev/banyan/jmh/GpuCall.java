@@ -29,8 +29,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures a repeated allreduce of 4 KiB on GPUs, from the call to its return: checks, queue, plan, one launch, wait. On
- * the emulated driver, which here skips launches, that is the host's time alone. The baseline, one rank in place,
+ * Measures a repeated allreduce of 4 KiB on GPUs, from the call to its return: checks, queue, plan, one launch, wait.
+ * On the emulated driver, which here skips launches, that is the host's time alone. The baseline, one rank in place,
  * launches nothing.
  *
  * <pre>

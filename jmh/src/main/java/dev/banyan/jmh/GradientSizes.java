@@ -17,7 +17,10 @@ final class GradientSizes {
 
     private GradientSizes() {}
 
-    /** Returns the number of elements of each of the 157 keys of ResNet-50, from the input layer to the output layer. */
+    /**
+     * Returns the number of elements of each of the 157 keys of ResNet-50, from the input layer to the output
+     * layer.
+     */
     static long[] resnet50() {
         return Arrays.stream(RESNET_50.strip().split("\\s+"))
                 .flatMapToLong(item -> {

@@ -35,8 +35,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures an allreduce of float sums over 8 devices of the host backend, on the trees of p3.16xlarge. {@code keys} is the
- * length of each device's array in bytes, or a model whose gradients are reduced key by key, all in flight.
+ * Measures an allreduce of float sums over 8 devices of the host backend, on the trees of p3.16xlarge. {@code keys} is
+ * the length of each device's array in bytes, or a model whose gradients are reduced key by key, all in flight.
  *
  * <p>Two baselines work on the same buffers with as many threads as the backend has: {@code fusedSum} is one loop that
  * adds the eight arrays and writes the sum to all of them, and {@code copy} copies each input to an output. Divide by

@@ -30,8 +30,8 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Measures how long an optimal tree packing for an allreduce takes. The baseline is its bound, which a packing computes
- * first. Machines are presets; {@code sparse-n}, n devices in three random rings of one or two lanes; {@code dense-n}, n
- * devices with one or two lanes between all pairs; and {@code torus-n}, n x n x n/2 devices with one lane to each
+ * first. Machines are presets; {@code sparse-n}, n devices in three random rings of one or two lanes; {@code dense-n},
+ * n devices with one or two lanes between all pairs; and {@code torus-n}, n x n x n/2 devices with one lane to each
  * neighbour.
  *
  * <pre>java -jar jmh/target/benchmarks.jar PackingGeneration</pre>

@@ -26,9 +26,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures what the first call of a kind takes in addition to its trees: building the schedule of an allreduce of 64 MiB
- * over p3.16xlarge, alone and with its compilation for the host. The baseline is the schedule of the star, which has the
- * fewest steps.
+ * Measures what the first call of a kind takes in addition to its trees: building the schedule of an allreduce of 64
+ * MiB over p3.16xlarge, alone and with its compilation for the host. The baseline is the schedule of the star, which
+ * has the fewest steps.
  *
  * <pre>java -jar jmh/target/benchmarks.jar ScheduleBuilding</pre>
  */

@@ -39,8 +39,8 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * Measures the steps per second of the simulator on one core, in the column {@code steps}: an allreduce of 1 GiB in
  * chunks of 1 MiB, or one of each key of ResNet-50, all in flight. The network has all links of the machine, so that
- * pairs without a direct link share PCIe; a packing has the links that it was made for. The baseline only reads each step
- * once.
+ * pairs without a direct link share PCIe; a packing has the links that it was made for. The baseline only reads each
+ * step once.
  *
  * <pre>java -jar jmh/target/benchmarks.jar SimulationSpeed -p machine=p3.16xlarge</pre>
  */

@@ -34,9 +34,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures a store of 8 host devices with the 157 gradients of ResNet-50, all in flight: by push-pull in place, and by push
- * and pull. The baseline is one allreduce of the same total size. Divide by it, or divide a time with a recorder by that
- * without.
+ * Measures a store of 8 host devices with the 157 gradients of ResNet-50, all in flight: by push-pull in place, and by
+ * push and pull. The baseline is one allreduce of the same total size. Divide by it, or divide a time with a recorder
+ * by that without.
  *
  * <pre>
  * java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=false,true

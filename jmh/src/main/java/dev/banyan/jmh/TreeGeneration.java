@@ -27,8 +27,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures how long the trees of a machine take, one from every root, with penalty 0.7. The machines are p3.16xlarge and
- * random machines on which all pairs have one or two NVLinks.
+ * Measures how long the trees of a machine take, one from every root, with penalty 0.7. The machines are p3.16xlarge
+ * and random machines on which all pairs have one or two NVLinks.
  *
  * <p>The baseline only creates the tree objects, stars with the same roots. No generator can be faster than that.
  *

@@ -23,8 +23,8 @@ import java.util.stream.Stream;
  * connects the processes. An allreduce is a reduction inside each process, an allreduce between the leading devices of
  * the processes and a broadcast inside each process. It works in pieces, so that the three phases overlap. If several
  * devices lead at once ({@link Leaders}), slices are reduce-scattered inside, all-reduced between and all-gathered
- * inside. If every process has one device, the allreduce is one call of MPI on the caller's buffer. Processes may differ
- * in their number of devices and in their backend; then one device of each process leads.
+ * inside. If every process has one device, the allreduce is one call of MPI on the caller's buffer. Processes may
+ * differ in their number of devices and in their backend; then one device of each process leads.
  *
  * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. MPI
  * receives device memory directly if it {@linkplain World#isCudaAware accepts it}; otherwise pieces go through host

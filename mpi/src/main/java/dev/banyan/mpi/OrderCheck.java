@@ -48,8 +48,8 @@ final class OrderCheck {
     }
 
     /**
-     * Returns two processes whose texts differ, with their texts, or nothing if all texts are the same. The result is the
-     * same in all processes.
+     * Returns two processes whose texts differ, with their texts, or nothing if all texts are the same. The result is
+     * the same in all processes.
      *
      * @param what the text of this process
      */

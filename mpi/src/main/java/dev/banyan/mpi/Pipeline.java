@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Cuts an array into pieces and runs the {@link Phases} of each. While one piece is exchanged between the processes, the
- * next is gathered and the one before is spread. All processes cut alike and exchange pieces in order.
+ * Cuts an array into pieces and runs the {@link Phases} of each. While one piece is exchanged between the processes,
+ * the next is gathered and the one before is spread. All processes cut alike and exchange pieces in order.
  */
 final class Pipeline {
     private final CollectiveCall call;

@@ -51,8 +51,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ProcessGroup implements AutoCloseable {
     /**
-     * The greatest number of bytes that one call of MPI gets. MPI counts elements in 32 bits, and some of its transports
-     * count bytes in 32 bits.
+     * The greatest number of bytes that one call of MPI gets. MPI counts elements in 32 bits, and some of its
+     * transports count bytes in 32 bits.
      */
     private static final long PIECE_BYTES = 1 << 30;
 
@@ -96,7 +96,10 @@ public final class ProcessGroup implements AutoCloseable {
         return size;
     }
 
-    /** Returns a group of the same processes whose collectives are independent of this group's. All processes call it. */
+    /**
+     * Returns a group of the same processes whose collectives are independent of this group's. All processes call
+     * it.
+     */
     public ProcessGroup duplicate() {
         return make("duplicates the group", () -> mpi.made(MpiCall.DUP, communicator));
     }

@@ -214,7 +214,8 @@ public final class World {
     /**
      * Finishes the world when this process ends, unless the program has finished it or the world is broken. It is for
      * programs that do not know the world and may end by {@link System#exit}. A shutdown hook does not see the exit
-     * status, but mpirun does: it ends the other processes if the status is not 0, whether the world is finished or not.
+     * status, but mpirun does: it ends the other processes if the status is not 0, whether the world is finished or
+     * not.
      *
      * @param well returns, when the process ends, whether no failure is known; if false, the world stays unfinished
      * @param patience how long to wait for the other processes to finish; the process then ends unfinished

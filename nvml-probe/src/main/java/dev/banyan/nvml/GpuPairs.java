@@ -104,8 +104,8 @@ final class GpuPairs {
     }
 
     /**
-     * Returns whether each of two devices may read and write the other's memory: OK, the first refusal, or null if it is
-     * unknown.
+     * Returns whether each of two devices may read and write the other's memory: OK, the first refusal, or null if it
+     * is unknown.
      */
     @Nullable
     PeerStatus access(int a, int b) {

@@ -13,11 +13,11 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Several groups of processes, each with a thread that calls MPI; the hash of a key chooses its group. A barrier follows
- * each set of BANYAN_OUTSTANDING sums, so that no more are in flight. A group runs its sums in the order of the pushes;
- * groups are independent of each other. There are at most as many groups as a process has processors, since threads
- * that wait in MPI spin and move the data of all calls in turns, so that more threads than processors impede each
- * other: two processes on two processors took more than twice as long with 4 threads as with one.
+ * Several groups of processes, each with a thread that calls MPI; the hash of a key chooses its group. A barrier
+ * follows each set of BANYAN_OUTSTANDING sums, so that no more are in flight. A group runs its sums in the order of the
+ * pushes; groups are independent of each other. There are at most as many groups as a process has processors, since
+ * threads that wait in MPI spin and move the data of all calls in turns, so that more threads than processors impede
+ * each other: two processes on two processors took more than twice as long with 4 threads as with one.
  */
 final class Concum extends ProcessLink {
     /** Assumed, not tuned. */

@@ -4,7 +4,8 @@ package dev.banyan.kvstore.engine;
 @FunctionalInterface
 public interface DeferredTask {
     /**
-     * Starts the work. It runs on the thread that releases the operation, so it must hand the work on and return at once.
+     * Starts the work. It runs on the thread that releases the operation, so it must hand the work on and return at
+     * once.
      *
      * @param completion to be called once, from any thread, when the work has ended
      * @throws Exception if the work cannot be started; the completion must not be called then

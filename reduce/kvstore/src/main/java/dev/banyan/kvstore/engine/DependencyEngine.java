@@ -11,20 +11,21 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Runs operations on the worker threads of their {@link Lane}, as soon as the operations pushed before them on the same
- * {@link Variable}s allow it, greatest priority first. Every operation sees the same data as if all ran one after another
- * in the order in which they were pushed.
+ * {@link Variable}s allow it, greatest priority first. Every operation sees the same data as if all ran one after
+ * another in the order in which they were pushed.
  *
- * <p><b>Method.</b> An operation waits in the queue of every variable that it names. A queue releases operations in order:
- * consecutive reads together, each mutation alone. A counter in the operation reaches zero when all its queues have
- * released it; then the operation is ready. It enters all queues atomically, so of two operations the same one is first
- * in every queue. So there is no deadlock, whichever threads push.
+ * <p><b>Method.</b> An operation waits in the queue of every variable that it names. A queue releases operations in
+ * order: consecutive reads together, each mutation alone. A counter in the operation reaches zero when all its queues
+ * have released it; then the operation is ready. It enters all queues atomically, so of two operations the same one is
+ * first in every queue. So there is no deadlock, whichever threads push.
  *
- * <p><b>Failures.</b> If a task throws, the variables that its operation mutates are poisoned. An operation that names a
- * poisoned variable is skipped, and the variables that it mutates are poisoned, too. {@link #waitFor} and
- * {@link #waitAll} throw an {@link EngineException} for the poisoned variables that they find, and heal them: operations
- * that are pushed afterwards run again.
+ * <p><b>Failures.</b> If a task throws, the variables that its operation mutates are poisoned. An operation that names
+ * a poisoned variable is skipped, and the variables that it mutates are poisoned, too. {@link #waitFor} and
+ * {@link #waitAll} throw an {@link EngineException} for the poisoned variables that they find, and heal them:
+ * operations that are pushed afterwards run again.
  *
- * <p><b>Cost.</b> Pushing and ending an operation of v variables is O(v), plus O(log r) for r operations that are ready.
+ * <p><b>Cost.</b> Pushing and ending an operation of v variables is O(v), plus O(log r) for r operations that are
+ * ready.
  *
  * <p>Source: the dependency engine of MXNet: T. Chen et al., "MXNet: a flexible and efficient machine learning library
  * for heterogeneous distributed systems", 2015, <a href="https://arxiv.org/abs/1512.01274">arXiv:1512.01274</a>.
@@ -37,8 +38,8 @@ public final class DependencyEngine implements AutoCloseable {
     private final Map<Lane, WorkerThreads> lanes = new EnumMap<>(Lane.class);
     private final Dispatcher dispatcher = new Dispatcher();
     /**
-     * The failures by poisoned variable, the oldest first. The key of the first failed operation that mutates no variable
-     * is this engine. Also the lock of the failures.
+     * The failures by poisoned variable, the oldest first. The key of the first failed operation that mutates no
+     * variable is this engine. Also the lock of the failures.
      */
     private final Map<Object, Throwable> failures = new LinkedHashMap<>();
 
@@ -119,7 +120,8 @@ public final class DependencyEngine implements AutoCloseable {
     /**
      * Waits until no operation is left, including those that are pushed meanwhile.
      *
-     * @throws EngineException if an operation has failed and no wait has reported it; its cause is the first failure, and
+     * @throws EngineException if an operation has failed and no wait has reported it; its cause is the first failure,
+     * and
      *     the call heals all variables
      * @throws IllegalStateException if a task calls it
      */
@@ -142,8 +144,8 @@ public final class DependencyEngine implements AutoCloseable {
     }
 
     /**
-     * Waits for all operations, including those that tasks push meanwhile, and accepts no more. It drops failures that no
-     * wait has reported. A second call does nothing.
+     * Waits for all operations, including those that tasks push meanwhile, and accepts no more. It drops failures that
+     * no wait has reported. A second call does nothing.
      *
      * @throws IllegalStateException if a task calls it
      */

@@ -76,9 +76,9 @@ final class Dispatcher {
     }
 
     /**
-     * Processes posted operations, unless another thread does so, which then also processes those posted meanwhile. Then
-     * runs the inline operations of this thread one after another, including those that become ready by that. So a chain of
-     * inline operations needs only one stack frame.
+     * Processes posted operations, unless another thread does so, which then also processes those posted meanwhile.
+     * Then runs the inline operations of this thread one after another, including those that become ready by that. So a
+     * chain of inline operations needs only one stack frame.
      */
     private void work() {
         Inline inline = inlines.get();

@@ -4,9 +4,9 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands for data that operations read and mutate. Its operations run in the order in which they were pushed: consecutive
- * reads together, everything else alone. A read that comes after a waiting mutation waits too, so that no operation
- * starves.
+ * Stands for data that operations read and mutate. Its operations run in the order in which they were pushed:
+ * consecutive reads together, everything else alone. A read that comes after a waiting mutation waits too, so that no
+ * operation starves.
  *
  * <p>A variable belongs to the engine that created it. It needs no closing. Only the {@link Dispatcher} accesses its
  * queue.

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The daemon threads of one lane. The ready operation with the greatest priority runs first; among equal priorities, the
- * one that was ready first. Threads start when they are first needed and end after some idle time.
+ * The daemon threads of one lane. The ready operation with the greatest priority runs first; among equal priorities,
+ * the one that was ready first. Threads start when they are first needed and end after some idle time.
  */
 final class WorkerThreads extends ThreadPoolExecutor {
     private static final long IDLE_SECONDS = 10;
