@@ -31,7 +31,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -225,7 +224,7 @@ class CommunicatorTest {
     void futuresMayCloseTheCommunicator() throws Exception {
         CountDownLatch submitted = new CountDownLatch(1);
         // No call ends before all are submitted: what depends on one that has ended would run on this thread.
-        Communicator each = Communicator.create(FOUR, CONFIG, new FakeBackend(() -> await(submitted)));
+        Communicator each = Communicator.create(FOUR, CONFIG, new ScriptedBackend(() -> await(submitted)));
         List<MemorySegment> buffers = floats(each, 16, 1);
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         for (int i = 0; i < 2_000; i++) {
@@ -407,7 +406,7 @@ class CommunicatorTest {
     @Test
     void aFailureOfTheBackendReachesTheCallerAndTheNextCallWorks() {
         AtomicInteger runs = new AtomicInteger();
-        Backend failing = new FakeBackend(() -> {
+        Backend failing = new ScriptedBackend(() -> {
             if (runs.incrementAndGet() <= 2) {
                 throw new IllegalStateException("lost device 2");
             }
@@ -428,7 +427,7 @@ class CommunicatorTest {
     @Test
     void aStuckBackendFailsAllThatWait() throws Exception {
         CountDownLatch release = new CountDownLatch(1);
-        Backend stuck = new FakeBackend(() -> {
+        Backend stuck = new ScriptedBackend(() -> {
             try {
                 release.await();
             } catch (InterruptedException e) {
@@ -464,7 +463,7 @@ class CommunicatorTest {
     void aStuckBlockingCallFailsAllThatWait() throws Exception {
         CountDownLatch entered = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
-        Backend stuck = new FakeBackend(() -> {
+        Backend stuck = new ScriptedBackend(() -> {
             entered.countDown();
             await(release);
         });
@@ -490,7 +489,7 @@ class CommunicatorTest {
 
     @Test
     void plansAreMadeOnce() {
-        FakeBackend counting = new FakeBackend(() -> {});
+        ScriptedBackend counting = new ScriptedBackend(() -> {});
         try (Communicator each = Communicator.create(FOUR, CONFIG, counting)) {
             List<MemorySegment> buffers = floats(each, 32, 1);
             for (int i = 0; i < 5; i++) {
@@ -535,47 +534,12 @@ class CommunicatorTest {
     }
 
     /** A backend whose schedules do something else. */
-    private static class FakeBackend implements Backend {
+    private static final class ScriptedBackend extends FakeBackend {
         final AtomicInteger prepared = new AtomicInteger();
         private final Runnable onRun;
 
-        FakeBackend(Runnable onRun) {
+        ScriptedBackend(Runnable onRun) {
             this.onRun = onRun;
-        }
-
-        @Override
-        public boolean inHostMemory() {
-            return true;
-        }
-
-        @Override
-        public String name() {
-            return "fake";
-        }
-
-        @Override
-        public MemorySegment allocate(int rank, long bytes) {
-            return Arena.ofAuto().allocate(bytes);
-        }
-
-        @Override
-        public MemorySegment allocate(int rank, long bytes, Arena arena) {
-            return arena.allocate(bytes);
-        }
-
-        @Override
-        public void copyToDevice(MemorySegment target, MemorySegment source) {
-            target.copyFrom(source);
-        }
-
-        @Override
-        public void copyToHost(MemorySegment source, MemorySegment target) {
-            target.copyFrom(source);
-        }
-
-        @Override
-        public @Nullable String refusal(MemorySegment buffer, DataType type) {
-            return null;
         }
 
         @Override
@@ -583,8 +547,5 @@ class CommunicatorTest {
             prepared.incrementAndGet();
             return new FakeExecutable(onRun, () -> {});
         }
-
-        @Override
-        public void close() {}
     }
 }

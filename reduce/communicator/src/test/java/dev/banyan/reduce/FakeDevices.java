@@ -1,12 +1,10 @@
 package dev.banyan.reduce;
 
-import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -14,7 +12,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /** A backend whose runs end when the test says so. */
-final class FakeDevices implements Backend {
+final class FakeDevices extends FakeBackend {
     /** One per start, in that order. */
     final List<CompletableFuture<Void>> runs = new CopyOnWriteArrayList<>();
 
@@ -30,47 +28,12 @@ final class FakeDevices implements Backend {
     }
 
     @Override
-    public String name() {
-        return "fake";
-    }
-
-    @Override
-    public boolean inHostMemory() {
-        return true;
-    }
-
-    @Override
-    public MemorySegment allocate(int rank, long bytes) {
-        return Arena.ofAuto().allocate(bytes);
-    }
-
-    @Override
-    public MemorySegment allocate(int rank, long bytes, Arena arena) {
-        return arena.allocate(bytes);
-    }
-
-    @Override
-    public void copyToDevice(MemorySegment target, MemorySegment source) {
-        target.copyFrom(source);
-    }
-
-    @Override
-    public void copyToHost(MemorySegment source, MemorySegment target) {
-        target.copyFrom(source);
-    }
-
-    @Override
-    public @Nullable String refusal(MemorySegment buffer, DataType type) {
-        return null;
-    }
-
-    @Override
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         onPrepare.run();
         return new Executable() {
             @Override
             public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
-                throw new UnsupportedOperationException("runs are started");
+                start(inputs, outputs, null).join();
             }
 
             @Override
@@ -85,7 +48,4 @@ final class FakeDevices implements Backend {
             public void close() {}
         };
     }
-
-    @Override
-    public void close() {}
 }

@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -20,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
@@ -149,12 +151,7 @@ public final class CudaBackend implements Backend {
 
     @Override
     public MemorySegment allocate(int rank, long bytes) {
-        checkUsable();
-        try {
-            return memory.allocate(rank, bytes);
-        } catch (CollectiveTimeoutException e) {
-            throw breaking(e);
-        }
+        return copied(() -> memory.allocate(rank, bytes));
     }
 
     /**
@@ -163,12 +160,7 @@ public final class CudaBackend implements Backend {
      */
     @Override
     public MemorySegment allocate(int rank, long bytes, Arena arena) {
-        checkUsable();
-        try {
-            return memory.allocate(rank, bytes, arena);
-        } catch (CollectiveTimeoutException e) {
-            throw breaking(e);
-        }
+        return copied(() -> memory.allocate(rank, bytes, arena));
     }
 
     @Override
@@ -192,19 +184,25 @@ public final class CudaBackend implements Backend {
 
     @Override
     public void copyToDevice(MemorySegment target, MemorySegment source) {
-        checkUsable();
-        try {
+        var _ = copied(() -> {
             memory.write(target, source);
-        } catch (CollectiveTimeoutException e) {
-            throw breaking(e);
-        }
+            return MemorySegment.NULL;
+        });
     }
 
     @Override
     public void copyToHost(MemorySegment source, MemorySegment target) {
+        var _ = copied(() -> {
+            memory.read(source, target);
+            return MemorySegment.NULL;
+        });
+    }
+
+    /** Runs what copies or clears; a copy that does not end in time breaks the backend. */
+    private MemorySegment copied(Supplier<MemorySegment> work) {
         checkUsable();
         try {
-            memory.read(source, target);
+            return work.get();
         } catch (CollectiveTimeoutException e) {
             throw breaking(e);
         }
@@ -225,14 +223,7 @@ public final class CudaBackend implements Backend {
 
     @Override
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
-        if (schedule.elementBytes() != type.bytes()) {
-            throw new IllegalArgumentException("a schedule of elements of " + schedule.elementBytes() + " bytes for "
-                    + type + ", which has " + type.bytes());
-        }
-        if (schedule.ranks() != ranks.size()) {
-            throw new IllegalArgumentException(
-                    "a schedule of " + schedule.ranks() + " ranks on a backend of " + ranks.size());
-        }
+        BackendArguments.checkSchedule(schedule, type, ranks.size());
         lock.lock();
         try {
             checkUsable();
@@ -252,10 +243,10 @@ public final class CudaBackend implements Backend {
             MemorySegment[] outputs,
             @Nullable CallerStreams streams) {
         CudaStreams callers = streams == null ? null : join.check(streams);
-        GraphCache.Key key = executable.key(inputs, outputs);
         lock.lock();
         try {
             checkUsable();
+            GraphCache.Key key = executable.key(inputs, outputs);
             Graph graph = graphs.get(key, () -> executable.build(key, memory));
             if (callers != null) {
                 join.after(callers);

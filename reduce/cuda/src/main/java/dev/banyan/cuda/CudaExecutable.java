@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -18,6 +19,8 @@ final class CudaExecutable implements Executable {
     private final CudaBackend backend;
     private final GraphPlan plan;
     private final MemorySegment marks;
+    /** Of the last run: a training step uses the same buffers again and again. */
+    private GraphCache.@Nullable Key lastKey;
 
     CudaExecutable(CudaBackend backend, GraphPlan plan) {
         this.backend = backend;
@@ -37,11 +40,7 @@ final class CudaExecutable implements Executable {
     @Override
     public @Nullable CompletableFuture<Void> start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
-        int ranks = plan.devices().size();
-        if (inputs.length != ranks || outputs.length != ranks) {
-            throw new IllegalArgumentException(inputs.length + " inputs and " + outputs.length + " outputs for " + ranks
-                    + " ranks; give one of each per rank");
-        }
+        BackendArguments.checkBuffers(inputs, outputs, plan.devices().size());
         return plan.routes().isEmpty() && streams == null ? null : backend.start(this, inputs, outputs, streams);
     }
 
@@ -63,14 +62,28 @@ final class CudaExecutable implements Executable {
         return plan.name();
     }
 
-    /** Returns what the graph for these buffers depends on. */
+    /** Returns what the graph for these buffers depends on; the same object as before where they are the same. */
     GraphCache.Key key(MemorySegment[] inputs, MemorySegment[] outputs) {
-        long[] addresses = new long[2 * inputs.length];
-        for (int r = 0; r < inputs.length; r++) {
-            addresses[r] = inputs[r].address();
-            addresses[inputs.length + r] = outputs[r].address();
+        GraphCache.Key key = lastKey;
+        if (key == null || !isOf(key.addresses(), inputs, outputs)) {
+            long[] addresses = new long[2 * inputs.length];
+            for (int r = 0; r < inputs.length; r++) {
+                addresses[r] = inputs[r].address();
+                addresses[inputs.length + r] = outputs[r].address();
+            }
+            key = new GraphCache.Key(this, LongBuffer.wrap(addresses));
+            lastKey = key;
         }
-        return new GraphCache.Key(this, LongBuffer.wrap(addresses));
+        return key;
+    }
+
+    private static boolean isOf(LongBuffer addresses, MemorySegment[] inputs, MemorySegment[] outputs) {
+        for (int r = 0; r < inputs.length; r++) {
+            if (addresses.get(r) != inputs[r].address() || addresses.get(inputs.length + r) != outputs[r].address()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.internal.BackendArguments;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -24,9 +25,6 @@ import jcuda.driver.JCudaDriver;
  * <p>Safe for use from any thread.
  */
 final class DeviceMemory {
-    /** A thread that no arena belongs to. */
-    private static final Thread ANOTHER = Thread.ofPlatform().unstarted(() -> {});
-
     private final List<CudaDevice> ranks;
     private final Map<CudaDevice, CopyLane> lanes;
     private final BooleanSupplier running;
@@ -48,18 +46,15 @@ final class DeviceMemory {
 
     /** Allocates zeroed memory of a rank's device, which {@link #free} frees. */
     MemorySegment allocate(int rank, long bytes) {
-        checkAllocation(rank, bytes);
+        BackendArguments.checkAllocation(rank, ranks.size(), bytes);
         return bytes == 0 ? MemorySegment.NULL : DeviceSpace.segment(allocated(rank, bytes), bytes);
     }
 
     /** Allocates zeroed memory of a rank's device, which the arena frees, or {@link #free} if that comes first. */
     @SuppressWarnings("restricted")
     MemorySegment allocate(int rank, long bytes, Arena arena) {
-        checkAllocation(rank, bytes);
-        if (!MemorySegment.NULL.reinterpret(arena, null).isAccessibleBy(ANOTHER)) {
-            throw new IllegalArgumentException(
-                    "the arena belongs to one thread; give Arena.ofShared(), Arena.ofAuto() or Arena.global()");
-        }
+        BackendArguments.checkAllocation(rank, ranks.size(), bytes);
+        BackendArguments.checkShared(arena);
         if (bytes == 0) {
             return MemorySegment.NULL.reinterpret(0, arena, null);
         }
@@ -69,13 +64,6 @@ final class DeviceMemory {
         } catch (RuntimeException e) {
             free(address);
             throw e;
-        }
-    }
-
-    private void checkAllocation(int rank, long bytes) {
-        if (rank < 0 || rank >= ranks.size() || bytes < 0) {
-            throw new IllegalArgumentException(
-                    bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks.size() - 1) + ", bytes at least 0");
         }
     }
 

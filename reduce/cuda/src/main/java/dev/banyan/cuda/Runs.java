@@ -213,7 +213,7 @@ final class Runs {
 
     /** Completes the futures of the runs that have ended, and of all where one has failed. */
     private void look() {
-        List<Run> ended = new ArrayList<>(1);
+        List<Run> ended = List.of();
         RuntimeException reason = null;
         lock.lock();
         try {
@@ -223,6 +223,9 @@ final class Runs {
                 if (result == CUresult.CUDA_SUCCESS) {
                     Run run = inFlight.remove();
                     spareEvents.add(run.ended());
+                    if (ended.isEmpty()) {
+                        ended = new ArrayList<>();
+                    }
                     ended.add(run);
                     firstSince = clock.getAsLong();
                     changed.signalAll();

@@ -4,9 +4,9 @@ import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.kvstore.engine.Completion;
 import dev.banyan.kvstore.engine.DeferredTask;
 import dev.banyan.kvstore.engine.Variable;
+import dev.banyan.reduce.internal.Completions;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
 /**
@@ -108,10 +108,7 @@ public final class LinkedSum {
             }
             var _ = underWay.whenComplete((done, failure) -> {
                 if (failure != null) {
-                    KVStoreException told = progress.failure(
-                            failure instanceof CompletionException && failure.getCause() != null
-                                    ? failure.getCause()
-                                    : failure);
+                    KVStoreException told = progress.failure(Completions.cause(failure));
                     progress.fail(told);
                     completion.failed(told);
                     return;

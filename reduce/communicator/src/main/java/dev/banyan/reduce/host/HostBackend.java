@@ -4,6 +4,7 @@ import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
+import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
@@ -46,9 +47,6 @@ public final class HostBackend implements Backend {
     private static final int BLOCK_BYTES = 16 << 10;
     /** Bytes read and written for each of which waking one more thread takes less time than it saves. */
     private static final long BYTES_PER_HELPER = 512 << 10;
-
-    /** Stands for any thread but the owner of a confined arena. Never started. */
-    private static final Thread ANOTHER = Thread.ofVirtual().unstarted(() -> {});
 
     private static final Logger LOG = LoggerFactory.getLogger(HostBackend.class);
     private static final AtomicInteger COUNT = new AtomicInteger();
@@ -112,7 +110,7 @@ public final class HostBackend implements Backend {
 
     @Override
     public MemorySegment allocate(int rank, long bytes) {
-        checkAllocation(rank, bytes);
+        BackendArguments.checkAllocation(rank, ranks, bytes);
         if (!memory.scope().isAlive()) {
             throw new IllegalStateException("the backend's memory is freed already; allocate before it is closed");
         }
@@ -121,20 +119,9 @@ public final class HostBackend implements Backend {
 
     @Override
     public MemorySegment allocate(int rank, long bytes, Arena arena) {
-        checkAllocation(rank, bytes);
-        MemorySegment buffer = arena.allocate(bytes, 64);
-        if (!buffer.isAccessibleBy(ANOTHER)) {
-            throw new IllegalArgumentException(
-                    "the arena belongs to one thread; give Arena.ofShared(), Arena.ofAuto() or Arena.global()");
-        }
-        return buffer;
-    }
-
-    private void checkAllocation(int rank, long bytes) {
-        if (rank < 0 || rank >= ranks || bytes < 0) {
-            throw new IllegalArgumentException(
-                    bytes + " bytes for rank " + rank + "; ranks are 0.." + (ranks - 1) + ", bytes at least 0");
-        }
+        BackendArguments.checkAllocation(rank, ranks, bytes);
+        BackendArguments.checkShared(arena);
+        return arena.allocate(bytes, 64);
     }
 
     @Override
@@ -149,20 +136,14 @@ public final class HostBackend implements Backend {
 
     @Override
     public @Nullable String refusal(MemorySegment buffer, DataType type) {
-        return buffer.isAccessibleBy(ANOTHER)
+        return BackendArguments.isShared(buffer)
                 ? null
                 : "belongs to one thread only; take one from Communicator.allocate or a shared Arena";
     }
 
     @Override
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
-        if (schedule.elementBytes() != type.bytes()) {
-            throw new IllegalArgumentException("a schedule of elements of " + schedule.elementBytes() + " bytes for "
-                    + type + ", which has " + type.bytes());
-        }
-        if (schedule.ranks() != ranks) {
-            throw new IllegalArgumentException("a schedule of " + schedule.ranks() + " ranks on a backend of " + ranks);
-        }
+        BackendArguments.checkSchedule(schedule, type, ranks);
         boolean mean = op == ReduceOp.AVG && schedule.collective().reduces() && ranks > 1;
         boolean integerMean = mean && !type.isFloating();
         int blockElements = (int) Math.min(

@@ -3,6 +3,7 @@ package dev.banyan.reduce.host;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
+import dev.banyan.reduce.internal.BackendArguments;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -76,10 +77,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
 
     @Override
     public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
-        if (inputs.length != ranks || outputs.length != ranks) {
-            throw new IllegalArgumentException(inputs.length + " inputs and " + outputs.length + " outputs for " + ranks
-                    + " ranks; give one of each per rank");
-        }
+        BackendArguments.checkBuffers(inputs, outputs, ranks);
         if (!running.compareAndSet(false, true)) {
             throw new IllegalStateException("this executable is running already; prepare one for each thread");
         }

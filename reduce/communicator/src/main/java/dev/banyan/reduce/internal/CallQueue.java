@@ -73,7 +73,9 @@ public final class CallQueue implements AutoCloseable {
     /** Value of {@link System#nanoTime()} at which the first call in flight became the first. */
     private long firstSince;
 
-    private boolean starting;
+    /** The call whose start has not returned: no other one starts meanwhile. */
+    private @Nullable Pending starting;
+
     private boolean watched;
     private boolean dispatching;
     private boolean closed;
@@ -128,9 +130,9 @@ public final class CallQueue implements AutoCloseable {
         lock.lock();
         try {
             checkUsable();
-            mine = !starting && waiting.isEmpty();
+            mine = starting == null && waiting.isEmpty();
             if (mine) {
-                starting = true;
+                starting = pending;
             } else {
                 enqueue(pending);
             }
@@ -185,7 +187,7 @@ public final class CallQueue implements AutoCloseable {
 
     /** Returns whether a call has begun and has not ended. The caller holds the lock. */
     private boolean busy() {
-        return starting || !inFlight.isEmpty();
+        return starting != null || !inFlight.isEmpty();
     }
 
     /** Returns why the queue takes no more calls, or null if it does or was closed. */
@@ -270,14 +272,15 @@ public final class CallQueue implements AutoCloseable {
     private @Nullable Pending take() {
         lock.lock();
         try {
-            while (starting || waiting.isEmpty()) {
+            while (starting != null || waiting.isEmpty()) {
                 if (failure != null || (closed && waiting.isEmpty())) {
                     return null;
                 }
                 changed.awaitUninterruptibly();
             }
-            starting = true;
-            return waiting.remove();
+            Pending next = waiting.remove();
+            starting = next;
+            return next;
         } finally {
             lock.unlock();
         }
@@ -296,18 +299,25 @@ public final class CallQueue implements AutoCloseable {
         } catch (Throwable e) {
             thrown = e;
         }
-        lock.lock();
-        try {
-            starting = false;
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
-        pending.begun.complete(null);
         if (call == null) {
             end(pending, started, thrown);
         } else {
+            release(pending);
             var _ = call.whenComplete((_, e) -> end(pending, true, e));
+        }
+        pending.begun.complete(null);
+    }
+
+    /** Lets the next call start. */
+    private void release(Pending pending) {
+        lock.lock();
+        try {
+            if (pending.equals(starting)) {
+                starting = null;
+            }
+            changed.signalAll();
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -330,6 +340,10 @@ public final class CallQueue implements AutoCloseable {
     }
 
     private void end(Pending pending, boolean started, @Nullable Throwable thrown) {
+        if (thrown instanceof CollectiveTimeoutException late) {
+            // Before another call may start.
+            breakWith(late);
+        }
         RuntimeException reason;
         lock.lock();
         try {
@@ -337,13 +351,10 @@ public final class CallQueue implements AutoCloseable {
                 firstSince = System.nanoTime();
             }
             inFlight.remove(pending);
-            changed.signalAll();
+            release(pending);
             reason = failure;
         } finally {
             lock.unlock();
-        }
-        if (thrown instanceof CollectiveTimeoutException late) {
-            breakWith(late);
         }
         if (thrown != null) {
             pending.ended.completeExceptionally(thrown);

@@ -58,7 +58,8 @@ public final class Completions {
         }
     }
 
-    private static Throwable cause(Throwable failure) {
+    /** Returns what a future failed with, without the exception in which stages of futures wrap it. */
+    public static Throwable cause(Throwable failure) {
         Throwable cause = failure.getCause();
         return failure instanceof CompletionException && cause != null ? cause : failure;
     }

@@ -65,9 +65,9 @@ final class FastestChoice {
     private final Algorithms algorithms;
     private final Prices prices;
     private final int ranks;
-    private final Map<Question, Double> times = new RecentlyUsed<>(KEPT_TIMES);
-    private final Map<Question, Timed> answers = new RecentlyUsed<>(KEPT_TIMES);
-    private final Map<Question, Steady> steady = new RecentlyUsed<>(KEPT_TIMES);
+    private final RecentlyUsed<Question, Double> times = new RecentlyUsed<>(KEPT_TIMES);
+    private final RecentlyUsed<Question, Timed> answers = new RecentlyUsed<>(KEPT_TIMES);
+    private final RecentlyUsed<Question, Steady> steady = new RecentlyUsed<>(KEPT_TIMES);
     /** Bounded by the number of algorithms, collectives and roots. */
     private final Map<Variant, Trees> trees = new HashMap<>();
 
@@ -182,14 +182,12 @@ final class FastestChoice {
                 : answer(choice, request).us();
     }
 
+    private static Question question(AlgorithmConfig choice, CollectiveRequest request) {
+        return new Question(choice.algorithm(), choice.maxTrees(), request);
+    }
+
     private Timed answer(AlgorithmConfig choice, CollectiveRequest request) {
-        Question question = new Question(choice.algorithm(), choice.maxTrees(), request);
-        Timed known = answers.get(question);
-        if (known == null) {
-            known = find(choice, request);
-            answers.put(question, known);
-        }
-        return known;
+        return answers.get(question(choice, request), () -> find(choice, request));
     }
 
     private Timed find(AlgorithmConfig choice, CollectiveRequest request) {
@@ -264,13 +262,7 @@ final class FastestChoice {
 
     /** Time in us of a choice with chunks as long as the request says. */
     private double time(AlgorithmConfig choice, CollectiveRequest request) {
-        Question question = new Question(choice.algorithm(), choice.maxTrees(), request);
-        Double known = times.get(question);
-        if (known == null) {
-            known = predict(choice, request);
-            times.put(question, known);
-        }
-        return known;
+        return times.get(question(choice, request), () -> predict(choice, request));
     }
 
     private double predict(AlgorithmConfig choice, CollectiveRequest request) {
@@ -287,17 +279,12 @@ final class FastestChoice {
     }
 
     private Steady steady(AlgorithmConfig choice, CollectiveRequest request, int chunks) {
-        Question question =
-                new Question(choice.algorithm(), choice.maxTrees(), sized(request, 1, request.chunkBytes()));
-        Steady known = steady.get(question);
-        if (known == null) {
+        return steady.get(question(choice, sized(request, 1, request.chunkBytes())), () -> {
             double bytes =
                     chunks * request.chunkBytes() / trees(choice, request).longestShare();
-            known = new Steady(
+            return new Steady(
                     chunks, simulate(choice, ofBytes(request, bytes)), simulate(choice, ofBytes(request, 2 * bytes)));
-            steady.put(question, known);
-        }
-        return known;
+        });
     }
 
     private double simulate(AlgorithmConfig choice, CollectiveRequest request) {

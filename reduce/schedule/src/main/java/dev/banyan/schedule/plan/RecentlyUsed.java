@@ -1,22 +1,37 @@
 package dev.banyan.schedule.plan;
 
 import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.SequencedMap;
+import java.util.function.Supplier;
 
-/** A map that forgets the entry that was unused for the longest time when it holds more than its capacity. */
-final class RecentlyUsed<K, V> extends LinkedHashMap<K, V> {
-    private static final long serialVersionUID = 1L;
-
+/** Answers by question. The answer that was unused for the longest time is forgotten when there are too many. */
+final class RecentlyUsed<Q, A> {
+    private final SequencedMap<Q, A> answers = new LinkedHashMap<>(16, 0.75f, true);
     private final int capacity;
 
-    /** @param capacity greatest number of entries, at least 1 */
+    /** @param capacity greatest number of answers, at least 1 */
     RecentlyUsed(int capacity) {
-        super(16, 0.75f, true);
         this.capacity = capacity;
     }
 
-    @Override
-    protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
-        return size() > capacity;
+    /**
+     * Returns the answer to a question.
+     *
+     * @param find finds an answer that is not known; may ask other questions meanwhile
+     */
+    A get(Q question, Supplier<A> find) {
+        A known = answers.get(question);
+        if (known == null) {
+            known = find.get();
+            answers.put(question, known);
+            if (answers.size() > capacity) {
+                answers.pollFirstEntry();
+            }
+        }
+        return known;
+    }
+
+    int size() {
+        return answers.size();
     }
 }
