@@ -41,7 +41,7 @@ enum {
     CAPTURE_IMPLICIT = 906, CAPTURED_EVENT = 907, CAPTURE_WRONG_THREAD = 908, UNKNOWN = 999
 };
 
-enum { MOST_DEVICES = 32, MOST_SOURCES = 32, PARAMETER_BYTES = 288 };
+enum { MOST_DEVICES = 32, PARAMETER_BYTES = 512 };
 
 /* ---- Objects behind handles ---- */
 
@@ -63,6 +63,7 @@ typedef struct {
     char name[96], bus_id[32];
     int major, minor, multiprocessors;
     uint64_t bytes, used;
+    int taken; /* of its multiprocessors, by blocks that run, in parts of WHOLE_DEVICE */
     int lost; /* the code that everything on it gives, or 0 */
     int rank[MOST_DEVICES]; /* performance rank of the way to each peer; -1 where there is no peer access */
     int corrupt[MOST_DEVICES], stall[MOST_DEVICES];
@@ -128,17 +129,9 @@ typedef struct {
     unsigned value, element_bytes;
 } Fill;
 
-/* A kernel that the emulator can carry out. */
 typedef struct {
-    char name[64];
-    int sources; /* pointers after the target */
-    int parameters;
-    unsigned char sizes[MOST_SOURCES + 4]; /* bytes of each parameter */
-    int type, op, kind;
-} KernelCode;
-
-typedef struct {
-    KernelCode code;
+    const struct Kernel *kernel;
+    unsigned grid[3], block[3], shared_bytes; /* shared_bytes are those that the launch adds */
     unsigned char parameters[PARAMETER_BYTES];
 } Launch;
 
@@ -180,6 +173,7 @@ struct Op {
     Exec *exec; /* of which it is a node, or NULL */
     int node;
     int waited; /* a node that waits for an event has done so */
+    struct Run *run; /* of a kernel that has begun */
     Op *queue; /* the next one of a list */
 };
 
@@ -298,11 +292,26 @@ CUresult copy_of_box(const Box *box, const Context *context, Copy *copy);
 CUresult carry_out_copy(Op *op);
 CUresult carry_out_fill(Op *op);
 
-/* ---- module.c, kernels.c ---- */
+/* An allocation that work touches. */
+typedef struct {
+    CUdeviceptr at;
+    uint64_t bytes;
+} Window;
 
-int kernel_named(const char *name, KernelCode *code);
+/* Finds the allocation of an access by work of the context, and pins it until close_window; *why where it may not be. */
+CUresult open_window(const Context *context, CUdeviceptr at, uint64_t bytes, Window *window, const char **why);
+void close_window(const Window *window);
+
+/* ---- module.c, interpret.c ---- */
+
+enum { UNFINISHED = -1 };
+
+/* Goes on with a kernel for a while; UNFINISHED until it has ended. */
 CUresult carry_out_kernel(Op *op);
-CUresult make_launch(Handle function, const unsigned *shape, void **parameters, void **extra, Work *work);
+/* Frees what a kernel has that will not go on. */
+void end_run(Op *op);
+CUresult make_launch(Handle function, const unsigned *shape, unsigned shared_bytes, void **parameters, void **extra,
+                     Work *work);
 
 void free_module(Object *object);
 void free_modules(const Context *context);

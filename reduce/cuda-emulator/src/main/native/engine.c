@@ -191,6 +191,7 @@ void begin(Op *op) {
 }
 
 static void finish(Op *op, int error) {
+    end_run(op);
     settling++; /* what this ends must not begin others in the middle of it */
     end(op, error);
     settling--;
@@ -259,7 +260,8 @@ static void *work_on(void *unused) {
             error = carry_out(op);
             pthread_mutex_lock(&emu.lock);
             running--;
-            finish(op, error);
+            if (error == UNFINISHED && !closing) make_ready(op);
+            else finish(op, error == UNFINISHED ? CONTEXT_IS_DESTROYED : error);
         }
     }
     return NULL;

@@ -186,9 +186,10 @@ _Static_assert(sizeof(KernelParameters) == 72, "CUDA_KERNEL_NODE_PARAMS_v2");
 API CUresult cuGraphAddKernelNode_v2(Handle *node, Handle graph, const Handle *after, size_t afters,
                                      const KernelParameters *parameters) {
     ENTER();
-    CHECK(parameters && parameters->shared_bytes <= 98304, INVALID_VALUE);
+    CHECK(parameters, INVALID_VALUE);
     Work work;
-    TRY(make_launch(parameters->function, parameters->shape, parameters->parameters, parameters->extra, &work));
+    TRY(make_launch(parameters->function, parameters->shape, parameters->shared_bytes, parameters->parameters,
+                    parameters->extra, &work));
     LEAVE(add_node(node, graph, after, afters, &work));
 }
 
@@ -606,7 +607,7 @@ API CUresult cuGraphExecKernelNodeSetParams_v2(Handle exec, Handle node, const K
     ENTER();
     CHECK(p, INVALID_VALUE);
     Work work;
-    TRY(make_launch(p->function, p->shape, p->parameters, p->extra, &work));
+    TRY(make_launch(p->function, p->shape, p->shared_bytes, p->parameters, p->extra, &work));
     LEAVE(set_work(exec, node, KERNEL, &work));
 }
 

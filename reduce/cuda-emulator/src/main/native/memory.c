@@ -468,6 +468,35 @@ void unpin(const Range *ranges, int number) {
     pthread_mutex_unlock(&emu.lock);
 }
 
+/* Where nothing is allocated: what is close to the address. */
+static int is_behind_allocation(CUdeviceptr at) {
+    int place = place_of(at);
+    return place && at - (memories[place - 1]->at + memories[place - 1]->bytes) < GUARD_BYTES;
+}
+
+CUresult open_window(const Context *context, CUdeviceptr at, uint64_t bytes, Window *window, const char **why) {
+    pthread_mutex_lock(&emu.lock);
+    Memory *memory = find(at);
+    *why = NULL;
+    if (!memory) *why = is_behind_allocation(at) ? "leaves its allocation" : "is not allocated";
+    else if (!holds(memory, at, bytes)) *why = "leaves its allocation";
+    else if (memory->place == ON_DEVICE && !may_access(context, memory->context))
+        *why = "is on a device whose peer access was not enabled";
+    else if (memory->place != ON_DEVICE && !(memory->flags & HOST_MAPPED)) *why = "is not mapped";
+    if (!*why) {
+        memory->busy++;
+        *window = (Window){memory->at, memory->bytes};
+    }
+    pthread_mutex_unlock(&emu.lock);
+    return *why ? ILLEGAL_ADDRESS : OK;
+}
+
+void close_window(const Window *window) {
+    pthread_mutex_lock(&emu.lock);
+    find(window->at)->busy--;
+    pthread_mutex_unlock(&emu.lock);
+}
+
 /* ---- Copies ---- */
 
 CUresult carry_out_copy(Op *op) {

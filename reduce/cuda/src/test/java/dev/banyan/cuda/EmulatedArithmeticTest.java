@@ -13,7 +13,6 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.Locale;
 import java.util.Random;
 import jcuda.Pointer;
 import jcuda.driver.CUdeviceptr;
@@ -59,8 +58,7 @@ class EmulatedArithmeticTest {
     }
 
     private static void run(DataType type, ReduceOp op, CUdeviceptr[] addresses) {
-        String name = "banyan_reduce_" + (op == ReduceOp.AVG ? "sum" : op.name().toLowerCase(Locale.ROOT)) + "_"
-                + type.name().toLowerCase(Locale.ROOT) + "_" + SOURCES;
+        Kernel kernel = new Kernel.Reduce(op == ReduceOp.AVG ? ReduceOp.SUM : op, Element.of(type), SOURCES);
         Pointer parameters = Pointer.to(
                 Pointer.to(addresses[0]),
                 Pointer.to(addresses[1]),
@@ -68,7 +66,7 @@ class EmulatedArithmeticTest {
                 Pointer.to(addresses[3]),
                 Pointer.to(new long[] {ELEMENTS}),
                 Pointer.to(new int[] {op == ReduceOp.AVG ? DIVISOR : 1}));
-        ok(cuLaunchKernel(EmulatedGpus.kernel(name, SOURCES + 1, true), 8, 1, 1, 128, 1, 1, 0, null, parameters, null));
+        ok(cuLaunchKernel(EmulatedGpus.kernel(kernel), 8, 1, 1, 128, 1, 1, 0, null, parameters, null));
     }
 
     /** Zeros of both signs, values of similar size, and short mantissas, which make ties. */

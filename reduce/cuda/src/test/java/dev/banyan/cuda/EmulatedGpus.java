@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.schedule.type.ReduceOp;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -97,27 +98,25 @@ final class EmulatedGpus {
         return event;
     }
 
-    /** PTX of a kernel that does nothing; the emulator goes by its name and parameters. */
-    static String ptx(String name, int addresses, boolean divisor) {
-        StringBuilder text =
-                new StringBuilder(".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry " + name + "(\n");
-        for (int p = 0; p <= addresses; p++) {
-            text.append("    .param .u64 p").append(p).append(p < addresses || divisor ? ",\n" : "\n");
-        }
-        return text + (divisor ? "    .param .u32 divisor\n" : "") + ") { ret; }\n";
+    static CUfunction kernel(Kernel kernel) {
+        return function(kernel.ptx(), kernel.name());
     }
 
-    static CUfunction kernel(String name, int addresses, boolean divisor) {
+    static CUfunction function(String ptx, String name) {
         CUmodule module = new CUmodule();
-        ok(JCudaDriver.cuModuleLoadData(module, ptx(name, addresses, divisor)));
+        ok(JCudaDriver.cuModuleLoadData(module, ptx));
         CUfunction function = new CUfunction();
         ok(JCudaDriver.cuModuleGetFunction(function, module, name));
         return function;
     }
 
-    /** {@code banyan_reduce_sum_i32_2}. */
+    static Kernel sum(Element element, int inputs) {
+        return new Kernel.Reduce(ReduceOp.SUM, element, inputs);
+    }
+
+    /** Returns the kernel that adds two arrays of 32-bit integers. */
     static CUfunction addition() {
-        return kernel("banyan_reduce_sum_i32_2", 3, true);
+        return kernel(sum(Element.I32, 2));
     }
 
     /** Parameters of a kernel: addresses, then the count; and the divisor 1. */

@@ -11,13 +11,15 @@ import static dev.banyan.cuda.EmulatedGpus.kernel;
 import static dev.banyan.cuda.EmulatedGpus.launch;
 import static dev.banyan.cuda.EmulatedGpus.ok;
 import static dev.banyan.cuda.EmulatedGpus.pinned;
-import static dev.banyan.cuda.EmulatedGpus.ptx;
 import static dev.banyan.cuda.EmulatedGpus.reach;
 import static dev.banyan.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.EmulatedGpus.sum;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.nio.ByteBuffer;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
@@ -28,6 +30,8 @@ import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Modules of the emulated driver, and what its kernels may touch. */
 class EmulatedKernelsTest {
@@ -45,34 +49,54 @@ class EmulatedKernelsTest {
     @Test
     void modulesAreReadAsPtx() {
         enter(0);
-        String good = ptx("banyan_reduce_sum_f32_2", 3, true);
+        String good = sum(Element.F32, 2).ptx();
         ok(loads("// with a comment .version 99.0\n" + good));
         fails(loads("\u007fELF"), CUresult.CUDA_ERROR_INVALID_IMAGE);
-        fails(loads(good.replace(".target", "")), CUresult.CUDA_ERROR_INVALID_PTX);
+        fails(loads(good.replace(".target sm_70", "")), CUresult.CUDA_ERROR_INVALID_PTX);
         fails(loads(good + "}"), CUresult.CUDA_ERROR_INVALID_PTX);
         fails(loads(good.replace("sm_70", "sm_80")), CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU);
-        fails(loads(good.replace("6.0", "8.6")), CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+        fails(loads(good.replace(".version 7.0", ".version 8.6")), CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
         assertThat(emulator.count("modules")).isEqualTo(1);
     }
 
+    /** An instruction that the interpreter does not know is an error, never a guess. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "add.rn.f32 | add.rz.f32 | the instruction add.rz.f32 is not known",
+                "add.rn.f32 | add.ftz.f32 | the instruction add.ftz.f32 is not known",
+                "ld.global.v4.f32 | ld.const.v4.f32 | the instruction ld.const.v4.f32 is not known",
+                "ld.global.v4.f32 | ld.relaxed.global.v4.f32 | the instruction ld.relaxed.global.v4.f32 is not known",
+                "[source1] | [source2] | there is no parameter source2",
+                "bra $vector0 | bra $vector9 | there is no label $vector9",
+                "div.rn.f32 %f | div.rn.f32 %rd | is no register of 4 bytes",
+                ".reg .f32 %f< | .reg .f32 %q< | is no register of 4 bytes",
+            })
+    void whatIsNotKnownIsAnError(String from, String to, String why) {
+        enter(0);
+        String good = sum(Element.F32, 2).ptx();
+        assertThat(good).contains(from);
+        fails(loads(good.replace(from, to)), CUresult.CUDA_ERROR_INVALID_PTX);
+        assertThat(emulator.problems())
+                .singleElement()
+                .asString()
+                .startsWith("PTX line ")
+                .contains(why);
+    }
+
     @Test
-    void functionsAreKnownByNameAndParameters() {
+    void functionsAreFoundByName() {
         enter(0);
         CUmodule module = new CUmodule();
         CUfunction function = new CUfunction();
-        ok(cuModuleLoadData(module, ptx("banyan_reduce_max_bf16_8", 9, true)));
-        ok(cuModuleGetFunction(function, module, "banyan_reduce_max_bf16_8"));
+        Kernel kernel = new Kernel.Reduce(ReduceOp.MAX, Element.BF16, 8);
+        ok(cuModuleLoadData(module, kernel.ptx()));
+        ok(cuModuleGetFunction(function, module, kernel.name()));
         fails(cuModuleGetFunction(function, module, "banyan_reduce_max_bf16_7"), CUresult.CUDA_ERROR_NOT_FOUND);
         ok(cuModuleUnload(module));
-        fails(cuModuleGetFunction(function, module, "banyan_reduce_max_bf16_8"), CUresult.CUDA_ERROR_INVALID_HANDLE);
+        fails(cuModuleGetFunction(function, module, kernel.name()), CUresult.CUDA_ERROR_INVALID_HANDLE);
         assertThat(emulator.count("functions")).isZero();
-        for (String wrong : new String[] {"banyan_reduce_avg_f32_2", "banyan_reduce_sum_f33_2", "saxpy"}) {
-            ok(cuModuleLoadData(module, ptx(wrong, 3, true)));
-            fails(cuModuleGetFunction(function, module, wrong), CUresult.CUDA_ERROR_INVALID_IMAGE);
-        }
-        ok(cuModuleLoadData(module, ptx("banyan_reduce_sum_f32_2", 2, true)));
-        fails(cuModuleGetFunction(function, module, "banyan_reduce_sum_f32_2"), CUresult.CUDA_ERROR_INVALID_IMAGE);
-        assertThat(emulator.problems()).last().asString().contains("parameters of banyan_reduce_sum_f32_2");
     }
 
     @Test
@@ -155,12 +179,12 @@ class EmulatedKernelsTest {
         long[] values = {Long.MAX_VALUE, Long.MIN_VALUE, -7};
         ok(cuMemcpyHtoD(narrow, Pointer.to(values), 24));
         CUdeviceptr wide = allocate(48);
-        ok(launch(kernel("banyan_widen_i64", 2, false), null, 3, wide, narrow));
-        CUfunction add = kernel("banyan_reduce_sum_i128_3", 4, true);
+        ok(launch(kernel(new Kernel.Widen(DataType.I64)), null, 3, wide, narrow));
+        CUfunction add = kernel(sum(Element.I128, 3));
         ok(launch(add, null, 3, wide, wide, wide, wide));
         Pointer three =
                 Pointer.to(Pointer.to(narrow), Pointer.to(wide), Pointer.to(new long[] {3}), Pointer.to(new int[] {4}));
-        ok(cuLaunchKernel(kernel("banyan_mean_i64", 2, true), 1, 1, 1, 32, 1, 1, 0, null, three, null));
+        ok(cuLaunchKernel(kernel(new Kernel.Mean(DataType.I64)), 1, 1, 1, 32, 1, 1, 0, null, three, null));
         ok(cuMemcpyDtoH(Pointer.to(values), narrow, 24));
         assertThat(values).containsExactly(6917529027641081855L, -6917529027641081856L, -5);
     }

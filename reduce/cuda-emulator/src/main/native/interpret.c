@@ -1,0 +1,612 @@
+/*
+ * Runs kernels: the threads of a warp take the same instruction together where they can, warps and blocks take turns, and
+ * a kernel that has not ended after a while gives its turn to others, which it may be waiting for.
+ */
+#include "interpret.h"
+
+#include <limits.h>
+
+enum {
+    RUN_SLICE = 1 << 16, /* instructions of warps until another kernel has its turn */
+    WARP_SLICE = 1 << 12, /* until another warp has its turn */
+    LOOP_TURNS = 16, /* until lanes elsewhere in the code have their turn */
+    THREADS_OF_MULTIPROCESSOR = 2048, BLOCKS_OF_MULTIPROCESSOR = 32,
+    WHOLE_DEVICE = 1 << 20
+};
+
+#define PLACE(T, at) ((T *)(warp->registers + (at)))
+
+#define EACH_LANE(l) for (int l = 0; l < LANES; l++) if (warp->mask >> l & 1)
+
+/* ---- Faults ---- */
+
+static void fault(Warp *warp, const Instruction *in, CUresult code, int lane, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Ends the kernel; only the first fault counts. */
+static void fault(Warp *warp, const Instruction *in, CUresult code, int lane, const char *format, ...) {
+    Run *run = warp->run;
+    if (run->error) return;
+    run->error = code;
+    char text[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    pthread_mutex_lock(&emu.lock);
+    problem("%s on device %d, line %d, block %d, thread %d: %s", run->kernel->name, run->context->index, in->line,
+            warp->block->place, warp->index * LANES + lane, text);
+    pthread_mutex_unlock(&emu.lock);
+}
+
+/* ---- Memory ---- */
+
+static unsigned char *shared_memory(Warp *warp, const Instruction *in, uint64_t offset, unsigned bytes, int lane) {
+    if (offset + bytes > (uint64_t)warp->run->shared_bytes || offset > SHARED_WINDOW_BYTES) {
+        fault(warp, in, ILLEGAL_ADDRESS, lane, "%u bytes at %llu leave the %d bytes of shared memory", bytes,
+              (unsigned long long)offset, warp->run->shared_bytes);
+        return NULL;
+    }
+    return warp->block->shared + offset;
+}
+
+unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, unsigned bytes, unsigned align, int lane) {
+    Run *run = warp->run;
+    if (at % align) {
+        fault(warp, in, MISALIGNED_ADDRESS, lane, "an access of %u bytes at 0x%llx is misaligned", align,
+              (unsigned long long)at);
+        return NULL;
+    }
+    if (in->space == SHARED) return shared_memory(warp, in, at, bytes, lane);
+    if (in->space == GENERIC && at - SHARED_WINDOW < SHARED_WINDOW_BYTES) {
+        return shared_memory(warp, in, at - SHARED_WINDOW, bytes, lane);
+    }
+    unsigned char *hint = &run->hints[in - run->kernel->code];
+    for (int tried = 0, w = *hint; tried < run->window_count; tried++, w = w ? w - 1 : run->window_count - 1) {
+        const Window *window = &run->windows[w];
+        if (at - window->at < window->bytes && bytes <= window->bytes - (at - window->at)) {
+            *hint = (unsigned char)w;
+            return (unsigned char *)at;
+        }
+    }
+    Window window;
+    const char *why;
+    CUresult code = open_window(run->context, at, bytes, &window, &why);
+    if (code) {
+        fault(warp, in, code, lane, "0x%llx, %u bytes, %s", (unsigned long long)at, bytes, why);
+        return NULL;
+    }
+    run->windows = realloc(run->windows, (size_t)(run->window_count + 1) * sizeof window);
+    run->windows[run->window_count] = window;
+    *hint = (unsigned char)run->window_count++;
+    if (run->window_count == UCHAR_MAX) {
+        fault(warp, in, LAUNCH_FAILED, lane, "the kernel touches more than %d allocations", UCHAR_MAX);
+        return NULL;
+    }
+    return (unsigned char *)at;
+}
+
+static uint64_t address(Warp *warp, const Instruction *in, int lane) {
+    uint64_t base = in->space == SHARED && in->narrow ? PLACE(uint32_t, in->from[0])[lane]
+                                                      : PLACE(uint64_t, in->from[0])[lane];
+    return base + (uint64_t)in->offset;
+}
+
+/* Whether the lanes access one range together, each behind the one before. */
+static int is_contiguous(Warp *warp, const Instruction *in, unsigned bytes) {
+    if (warp->mask != UINT32_MAX || in->space == SHARED) return 0;
+    const uint64_t *base = PLACE(uint64_t, in->from[0]);
+    uint64_t off = 0;
+    for (int l = 1; l < LANES; l++) off |= base[l] - base[l - 1] - bytes;
+    return !off;
+}
+
+static uint64_t read_bytes(const unsigned char *from, unsigned bytes, int is_strong) {
+    switch (bytes) {
+        case 1: return is_strong ? __atomic_load_n(from, __ATOMIC_SEQ_CST) : *from;
+        case 2: return is_strong ? __atomic_load_n((const uint16_t *)from, __ATOMIC_SEQ_CST) : *(const uint16_t *)from;
+        case 4: return is_strong ? __atomic_load_n((const uint32_t *)from, __ATOMIC_SEQ_CST) : *(const uint32_t *)from;
+        default: return is_strong ? __atomic_load_n((const uint64_t *)from, __ATOMIC_SEQ_CST) : *(const uint64_t *)from;
+    }
+}
+
+static void write_bytes(unsigned char *to, unsigned bytes, uint64_t value, int is_strong) {
+    switch (bytes) {
+        case 1:
+            if (is_strong) __atomic_store_n(to, (uint8_t)value, __ATOMIC_SEQ_CST);
+            else *to = (uint8_t)value;
+            break;
+        case 2:
+            if (is_strong) __atomic_store_n((uint16_t *)to, (uint16_t)value, __ATOMIC_SEQ_CST);
+            else *(uint16_t *)to = (uint16_t)value;
+            break;
+        case 4:
+            if (is_strong) __atomic_store_n((uint32_t *)to, (uint32_t)value, __ATOMIC_SEQ_CST);
+            else *(uint32_t *)to = (uint32_t)value;
+            break;
+        default:
+            if (is_strong) __atomic_store_n((uint64_t *)to, value, __ATOMIC_SEQ_CST);
+            else *(uint64_t *)to = value;
+    }
+}
+
+static uint64_t extended(uint64_t value, unsigned bytes, int is_signed) {
+    if (!is_signed || bytes == 8) return value;
+    unsigned shift = 64 - 8 * bytes;
+    return (uint64_t)((int64_t)(value << shift) >> shift);
+}
+
+static uint64_t register_value(Warp *warp, int place, unsigned bytes, int lane) {
+    return read_bytes(warp->registers + place + bytes * (unsigned)lane, bytes, 0);
+}
+
+static void set_register(Warp *warp, int place, unsigned bytes, int lane, uint64_t value) {
+    write_bytes(warp->registers + place + bytes * (unsigned)lane, bytes, value, 0);
+}
+
+/* A loop that polls gives its turn to others, which it may be waiting for. */
+static void note_poll(Warp *warp, const Instruction *in) {
+    if (in->order != WEAK && ++warp->polls == LOOP_TURNS) {
+        warp->polls = 0;
+        warp->yields = 1;
+    }
+}
+
+#define MOVE_TOGETHER(T, to, from) \
+    for (int v = 0; v < in->vector; v++) { \
+        _Pragma("GCC ivdep") for (int l = 0; l < LANES; l++) to = from; \
+    }
+
+void load(Warp *warp, const Instruction *in) {
+    unsigned bytes = in->bytes, whole = bytes * in->vector;
+    note_poll(warp, in);
+    if (in->order == WEAK && bytes >= 4 && bytes == in->register_bytes && is_contiguous(warp, in, whole)) {
+        const unsigned char *from = resolve(warp, in, address(warp, in, 0), whole * LANES, whole, 0);
+        if (!from) return;
+        if (bytes == 4) { MOVE_TOGETHER(uint32_t, PLACE(uint32_t, in->to[v])[l], ((const uint32_t *)from)[l * in->vector + v]) }
+        else { MOVE_TOGETHER(uint64_t, PLACE(uint64_t, in->to[v])[l], ((const uint64_t *)from)[l * in->vector + v]) }
+        return;
+    }
+    EACH_LANE(l) {
+        const unsigned char *from = resolve(warp, in, address(warp, in, l), whole, whole, l);
+        if (!from) return;
+        for (int v = 0; v < in->vector; v++) {
+            uint64_t value = read_bytes(from + bytes * (unsigned)v, bytes, in->order != WEAK);
+            set_register(warp, in->to[v], in->register_bytes, l, extended(value, bytes, in->is_signed));
+        }
+    }
+}
+
+void store(Warp *warp, const Instruction *in) {
+    unsigned bytes = in->bytes, whole = bytes * in->vector;
+    if (in->order == WEAK && bytes >= 4 && bytes == in->register_bytes && is_contiguous(warp, in, whole)) {
+        unsigned char *to = resolve(warp, in, address(warp, in, 0), whole * LANES, whole, 0);
+        if (!to) return;
+        if (bytes == 4) { MOVE_TOGETHER(uint32_t, ((uint32_t *)to)[l * in->vector + v], PLACE(uint32_t, in->from[v + 1])[l]) }
+        else { MOVE_TOGETHER(uint64_t, ((uint64_t *)to)[l * in->vector + v], PLACE(uint64_t, in->from[v + 1])[l]) }
+        return;
+    }
+    EACH_LANE(l) {
+        unsigned char *to = resolve(warp, in, address(warp, in, l), whole, whole, l);
+        if (!to) return;
+        for (int v = 0; v < in->vector; v++) {
+            uint64_t value = register_value(warp, in->from[v + 1], in->register_bytes, l);
+            write_bytes(to + bytes * (unsigned)v, bytes, value, in->order != WEAK);
+        }
+    }
+}
+
+static uint64_t updated(const Instruction *in, uint64_t old, uint64_t a, uint64_t b) {
+    int64_t before = (int64_t)extended(old, in->bytes, in->is_signed), given = (int64_t)extended(a, in->bytes, in->is_signed);
+    int is_less = in->is_signed ? given < before : a < old;
+    switch (in->atomic) {
+        case ATOMIC_ADD: return old + a;
+        case ATOMIC_EXCHANGE: return a;
+        case ATOMIC_COMPARE: return old == a ? b : old;
+        case ATOMIC_MIN: return is_less ? a : old;
+        case ATOMIC_MAX: return is_less ? old : a;
+        case ATOMIC_AND: return old & a;
+        default: return old | a;
+    }
+}
+
+static int replaced(unsigned char *at, unsigned bytes, uint64_t old, uint64_t value) {
+    uint32_t old_word = (uint32_t)old;
+    return bytes == 4 ? __atomic_compare_exchange_n((uint32_t *)at, &old_word, (uint32_t)value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+                      : __atomic_compare_exchange_n((uint64_t *)at, &old, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+void update(Warp *warp, const Instruction *in) {
+    note_poll(warp, in);
+    EACH_LANE(l) {
+        unsigned char *at = resolve(warp, in, address(warp, in, l), in->bytes, in->bytes, l);
+        if (!at) return;
+        uint64_t a = register_value(warp, in->from[1], in->bytes, l), old;
+        uint64_t b = in->atomic == ATOMIC_COMPARE ? register_value(warp, in->from[2], in->bytes, l) : 0;
+        do old = read_bytes(at, in->bytes, 1);
+        while (!replaced(at, in->bytes, old, updated(in, old, a, b)));
+        if (in->gives) set_register(warp, in->to[0], in->bytes, l, old);
+    }
+}
+
+void load_parameter(Warp *warp, const Instruction *in) {
+    for (int v = 0; v < in->vector; v++) {
+        uint64_t value = 0;
+        memcpy(&value, warp->run->launch->parameters + in->offset + in->bytes * v, in->bytes);
+        value = extended(value, in->bytes, in->is_signed);
+        EACH_LANE(l) set_register(warp, in->to[v], in->register_bytes, l, value);
+    }
+}
+
+void to_shared(Warp *warp, const Instruction *in) {
+    EACH_LANE(l) PLACE(uint64_t, in->to[0])[l] = PLACE(uint64_t, in->from[0])[l] - SHARED_WINDOW;
+}
+
+void from_shared(Warp *warp, const Instruction *in) {
+    EACH_LANE(l) PLACE(uint64_t, in->to[0])[l] = PLACE(uint64_t, in->from[0])[l] + SHARED_WINDOW;
+}
+
+void fence(Warp *warp, const Instruction *in) {
+    (void)warp, (void)in; /* all scopes are the host's memory here */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* ---- Control ---- */
+
+/* The lanes of the group go on where they are now, each for itself. */
+static void split_group(Warp *warp) {
+    for (int l = 0; l < LANES; l++) {
+        if (warp->group >> l & 1) warp->place[l] = warp->next;
+    }
+    warp->regroup = 1;
+}
+
+void branch(Warp *warp, const Instruction *in) {
+    if (warp->mask == warp->group) {
+        warp->next = in->target;
+        return;
+    }
+    split_group(warp);
+    EACH_LANE(l) warp->place[l] = in->target;
+}
+
+/* Lets those go on for whom all have arrived. */
+static void open_barrier(Block *block, int number) {
+    Barrier *barrier = &block->barriers[number];
+    if (!barrier->arrived || barrier->arrived < (barrier->expected ? barrier->expected : block->alive)) return;
+    *barrier = (Barrier){0, 0};
+    for (int w = 0; w < block->warp_count; w++) {
+        Warp *warp = &block->warps[w];
+        for (int l = 0; l < LANES; l++) {
+            if (warp->waiting >> l & 1 && warp->barrier[l] == number) warp->waiting &= ~(1u << l);
+        }
+    }
+}
+
+void end_thread(Warp *warp, const Instruction *in) {
+    (void)in;
+    split_group(warp);
+    warp->alive &= ~warp->mask;
+    warp->block->alive -= __builtin_popcount(warp->mask);
+    for (int b = 0; b < BARRIERS; b++) open_barrier(warp->block, b);
+}
+
+void trap(Warp *warp, const Instruction *in) { fault(warp, in, LAUNCH_FAILED, __builtin_ctz(warp->mask), "a trap"); }
+
+/* Each lane arrives with its own barrier and count. */
+static void arrive(Warp *warp, const Instruction *in, int waits) {
+    split_group(warp);
+    EACH_LANE(l) {
+        uint32_t number = PLACE(uint32_t, in->from[0])[l];
+        uint32_t expected = in->vector > 1 ? PLACE(uint32_t, in->from[1])[l] : 0;
+        if (number >= BARRIERS || expected % LANES || expected > (uint32_t)warp->block->warp_count * LANES) {
+            fault(warp, in, LAUNCH_FAILED, l, "a barrier %u of %u threads", number, expected);
+            return;
+        }
+        Barrier *barrier = &warp->block->barriers[number];
+        if (barrier->arrived && barrier->expected != (int)expected) {
+            fault(warp, in, LAUNCH_FAILED, l, "barrier %u is for %d threads and for %u", number, barrier->expected, expected);
+            return;
+        }
+        barrier->arrived++;
+        barrier->expected = (int)expected;
+        if (waits) {
+            warp->waiting |= 1u << l;
+            warp->barrier[l] = (unsigned char)number;
+        }
+        open_barrier(warp->block, (int)number);
+    }
+}
+
+void barrier(Warp *warp, const Instruction *in) { arrive(warp, in, 1); }
+
+void barrier_arrive(Warp *warp, const Instruction *in) { arrive(warp, in, 0); }
+
+/* Lanes wait until all that the mask names are here; those that have ended are not waited for. */
+void warp_barrier(Warp *warp, const Instruction *in) {
+    split_group(warp);
+    int here = (int)(in - warp->run->kernel->code);
+    EACH_LANE(l) {
+        uint32_t named = PLACE(uint32_t, in->from[0])[l];
+        if (!(named >> l & 1)) {
+            fault(warp, in, LAUNCH_FAILED, l, "the mask 0x%x of bar.warp.sync leaves out the thread", named);
+            return;
+        }
+        warp->waiting |= 1u << l;
+        warp->barrier[l] = BARRIERS;
+        warp->place[l] = here + 1;
+        uint32_t missing = 0;
+        for (int other = 0; other < LANES; other++) {
+            int is_here = warp->waiting >> other & 1 && warp->barrier[other] == BARRIERS && warp->place[other] == here + 1;
+            missing |= (uint32_t)!is_here << other;
+        }
+        if (!(missing & named & warp->alive)) warp->waiting &= ~named;
+    }
+}
+
+void nap(Warp *warp, const Instruction *in) {
+    (void)in;
+    warp->yields = 1;
+}
+
+void read_clock(Warp *warp, const Instruction *in) {
+    double us = now_us();
+    uint64_t ticks = (uint64_t)(in->offset == GLOBAL_TIMER ? 1e3 * us : 1530 * us); /* ns, or cycles of a V100 */
+    EACH_LANE(l) set_register(warp, in->to[0], in->bytes, l, ticks);
+}
+
+/* ---- Warps ---- */
+
+/* Lanes at the same instruction, the earliest one unless others are to have their turn; 0 if none can go on. */
+static int choose_group(Warp *warp, int *stop) {
+    uint32_t ready = warp->alive & ~warp->waiting;
+    int least = INT_MAX, chosen = INT_MAX;
+    *stop = INT_MAX;
+    for (int l = 0; l < LANES; l++) {
+        if (!(ready >> l & 1)) continue;
+        if (warp->place[l] < least) least = warp->place[l];
+        /* The first place behind that of the group which has looped. */
+        if (warp->turns >= LOOP_TURNS && warp->place[l] > warp->next && warp->place[l] < chosen) chosen = warp->place[l];
+    }
+    if (chosen == INT_MAX) chosen = least;
+    warp->turns = 0;
+    warp->group = 0;
+    warp->next = chosen;
+    for (int l = 0; l < LANES; l++) {
+        if (!(ready >> l & 1)) continue;
+        if (warp->place[l] == chosen) warp->group |= 1u << l;
+        else if (warp->place[l] > chosen && warp->place[l] < *stop) *stop = warp->place[l];
+    }
+    return warp->group != 0;
+}
+
+int run_warp(Warp *warp, int budget) {
+    const Instruction *code = warp->run->kernel->code;
+    int left = budget, stop;
+    warp->yields = 0;
+    while (left > 0 && !warp->run->error && !warp->yields && choose_group(warp, &stop)) {
+        int is_alone = warp->group == (warp->alive & ~warp->waiting);
+        warp->regroup = 0;
+        do {
+            const Instruction *in = &code[warp->next++];
+            left--;
+            warp->mask = in->guard < 0 ? warp->group
+                       : warp->group & (in->negated ? ~warp->predicates[in->guard] : warp->predicates[in->guard]);
+            if (!warp->mask) continue;
+            in->run(warp, in);
+            if (warp->next <= in - code && !is_alone && ++warp->turns >= LOOP_TURNS) break;
+        } while (left > 0 && !warp->regroup && !warp->run->error && !warp->yields && warp->next < stop);
+        if (!warp->regroup) split_group(warp);
+    }
+    return budget - left;
+}
+
+/* ---- Blocks ---- */
+
+int blocks_of_multiprocessor(const Kernel *kernel, unsigned threads, unsigned shared_bytes) {
+    if (threads > kernel->most_threads) return 0;
+    unsigned rounded = (threads + LANES - 1) / LANES * LANES;
+    int blocks = (int)(THREADS_OF_MULTIPROCESSOR / rounded);
+    if (blocks > BLOCKS_OF_MULTIPROCESSOR) blocks = BLOCKS_OF_MULTIPROCESSOR;
+    unsigned shared = (unsigned)kernel->shared_bytes + shared_bytes;
+    return shared && MOST_SHARED_BYTES / shared < (unsigned)blocks ? (int)(MOST_SHARED_BYTES / shared) : blocks;
+}
+
+static uint64_t special(const Warp *warp, int which, int lane) {
+    const unsigned *size = warp->run->launch->block;
+    unsigned thread = (unsigned)(warp->index * LANES + lane);
+    switch (which) {
+        case TID_X: return thread % size[0];
+        case TID_Y: return thread / size[0] % size[1];
+        case TID_Z: return thread / (size[0] * size[1]);
+        case LANE_ID: return (unsigned)lane;
+        case WARP_ID: return (unsigned)warp->index;
+        case SM_ID: return (unsigned)(warp->block->place % warp->run->context->device->multiprocessors);
+        case SM_NUMBER: return (unsigned)warp->run->context->device->multiprocessors;
+        default: break;
+    }
+    if (which <= NTID_Z) return size[which - NTID_X];
+    return which <= CTAID_Z ? warp->block->at[which - CTAID_X] : warp->run->launch->grid[which - NCTAID_X];
+}
+
+/* Registers hold what they happen to hold, as on a GPU. */
+static void begin_warp(Warp *warp) {
+    const Kernel *kernel = warp->run->kernel;
+    if (!warp->registers) {
+        size_t bytes = ((size_t)kernel->register_bytes + 63) / 64 * 64;
+        warp->registers = aligned_alloc(64, bytes ? bytes : 64);
+        memset(warp->registers, 0xA7, bytes);
+        warp->predicates = malloc((size_t)(kernel->predicates + 1) * sizeof *warp->predicates);
+        memset(warp->predicates, 0xA7, (size_t)kernel->predicates * sizeof *warp->predicates);
+    }
+    for (int p = 0; p < kernel->preset_count; p++) {
+        const Preset *preset = &kernel->presets[p];
+        for (int l = 0; l < LANES; l++) {
+            uint64_t value = preset->special < 0 ? preset->value : special(warp, preset->special, l);
+            memcpy(warp->registers + preset->place + preset->bytes * l, &value, (size_t)preset->bytes);
+        }
+    }
+}
+
+/* Begins the next block if the device has room for it. */
+static int begin_block(Run *run) {
+    if (run->started == run->blocks) return 0;
+    pthread_mutex_lock(&emu.lock);
+    int fits = run->context->device->taken + run->share <= WHOLE_DEVICE;
+    if (fits) run->context->device->taken += run->share;
+    pthread_mutex_unlock(&emu.lock);
+    if (!fits) return 0;
+    Block *block = run->spare;
+    if (block) run->spare = block->next;
+    else {
+        block = calloc(1, sizeof *block);
+        block->shared = calloc(1, (size_t)run->shared_bytes + 16);
+    }
+    const unsigned *grid = run->launch->grid, *size = run->launch->block;
+    int64_t place = run->started++;
+    memset(block->barriers, 0, sizeof block->barriers);
+    memset(block->shared, 0xFF, (size_t)run->shared_bytes);
+    block->run = run;
+    block->place = (int)place;
+    block->at[0] = (unsigned)(place % grid[0]);
+    block->at[1] = (unsigned)(place / grid[0] % grid[1]);
+    block->at[2] = (unsigned)(place / ((int64_t)grid[0] * grid[1]));
+    block->threads = block->alive = (int)(size[0] * size[1] * size[2]);
+    block->warp_count = (block->threads + LANES - 1) / LANES;
+    for (int w = 0; w < block->warp_count; w++) {
+        Warp *warp = &block->warps[w];
+        int lanes = block->threads - w * LANES;
+        warp->block = block;
+        warp->run = run;
+        warp->index = w;
+        warp->alive = lanes >= LANES ? UINT32_MAX : (1u << lanes) - 1;
+        warp->waiting = 0;
+        warp->begun = 0;
+        memset(warp->place, 0, sizeof warp->place);
+    }
+    block->next = run->active;
+    run->active = block;
+    return 1;
+}
+
+static void end_block(Run *run, Block *block) {
+    pthread_mutex_lock(&emu.lock);
+    run->context->device->taken -= run->share;
+    pthread_mutex_unlock(&emu.lock);
+    block->next = run->spare;
+    run->spare = block;
+}
+
+/* Gives every warp of a block its turn. Returns the number of instructions. */
+static int run_block(Block *block) {
+    int took = 0;
+    for (int w = 0; w < block->warp_count && !block->run->error; w++) {
+        Warp *warp = &block->warps[w];
+        if (!(warp->alive & ~warp->waiting)) continue;
+        if (!warp->begun) begin_warp(warp);
+        warp->begun = 1;
+        took += run_warp(warp, WARP_SLICE);
+        block->run->yields |= warp->yields;
+    }
+    return took;
+}
+
+/* ---- Kernels ---- */
+
+static Run *new_run(const Op *op) {
+    const Launch *launch = &op->work.launch;
+    Run *run = calloc(1, sizeof *run);
+    run->launch = launch;
+    run->kernel = launch->kernel;
+    run->context = op->work.context;
+    run->blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    run->shared_bytes = launch->kernel->shared_bytes + (int)launch->shared_bytes;
+    run->hints = calloc((size_t)launch->kernel->count, 1);
+    unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
+    int at_once = blocks_of_multiprocessor(launch->kernel, threads, launch->shared_bytes)
+                * run->context->device->multiprocessors;
+    run->share = WHOLE_DEVICE / at_once;
+    return run;
+}
+
+static void free_blocks(Block *block) {
+    while (block) {
+        Block *next = block->next;
+        for (int w = 0; w < WARPS_OF_BLOCK; w++) {
+            free(block->warps[w].registers);
+            free(block->warps[w].predicates);
+        }
+        free(block->shared);
+        free(block);
+        block = next;
+    }
+}
+
+/* The caller does not hold the lock. */
+static void free_run(Run *run) {
+    while (run->active) {
+        Block *block = run->active;
+        run->active = block->next;
+        end_block(run, block);
+    }
+    free_blocks(run->spare);
+    for (int w = 0; w < run->window_count; w++) close_window(&run->windows[w]);
+    free(run->windows);
+    free(run->hints);
+    free(run);
+}
+
+void end_run(Op *op) {
+    Run *run = op->run;
+    op->run = NULL;
+    if (!run) return;
+    pthread_mutex_unlock(&emu.lock);
+    free_run(run);
+    pthread_mutex_lock(&emu.lock);
+}
+
+/* Gives the blocks their turns. Blocks that wait for others let further ones begin. */
+static int run_kernel(Run *run) {
+    for (int left = RUN_SLICE; left > 0 && !run->error;) {
+        int began = begin_block(run), took = 0;
+        run->yields = 0;
+        if (!run->active) return run->started == run->blocks;
+        for (Block **place = &run->active; *place && !run->error;) {
+            Block *block = *place;
+            took += run_block(block);
+            if (block->alive) {
+                place = &block->next;
+            } else {
+                *place = block->next;
+                end_block(run, block);
+            }
+        }
+        left -= took;
+        if (!run->active && run->started == run->blocks) return 1;
+        if (!took && !began) {
+            if (run->started == run->blocks && !run->is_stuck) {
+                run->is_stuck = 1;
+                pthread_mutex_lock(&emu.lock);
+                problem("%s on device %d waits at a barrier for ever", run->kernel->name, run->context->index);
+                pthread_mutex_unlock(&emu.lock);
+            }
+            return 0;
+        }
+        if (run->yields) return 0;
+    }
+    return run->error != OK;
+}
+
+CUresult carry_out_kernel(Op *op) {
+    if (!op->run) op->run = new_run(op);
+    if (!run_kernel(op->run)) return UNFINISHED;
+    CUresult result = op->run->error;
+    free_run(op->run);
+    op->run = NULL;
+    if (!result) {
+        pthread_mutex_lock(&emu.lock);
+        counters.kernels++;
+        pthread_mutex_unlock(&emu.lock);
+    }
+    return result;
+}

@@ -1,0 +1,52 @@
+/* Kernels that run: their blocks, and what a memory access of theirs meets. */
+#ifndef INTERPRET_H
+#define INTERPRET_H
+
+#include "ptx.h"
+
+enum { BARRIERS = 16, WARPS_OF_BLOCK = 32 };
+
+/* Threads that have arrived at a barrier; expected is 0 for all that are alive. */
+typedef struct {
+    int arrived, expected;
+} Barrier;
+
+struct Block {
+    Run *run;
+    unsigned at[3]; /* in the grid */
+    int place; /* in the grid, counted along x first */
+    int threads, alive;
+    unsigned char *shared;
+    Barrier barriers[BARRIERS];
+    Warp warps[WARPS_OF_BLOCK];
+    int warp_count;
+    Block *next;
+};
+
+/* A kernel that has begun. One thread of the emulator at a time goes on with it. */
+struct Run {
+    const Launch *launch;
+    const Kernel *kernel;
+    const Context *context;
+    int64_t blocks, started;
+    int shared_bytes; /* of a block */
+    int share; /* of its device that a block takes while it runs, in parts of WHOLE_DEVICE */
+    Block *active, *spare;
+    Window *windows; /* allocations that it has touched */
+    int window_count;
+    unsigned char *hints; /* window that each instruction found last */
+    CUresult error;
+    int yields; /* threads of it wait for others */
+    int is_stuck; /* noted already */
+};
+
+/*
+ * The memory behind an address, or NULL where the access faults, which ends the kernel. Shared memory is the block's.
+ * The access must be aligned to `align` bytes.
+ */
+unsigned char *resolve(Warp *warp, const Instruction *instruction, uint64_t at, unsigned bytes, unsigned align, int lane);
+
+/* Goes on with a warp for so many instructions, and returns how many it took. */
+int run_warp(Warp *warp, int budget);
+
+#endif
