@@ -174,6 +174,9 @@ struct Op {
     int node;
     int waited; /* a node that waits for an event has done so */
     struct Run *run; /* of a kernel that has begun */
+    int id; /* while a seed interleaves what runs */
+    struct Knowledge *known; /* what has happened before it */
+    uint64_t progress; /* bytes of a copy that are done */
     Op *queue; /* the next one of a list */
 };
 
@@ -184,6 +187,7 @@ typedef struct {
     int initialized, driver_version, strict, free_waits, workers, devices, patience;
     uint64_t calls, shuffle;
     int paused;
+    int interleave; /* a seed chooses who goes on at every memory access */
     int launches_skipped; /* graphs end at once and do nothing */
     Device device[MOST_DEVICES];
     Context *contexts;
@@ -195,7 +199,7 @@ extern Emulator emu;
 /* What has been counted since the last reset. */
 typedef struct {
     int64_t copies, fills, kernels, hosts, graph_launches, peer_copies, staged_copies, problems, unsupported, abandoned,
-        copied_bytes, execs_destroyed_in_flight;
+        copied_bytes, execs_destroyed_in_flight, races, steps;
 } Counters;
 
 extern Counters counters;
@@ -244,7 +248,8 @@ CUresult wait_for_context(Context *context);
 int wait_a_while(const char *what, double since);
 CUresult stream_of(Handle handle, Stream **stream);
 void run_hung(int code);
-void record_now(Event *event);
+/* Of a node of a graph. */
+void record_now(Op *by);
 void lose_device(int index, int code);
 void resume_work(void);
 void quiesce(void);
@@ -315,6 +320,26 @@ CUresult make_launch(Handle function, const unsigned *shape, unsigned shared_byt
 
 void free_module(Object *object);
 void free_modules(const Context *context);
+
+/* ---- race.c: nothing unless a seed interleaves what runs ---- */
+
+typedef struct Shadow Shadow;
+
+/* Begins anew: nothing is known of what happened before. Nothing may run. */
+void begin_interleaving(uint64_t seed);
+uint64_t chance(uint64_t of);
+/* An operation comes behind what the host has seen to end; a node of a graph behind what its launch is behind. */
+void order_begin(Op *op);
+void order_node(Op *node, const Op *launch);
+void order_after(Op *op, const Op *before);
+void order_host(const Op *ended);
+void forget_order(Op *op);
+/* Notes that a copy or fill reads or writes a range of one allocation. */
+void note_range(const Op *op, CUdeviceptr at, uint64_t bytes, int writes);
+void free_shadows(Shadow *shadows, uint64_t bytes);
+/* In memory.c: where an allocation keeps its shadows, or NULL; and all of them go. */
+Shadow **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes);
+void forget_shadows(void);
 
 /* ---- graph.c ---- */
 

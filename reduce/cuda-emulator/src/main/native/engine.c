@@ -35,6 +35,7 @@ static size_t ready_first, ready_end, ready_room;
 static List host_ready, hung, spare;
 static int ready_number; /* read without the lock by the thread that looks out */
 static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, closing;
+static int conducting; /* one thread at a time, while a seed interleaves what runs */
 
 /* ---- Operations ---- */
 
@@ -56,11 +57,16 @@ void keep(Op *op) { op->refs++; }
 void drop(Op *op) {
     if (!op || --op->refs) return;
     if (op->work.kind == COPY) free(op->work.copy.snapshot);
+    forget_order(op);
     push(&spare, op);
 }
 
 void depend(Op *op, Op *on) {
-    if (!on || on->done) return;
+    if (!on) return;
+    if (on->done) {
+        order_after(op, on);
+        return;
+    }
     if (on->nexts == on->room) {
         on->room = on->room ? 2 * on->room : 4;
         on->next = realloc(on->next, (size_t)on->room * sizeof *on->next);
@@ -125,6 +131,7 @@ static void end_op(Op *op, int error) {
     context->pending--;
     if (op->work.kind == LAUNCH) count_launch(op->work.exec, context, -1);
     for (int n = 0; n < op->nexts; n++) {
+        order_after(op->next[n], op);
         if (!--op->next[n]->waits) push(&unsettled, op->next[n]);
     }
     op->nexts = 0;
@@ -162,7 +169,7 @@ static void settle_one(Op *op) {
     } else if (work->kind == MARK) {
         end(op, OK);
     } else if (work->kind == RECORD) {
-        record_now(work->event);
+        record_now(op);
         end(op, OK);
     } else if (work->kind == WAIT) {
         if (!op->waited) {
@@ -198,18 +205,40 @@ static void finish(Op *op, int error) {
     settle();
 }
 
+/* Puts the chosen one of what is ready first. */
+static Op *take_at(size_t chosen) {
+    Op *op = ready[chosen];
+    ready[chosen] = ready[ready_first];
+    ready[ready_first] = op;
+    __atomic_store_n(&ready_number, (int)(ready_end - ready_first - 1), __ATOMIC_RELEASE);
+    return ready[ready_first++];
+}
+
+/* While a seed interleaves what runs: one operation goes on for some steps, then another one is chosen. */
+static Op *take_interleaved(void) {
+    static const Op *last;
+    static uint64_t turns;
+    for (size_t r = ready_first; turns && r < ready_end; r++) {
+        if (ready[r] != last) continue;
+        turns--;
+        return take_at(r);
+    }
+    turns = chance(1ULL << chance(7));
+    last = ready[ready_first + chance(ready_end - ready_first)];
+    for (size_t r = ready_first;; r++) {
+        if (ready[r] == last) return take_at(r);
+    }
+}
+
 static Op *take(void) {
+    if (emu.interleave) return take_interleaved();
     if (emu.shuffle) {
         emu.shuffle ^= emu.shuffle << 13;
         emu.shuffle ^= emu.shuffle >> 7;
         emu.shuffle ^= emu.shuffle << 17;
-        size_t chosen = ready_first + emu.shuffle % (ready_end - ready_first);
-        Op *op = ready[chosen];
-        ready[chosen] = ready[ready_first];
-        ready[ready_first] = op;
+        return take_at(ready_first + emu.shuffle % (ready_end - ready_first));
     }
-    __atomic_store_n(&ready_number, (int)(ready_end - ready_first - 1), __ATOMIC_RELEASE);
-    return ready[ready_first++];
+    return take_at(ready_first);
 }
 
 /* Waking a thread costs its waker more than a launch may cost, so that one thread looks out for work for a while. */
@@ -238,7 +267,7 @@ static void *work_on(void *unused) {
     pthread_mutex_lock(&emu.lock);
     for (;;) {
         if (!emu.paused && !looking_out && ready_first == ready_end) look_out();
-        while (emu.paused || ready_first == ready_end) {
+        while (emu.paused || ready_first == ready_end || conducting) {
             idle_workers++;
             pthread_cond_wait(&work_there, &emu.lock);
             idle_workers--;
@@ -255,11 +284,14 @@ static void *work_on(void *unused) {
             settle();
         } else {
             running++;
+            conducting = emu.interleave;
             op->began = now_us();
             pthread_mutex_unlock(&emu.lock);
             error = carry_out(op);
             pthread_mutex_lock(&emu.lock);
             running--;
+            conducting = 0;
+            counters.steps += emu.interleave;
             if (error == UNFINISHED && !closing) make_ready(op);
             else finish(op, error == UNFINISHED ? CONTEXT_IS_DESTROYED : error);
         }
@@ -315,7 +347,10 @@ CUresult wait_for(Op *op) {
     while (!op->done && !result) {
         if (!wait_a_while("a thread", since)) result = LAUNCH_TIMEOUT;
     }
-    if (op->done) result = op->error;
+    if (op->done) {
+        result = op->error;
+        order_host(op);
+    }
     drop(op);
     return result;
 }
@@ -325,6 +360,8 @@ CUresult wait_for_context(Context *context) {
     while (context->pending > 0) {
         if (!wait_a_while("a thread", since)) return LAUNCH_TIMEOUT;
     }
+    order_host(context->standard->last);
+    for (const Stream *stream = context->streams; stream; stream = stream->next) order_host(stream->last);
     return usable(context);
 }
 
@@ -414,6 +451,7 @@ CUresult submit(Stream *stream, const Work *work, Op **result) {
     Op *op = new_op(work);
     op->work.context = context;
     op->waits = 1;
+    order_begin(op);
     depend(op, stream->last);
     if (stream == context->standard) {
         for (Stream *other = context->streams; other; other = other->next) {
@@ -480,7 +518,9 @@ API CUresult cuStreamQuery(Handle handle) {
     Stream *stream;
     TRY(stream_of(handle, &stream));
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
-    LEAVE(!stream->last || stream->last->done ? OK : NOT_READY);
+    CHECK(!stream->last || stream->last->done, NOT_READY);
+    order_host(stream->last);
+    LEAVE(OK);
 }
 
 API CUresult cuStreamSynchronize(Handle handle) {
@@ -572,8 +612,11 @@ static void set_event(Event *event, Op *op) {
 }
 
 /* By a node of a graph. */
-void record_now(Event *event) {
+void record_now(Op *by) {
+    Event *event = by->work.event;
     Op *op = new_op(&(Work){.kind = MARK, .context = event->context});
+    order_begin(op);
+    order_after(op, by);
     op->done = 1;
     op->ended = now_us();
     set_event(event, op);
@@ -633,7 +676,9 @@ API CUresult cuEventQuery(Handle handle) {
     EVENT_OF(event, handle);
     CHECK(!event->capture, CAPTURED_EVENT);
     TRY(usable(event->context));
-    LEAVE(!event->op || event->op->done ? OK : NOT_READY);
+    CHECK(!event->op || event->op->done, NOT_READY);
+    order_host(event->op);
+    LEAVE(OK);
 }
 
 API CUresult cuEventSynchronize(Handle handle) {

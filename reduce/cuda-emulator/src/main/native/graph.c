@@ -483,7 +483,10 @@ API CUresult cuGraphInstantiateWithFlags(Handle *handle, Handle graph_handle, un
 }
 
 static void really_free(Exec *exec) {
-    for (int n = 0; n < exec->count; n++) free(exec->next[n]);
+    for (int n = 0; n < exec->count; n++) {
+        free(exec->next[n]);
+        forget_order(&exec->ops[n]);
+    }
     drop(exec->last);
     free(exec->ops);
     free(exec->waits);
@@ -562,6 +565,8 @@ Op *begin_graph(Op *launch) {
         op->waits = exec->waits[n];
         op->waited = op->done = 0;
         if (!op->work.context) op->work.context = launch->work.context;
+        op->progress = 0;
+        order_node(op, launch);
         decide_fate(op);
     }
     for (int n = 0; n < exec->count; n++) {
@@ -573,8 +578,10 @@ Op *begin_graph(Op *launch) {
 Op *end_node(Op *op, int error) {
     Exec *exec = op->exec;
     if (error && !exec->error) exec->error = error;
+    order_after(exec->running, op);
     for (int n = 0; n < exec->nexts[op->node]; n++) {
         Op *next = &exec->ops[exec->next[op->node][n]];
+        order_after(next, op);
         if (!--next->waits) begin(next);
     }
     if (--exec->left) return NULL;

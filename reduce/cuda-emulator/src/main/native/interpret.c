@@ -2,7 +2,7 @@
  * Runs kernels: the threads of a warp take the same instruction together where they can, warps and blocks take turns, and
  * a kernel that has not ended after a while gives its turn to others, which it may be waiting for.
  */
-#include "interpret.h"
+#include "race.h"
 
 #include <limits.h>
 
@@ -160,7 +160,8 @@ static void note_poll(Warp *warp, const Instruction *in) {
 void load(Warp *warp, const Instruction *in) {
     unsigned bytes = in->bytes, whole = bytes * in->vector;
     note_poll(warp, in);
-    if (in->order == WEAK && bytes >= 4 && bytes == in->register_bytes && is_contiguous(warp, in, whole)) {
+    if (in->order == WEAK && !warp->run->threads && bytes >= 4 && bytes == in->register_bytes
+        && is_contiguous(warp, in, whole)) {
         const unsigned char *from = resolve(warp, in, address(warp, in, 0), whole * LANES, whole, 0);
         if (!from) return;
         if (bytes == 4) { MOVE_TOGETHER(uint32_t, PLACE(uint32_t, in->to[v])[l], ((const uint32_t *)from)[l * in->vector + v]) }
@@ -168,10 +169,12 @@ void load(Warp *warp, const Instruction *in) {
         return;
     }
     EACH_LANE(l) {
-        const unsigned char *from = resolve(warp, in, address(warp, in, l), whole, whole, l);
+        unsigned char *from = resolve(warp, in, address(warp, in, l), whole, whole, l);
         if (!from) return;
         for (int v = 0; v < in->vector; v++) {
-            uint64_t value = read_bytes(from + bytes * (unsigned)v, bytes, in->order != WEAK);
+            unsigned char *part = from + bytes * (unsigned)v;
+            uint64_t value = warp->run->threads ? interleaved_load(warp, in, l, part)
+                                                : read_bytes(part, bytes, in->order != WEAK);
             set_register(warp, in->to[v], in->register_bytes, l, extended(value, bytes, in->is_signed));
         }
     }
@@ -179,7 +182,8 @@ void load(Warp *warp, const Instruction *in) {
 
 void store(Warp *warp, const Instruction *in) {
     unsigned bytes = in->bytes, whole = bytes * in->vector;
-    if (in->order == WEAK && bytes >= 4 && bytes == in->register_bytes && is_contiguous(warp, in, whole)) {
+    if (in->order == WEAK && !warp->run->threads && bytes >= 4 && bytes == in->register_bytes
+        && is_contiguous(warp, in, whole)) {
         unsigned char *to = resolve(warp, in, address(warp, in, 0), whole * LANES, whole, 0);
         if (!to) return;
         if (bytes == 4) { MOVE_TOGETHER(uint32_t, ((uint32_t *)to)[l * in->vector + v], PLACE(uint32_t, in->from[v + 1])[l]) }
@@ -191,12 +195,14 @@ void store(Warp *warp, const Instruction *in) {
         if (!to) return;
         for (int v = 0; v < in->vector; v++) {
             uint64_t value = register_value(warp, in->from[v + 1], in->register_bytes, l);
-            write_bytes(to + bytes * (unsigned)v, bytes, value, in->order != WEAK);
+            unsigned char *part = to + bytes * (unsigned)v;
+            if (warp->run->threads) interleaved_store(warp, in, l, part, value);
+            else write_bytes(part, bytes, value, in->order != WEAK);
         }
     }
 }
 
-static uint64_t updated(const Instruction *in, uint64_t old, uint64_t a, uint64_t b) {
+uint64_t updated(const Instruction *in, uint64_t old, uint64_t a, uint64_t b) {
     int64_t before = (int64_t)extended(old, in->bytes, in->is_signed), given = (int64_t)extended(a, in->bytes, in->is_signed);
     int is_less = in->is_signed ? given < before : a < old;
     switch (in->atomic) {
@@ -223,8 +229,12 @@ void update(Warp *warp, const Instruction *in) {
         if (!at) return;
         uint64_t a = register_value(warp, in->from[1], in->bytes, l), old;
         uint64_t b = in->atomic == ATOMIC_COMPARE ? register_value(warp, in->from[2], in->bytes, l) : 0;
-        do old = read_bytes(at, in->bytes, 1);
-        while (!replaced(at, in->bytes, old, updated(in, old, a, b)));
+        if (warp->run->threads) {
+            old = interleaved_update(warp, in, l, at, a, b);
+        } else {
+            do old = read_bytes(at, in->bytes, 1);
+            while (!replaced(at, in->bytes, old, updated(in, old, a, b)));
+        }
         if (in->gives) set_register(warp, in->to[0], in->bytes, l, old);
     }
 }
@@ -247,8 +257,10 @@ void from_shared(Warp *warp, const Instruction *in) {
 }
 
 void fence(Warp *warp, const Instruction *in) {
-    (void)warp, (void)in; /* all scopes are the host's memory here */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (warp->run->threads) {
+        EACH_LANE(l) interleaved_fence(warp, l, in->scope);
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* all scopes are the host's memory otherwise */
 }
 
 /* ---- Control ---- */
@@ -274,13 +286,16 @@ void branch(Warp *warp, const Instruction *in) {
 static void open_barrier(Block *block, int number) {
     Barrier *barrier = &block->barriers[number];
     if (!barrier->arrived || barrier->arrived < (barrier->expected ? barrier->expected : block->alive)) return;
-    *barrier = (Barrier){0, 0};
     for (int w = 0; w < block->warp_count; w++) {
         Warp *warp = &block->warps[w];
         for (int l = 0; l < LANES; l++) {
-            if (warp->waiting >> l & 1 && warp->barrier[l] == number) warp->waiting &= ~(1u << l);
+            if (!(warp->waiting >> l & 1) || warp->barrier[l] != number) continue;
+            warp->waiting &= ~(1u << l);
+            if (block->run->threads) leave_barrier(barrier->gathered, warp, l);
         }
     }
+    forget(&barrier->gathered);
+    *barrier = (Barrier){.arrived = 0};
 }
 
 void end_thread(Warp *warp, const Instruction *in) {
@@ -309,6 +324,7 @@ static void arrive(Warp *warp, const Instruction *in, int waits) {
             return;
         }
         barrier->arrived++;
+        if (warp->run->threads) gather(&barrier->gathered, warp, l);
         barrier->expected = (int)expected;
         if (waits) {
             warp->waiting |= 1u << l;
@@ -340,7 +356,14 @@ void warp_barrier(Warp *warp, const Instruction *in) {
             int is_here = warp->waiting >> other & 1 && warp->barrier[other] == BARRIERS && warp->place[other] == here + 1;
             missing |= (uint32_t)!is_here << other;
         }
-        if (!(missing & named & warp->alive)) warp->waiting &= ~named;
+        if (missing & named & warp->alive) continue;
+        uint32_t all = named & warp->alive;
+        warp->waiting &= ~all;
+        if (!warp->run->threads) continue;
+        struct Knowledge *gathered = NULL;
+        for (int other = 0; other < LANES; other++) if (all >> other & 1) gather(&gathered, warp, other);
+        for (int other = 0; other < LANES; other++) if (all >> other & 1) leave_barrier(gathered, warp, other);
+        forget(&gathered);
     }
 }
 
@@ -350,7 +373,7 @@ void nap(Warp *warp, const Instruction *in) {
 }
 
 void read_clock(Warp *warp, const Instruction *in) {
-    double us = now_us();
+    double us = warp->run->threads ? 0.02 * (double)counters.steps : now_us();
     uint64_t ticks = (uint64_t)(in->offset == GLOBAL_TIMER ? 1e3 * us : 1530 * us); /* ns, or cycles of a V100 */
     EACH_LANE(l) set_register(warp, in->to[0], in->bytes, l, ticks);
 }
@@ -399,6 +422,46 @@ int run_warp(Warp *warp, int budget) {
         if (!warp->regroup) split_group(warp);
     }
     return budget - left;
+}
+
+/* ---- Steps, while a seed interleaves what runs ---- */
+
+static int is_of_memory(const Instruction *in) {
+    return in->run == load || in->run == store || in->run == update || in->run == fence;
+}
+
+/* Lanes that a seed chooses go on up to the next access to memory, and some of them take that. */
+static void step_warp(Warp *warp) {
+    const Instruction *code = warp->run->kernel->code;
+    uint32_t ready = warp->alive & ~warp->waiting;
+    int lane = (int)chance(LANES);
+    while (!(ready >> lane & 1)) lane = (lane + 1) % LANES;
+    warp->next = warp->place[lane];
+    warp->group = 0;
+    for (int l = 0; l < LANES; l++) {
+        if (ready >> l & 1 && warp->place[l] == warp->next) warp->group |= 1u << l;
+    }
+    warp->regroup = 0;
+    for (int left = WARP_SLICE; left > 0 && !warp->regroup && !warp->run->error; left--) {
+        int here = warp->next++;
+        const Instruction *in = &code[here];
+        warp->mask = in->guard < 0 ? warp->group
+                   : warp->group & (in->negated ? ~warp->predicates[in->guard] : warp->predicates[in->guard]);
+        if (!warp->mask) continue;
+        uint32_t all = warp->mask, some = all & (uint32_t)chance(1ULL << 32);
+        if (!is_of_memory(in)) {
+            in->run(warp, in);
+            continue;
+        }
+        if (chance(2) && some) warp->mask = some;
+        uint32_t later = all & ~warp->mask;
+        in->run(warp, in);
+        split_group(warp);
+        for (int l = 0; l < LANES; l++) {
+            if (later >> l & 1) warp->place[l] = here;
+        }
+    }
+    if (!warp->regroup) split_group(warp);
 }
 
 /* ---- Blocks ---- */
@@ -471,6 +534,7 @@ static int begin_block(Run *run) {
     block->at[0] = (unsigned)(place % grid[0]);
     block->at[1] = (unsigned)(place / grid[0] % grid[1]);
     block->at[2] = (unsigned)(place / ((int64_t)grid[0] * grid[1]));
+    block->shadows = NULL;
     block->threads = block->alive = (int)(size[0] * size[1] * size[2]);
     block->warp_count = (block->threads + LANES - 1) / LANES;
     for (int w = 0; w < block->warp_count; w++) {
@@ -493,6 +557,9 @@ static void end_block(Run *run, Block *block) {
     pthread_mutex_lock(&emu.lock);
     run->context->device->taken -= run->share;
     pthread_mutex_unlock(&emu.lock);
+    free_shadows(block->shadows, (uint64_t)run->shared_bytes + 16);
+    block->shadows = NULL;
+    for (int b = 0; b < BARRIERS; b++) forget(&block->barriers[b].gathered);
     block->next = run->spare;
     run->spare = block;
 }
@@ -526,6 +593,11 @@ static Run *new_run(const Op *op) {
     int at_once = blocks_of_multiprocessor(launch->kernel, threads, launch->shared_bytes)
                 * run->context->device->multiprocessors;
     run->share = WHOLE_DEVICE / at_once;
+    if (emu.interleave) {
+        run->op = op->id;
+        run->known = op->known;
+        begin_threads(run);
+    }
     return run;
 }
 
@@ -544,6 +616,7 @@ static void free_blocks(Block *block) {
 
 /* The caller does not hold the lock. */
 static void free_run(Run *run) {
+    if (run->threads) end_threads(run);
     while (run->active) {
         Block *block = run->active;
         run->active = block->next;
@@ -565,6 +638,16 @@ void end_run(Op *op) {
     pthread_mutex_lock(&emu.lock);
 }
 
+/* No thread can go on. */
+static int note_stuck(Run *run) {
+    if (run->started < run->blocks || !run->active || run->is_stuck) return 0;
+    run->is_stuck = 1;
+    pthread_mutex_lock(&emu.lock);
+    problem("%s on device %d waits at a barrier for ever", run->kernel->name, run->context->index);
+    pthread_mutex_unlock(&emu.lock);
+    return 0;
+}
+
 /* Gives the blocks their turns. Blocks that wait for others let further ones begin. */
 static int run_kernel(Run *run) {
     for (int left = RUN_SLICE; left > 0 && !run->error;) {
@@ -584,22 +667,46 @@ static int run_kernel(Run *run) {
         left -= took;
         if (!run->active && run->started == run->blocks) return 1;
         if (!took && !began) {
-            if (run->started == run->blocks && !run->is_stuck) {
-                run->is_stuck = 1;
-                pthread_mutex_lock(&emu.lock);
-                problem("%s on device %d waits at a barrier for ever", run->kernel->name, run->context->index);
-                pthread_mutex_unlock(&emu.lock);
-            }
-            return 0;
+            return note_stuck(run);
         }
         if (run->yields) return 0;
     }
     return run->error != OK;
 }
 
+/* One step of a warp that a seed chooses, or the beginning of a block. */
+static int step_kernel(Run *run) {
+    int blocks = 0, ready = 0;
+    if (!run->active && run->started == run->blocks) return !drain_run(run);
+    for (const Block *block = run->active; block; block = block->next) blocks++;
+    if (!blocks || !chance(4)) begin_block(run);
+    drain_some();
+    for (Block *block = run->active; block; block = block->next) {
+        for (int w = 0; w < block->warp_count; w++) ready += (block->warps[w].alive & ~block->warps[w].waiting) != 0;
+    }
+    if (!ready) return note_stuck(run);
+    int chosen = (int)chance((uint64_t)ready);
+    for (Block **place = &run->active; *place; place = &(*place)->next) {
+        Block *block = *place;
+        for (int w = 0; w < block->warp_count; w++) {
+            Warp *warp = &block->warps[w];
+            if (!(warp->alive & ~warp->waiting) || chosen--) continue;
+            if (!warp->begun) begin_warp(warp);
+            warp->begun = 1;
+            step_warp(warp);
+            if (!block->alive) {
+                *place = block->next;
+                end_block(run, block);
+            }
+            return run->error != OK;
+        }
+    }
+    return 0;
+}
+
 CUresult carry_out_kernel(Op *op) {
     if (!op->run) op->run = new_run(op);
-    if (!run_kernel(op->run)) return UNFINISHED;
+    if (!(op->run->threads ? step_kernel(op->run) : run_kernel(op->run))) return UNFINISHED;
     CUresult result = op->run->error;
     free_run(op->run);
     op->run = NULL;

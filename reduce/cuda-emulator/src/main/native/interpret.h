@@ -9,7 +9,10 @@ enum { BARRIERS = 16, WARPS_OF_BLOCK = 32 };
 /* Threads that have arrived at a barrier; expected is 0 for all that are alive. */
 typedef struct {
     int arrived, expected;
+    struct Knowledge *gathered; /* while a seed interleaves what runs */
 } Barrier;
+
+typedef struct Thread Thread;
 
 struct Block {
     Run *run;
@@ -20,6 +23,7 @@ struct Block {
     Barrier barriers[BARRIERS];
     Warp warps[WARPS_OF_BLOCK];
     int warp_count;
+    Shadow *shadows; /* of shared memory */
     Block *next;
 };
 
@@ -36,6 +40,10 @@ struct Run {
     int window_count;
     unsigned char *hints; /* window that each instruction found last */
     CUresult error;
+    /* While a seed interleaves what runs: */
+    int op, first_slot, thread_count;
+    struct Thread *threads;
+    struct Knowledge *known;
     int yields; /* threads of it wait for others */
     int is_stuck; /* noted already */
 };

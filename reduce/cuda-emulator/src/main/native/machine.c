@@ -140,6 +140,13 @@ static int device_setting(const char *word, const char *which, const char *a, co
     return 1;
 }
 
+/* From now on what runs goes on in an order that the seed chooses; 0 for no more. */
+static void interleave(uint64_t seed) {
+    emu.interleave = 0;
+    begin_interleaving(seed);
+    emu.interleave = seed != 0;
+}
+
 static int command(const char *line) {
     char word[32] = "", w[5][64] = {"", "", "", "", ""};
     int rest = 0;
@@ -159,6 +166,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "frees")) emu.free_waits = !strcmp(w[0], "wait");
     else if (!strcmp(word, "workers") && number > 0) emu.workers = number;
     else if (!strcmp(word, "shuffle")) emu.shuffle = strtoull(w[0], NULL, 10);
+    else if (!strcmp(word, "interleave")) interleave(strtoull(w[0], NULL, 10));
     else if (!strcmp(word, "patience") && number > 0) emu.patience = number;
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
@@ -191,6 +199,7 @@ static void describe(void) {
     emu.patience = 60;
     emu.paused = 0;
     emu.launches_skipped = 0;
+    interleave(0);
     p3_16xlarge();
     const char *path = getenv("BANYAN_EMULATED_CUDA");
     FILE *file = path ? fopen(path, "r") : NULL;
@@ -360,7 +369,8 @@ static int64_t count_of(const char *what) {
                  {"fills", &counters.fills}, {"kernels", &counters.kernels}, {"host functions", &counters.hosts},
                  {"graph launches", &counters.graph_launches}, {"problems", &counters.problems},
                  {"unsupported", &counters.unsupported}, {"abandoned", &counters.abandoned},
-                 {"execs destroyed in flight", &counters.execs_destroyed_in_flight}};
+                 {"execs destroyed in flight", &counters.execs_destroyed_in_flight}, {"races", &counters.races},
+                 {"steps", &counters.steps}};
     static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         if (!strcmp(what, named[i].name)) return *named[i].value;

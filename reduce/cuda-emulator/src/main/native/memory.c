@@ -18,6 +18,7 @@ typedef struct {
     unsigned flags;
     uint64_t id;
     int busy; /* operations that are touching it */
+    Shadow *shadows; /* of its bytes, while a seed interleaves what runs */
 } Memory;
 
 static Memory **memories; /* in the order of their addresses */
@@ -76,6 +77,7 @@ static void discard(Memory *memory) {
     int place = place_of(memory->at);
     memmove(memories + place, memories + place + 1, (size_t)(--count - place) * sizeof *memories);
     if (memory->place == ON_DEVICE) memory->context->device->used -= memory->bytes;
+    free_shadows(memory->shadows, memory->bytes);
     free(memory->raw);
     free(memory);
 }
@@ -468,6 +470,21 @@ void unpin(const Range *ranges, int number) {
     pthread_mutex_unlock(&emu.lock);
 }
 
+Shadow **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes) {
+    Memory *memory = find(at);
+    if (!memory) return NULL;
+    *offset = at - memory->at;
+    *bytes = memory->bytes;
+    return &memory->shadows;
+}
+
+void forget_shadows(void) {
+    for (int m = 0; m < count; m++) {
+        free_shadows(memories[m]->shadows, memories[m]->bytes);
+        memories[m]->shadows = NULL;
+    }
+}
+
 /* Where nothing is allocated: what is close to the address. */
 static int is_behind_allocation(CUdeviceptr at) {
     int place = place_of(at);
@@ -499,6 +516,22 @@ void close_window(const Window *window) {
 
 /* ---- Copies ---- */
 
+enum { MOST_PIECE_BYTES = 256 };
+
+/* One piece of what the seed interleaves; UNFINISHED while there are more. */
+static CUresult copy_piece(Op *op, const unsigned char *source, unsigned char *target) {
+    const Copy *copy = &op->work.copy;
+    uint64_t row = op->progress / copy->bytes, at = op->progress % copy->bytes;
+    uint64_t bytes = 1 + chance(MOST_PIECE_BYTES);
+    if (bytes > copy->bytes - at) bytes = copy->bytes - at;
+    uint64_t from = row * copy->source_pitch + at, to = row * copy->target_pitch + at;
+    if (copy->source_known) note_range(op, copy->source + from, bytes, 0);
+    if (copy->target_known) note_range(op, copy->target + to, bytes, 1);
+    memmove(target + to, source + from, bytes);
+    op->progress += bytes;
+    return op->progress < copy->bytes * copy->rows ? UNFINISHED : OK;
+}
+
 CUresult carry_out_copy(Op *op) {
     const Copy *copy = &op->work.copy;
     Range ranges[2] = {
@@ -508,8 +541,16 @@ CUresult carry_out_copy(Op *op) {
     if (code) return code;
     const unsigned char *source = copy->snapshot ? copy->snapshot : (const unsigned char *)copy->source;
     unsigned char *target = (unsigned char *)copy->target;
-    for (uint64_t row = 0; row < copy->rows; row++) {
-        memmove(target + row * copy->target_pitch, source + row * copy->source_pitch, copy->bytes);
+    if (emu.interleave && copy->bytes && copy->rows) {
+        code = copy_piece(op, source, target);
+        if (code == UNFINISHED) {
+            unpin(ranges, 2);
+            return code;
+        }
+    } else {
+        for (uint64_t row = 0; row < copy->rows; row++) {
+            memmove(target + row * copy->target_pitch, source + row * copy->source_pitch, copy->bytes);
+        }
     }
     int from, to;
     pthread_mutex_lock(&emu.lock);
@@ -528,11 +569,13 @@ CUresult carry_out_copy(Op *op) {
 
 CUresult carry_out_fill(Op *op) {
     const Fill *fill = &op->work.fill;
-    Range range = {fill->target, extent(fill->rows, fill->pitch, fill->width * fill->element_bytes), 1};
+    uint64_t bytes = fill->width * fill->element_bytes;
+    Range range = {fill->target, extent(fill->rows, fill->pitch, bytes), 1};
     CUresult code = pin(NULL, &range, 1, "a fill");
     if (code) return code;
     for (uint64_t row = 0; row < fill->rows; row++) {
         unsigned char *target = (unsigned char *)fill->target + row * fill->pitch;
+        if (emu.interleave) note_range(op, (CUdeviceptr)target, bytes, 1);
         for (uint64_t i = 0; i < fill->width; i++) {
             memcpy(target + i * fill->element_bytes, &fill->value, fill->element_bytes);
         }

@@ -1,0 +1,619 @@
+#include "race.h"
+
+enum { MOST_PENDING = 256, MOST_RACES_TOLD = 8, MOST_CHUNKS = 4096, CHUNK = 1024 };
+
+struct Knowledge {
+    int refs; /* changed by several threads */
+    int words, clocks;
+    uint64_t *ops; /* a bit for each operation that has ended */
+    uint32_t *clock; /* of each thread, by its slot */
+};
+
+/* Who accessed something: a thread of a kernel, by its slot, or an operation as a whole, whose slot is -1. */
+typedef struct {
+    int op, slot;
+    uint32_t clock;
+    unsigned short line;
+    unsigned char strong; /* 0 for a weak access, else 1 + scope */
+} Access;
+
+typedef struct Readers {
+    Access access;
+    struct Readers *next;
+} Readers;
+
+/* What a byte of memory knows of its accesses. */
+struct Shadow {
+    Access write, read;
+    unsigned char is_written, is_read;
+    Readers *readers; /* further ones since the write */
+    Knowledge *released[3]; /* by the write that memory holds, by scope */
+};
+
+/* An operation that was given a number. */
+typedef struct {
+    const char *kernel; /* or NULL */
+    int device, first_slot, threads_of_block;
+} Actor;
+
+/* A store that others may not see yet. */
+typedef struct {
+    unsigned char *at;
+    uint64_t value;
+    unsigned bytes;
+    int op, slot, device;
+    uint32_t clock;
+    int is_on_device; /* all threads of the device see it */
+    Knowledge *released[3];
+} Pending;
+
+static Actor *chunks[MOST_CHUNKS]; /* which never move, as they are read without the lock */
+static int actor_count;
+static int slots;
+static Knowledge *host;
+static Pending pending[MOST_PENDING];
+static int pending_count;
+static uint64_t state;
+static int races_told;
+
+static uint64_t next_random(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+uint64_t chance(uint64_t of) { return next_random() % of; }
+
+/* ---- Knowledge ---- */
+
+static Knowledge *new_knowledge(int words, int clocks) {
+    Knowledge *knowledge = calloc(1, sizeof *knowledge);
+    knowledge->refs = 1;
+    knowledge->words = words;
+    knowledge->clocks = clocks;
+    knowledge->ops = calloc((size_t)words + 1, sizeof *knowledge->ops);
+    knowledge->clock = calloc((size_t)clocks + 1, sizeof *knowledge->clock);
+    return knowledge;
+}
+
+static Knowledge *hold(Knowledge *knowledge) {
+    if (knowledge) __atomic_add_fetch(&knowledge->refs, 1, __ATOMIC_RELAXED);
+    return knowledge;
+}
+
+void forget(Knowledge **place) {
+    Knowledge *knowledge = *place;
+    *place = NULL;
+    if (!knowledge || __atomic_sub_fetch(&knowledge->refs, 1, __ATOMIC_ACQ_REL)) return;
+    free(knowledge->ops);
+    free(knowledge->clock);
+    free(knowledge);
+}
+
+/* Adds to what nobody else holds; it must be long enough. */
+static void add_all(Knowledge *to, const Knowledge *from) {
+    for (int w = 0; w < from->words; w++) to->ops[w] |= from->ops[w];
+    for (int c = 0; c < from->clocks; c++) {
+        if (to->clock[c] < from->clock[c]) to->clock[c] = from->clock[c];
+    }
+}
+
+static int includes(const Knowledge *a, const Knowledge *b) {
+    if (b->words > a->words || b->clocks > a->clocks) return 0;
+    for (int w = 0; w < b->words; w++) if (b->ops[w] & ~a->ops[w]) return 0;
+    for (int c = 0; c < b->clocks; c++) if (b->clock[c] > a->clock[c]) return 0;
+    return 1;
+}
+
+/* Adds to what may be held by others. */
+static void learn(Knowledge **place, Knowledge *more) {
+    Knowledge *old = *place;
+    if (!more || old == more || (old && includes(old, more))) return;
+    if (!old || includes(more, old)) {
+        hold(more);
+        forget(place);
+        *place = more;
+        return;
+    }
+    Knowledge *both = new_knowledge(old->words > more->words ? old->words : more->words,
+                                    old->clocks > more->clocks ? old->clocks : more->clocks);
+    add_all(both, old);
+    add_all(both, more);
+    forget(place);
+    *place = both;
+}
+
+static void learn_op(Knowledge **place, int op) {
+    Knowledge *old = *place;
+    int words = op / 64 + 1;
+    if (old && op / 64 < old->words && old->ops[op / 64] >> op % 64 & 1) return;
+    Knowledge *more = new_knowledge(old && old->words > words ? old->words : words, old ? old->clocks : 0);
+    if (old) add_all(more, old);
+    more->ops[op / 64] |= 1ULL << op % 64;
+    forget(place);
+    *place = more;
+}
+
+/* ---- Operations ---- */
+
+static Actor *actor(int op) { return &chunks[op / CHUNK][op % CHUNK]; }
+
+static int new_actor(const Op *op) {
+    if (actor_count == MOST_CHUNKS * CHUNK) {
+        problem("more than %d operations since the last command to interleave", actor_count);
+        actor_count = 0;
+    }
+    Actor **chunk = &chunks[actor_count / CHUNK];
+    if (!*chunk) *chunk = calloc(CHUNK, sizeof **chunk);
+    *actor(actor_count) = (Actor){.device = op->work.context ? op->work.context->index : -1, .first_slot = -1};
+    return actor_count++;
+}
+
+void order_begin(Op *op) {
+    if (!emu.interleave) return;
+    op->id = new_actor(op);
+    forget(&op->known);
+    op->known = hold(host);
+}
+
+void order_node(Op *node, const Op *launch) {
+    if (!emu.interleave) return;
+    node->id = new_actor(node);
+    forget(&node->known);
+    node->known = hold(launch->known);
+}
+
+void order_after(Op *op, const Op *before) {
+    if (!emu.interleave) return;
+    learn(&op->known, before->known);
+    learn_op(&op->known, before->id);
+}
+
+void order_host(const Op *ended) {
+    if (!emu.interleave || !ended) return;
+    learn(&host, ended->known);
+    learn_op(&host, ended->id);
+}
+
+void forget_order(Op *op) { forget(&op->known); }
+
+/* ---- Accesses ---- */
+
+static int block_of(const Access *access) {
+    const Actor *by = actor(access->op);
+    return by->threads_of_block ? (access->slot - by->first_slot) / by->threads_of_block : -1;
+}
+
+/* How far two threads are apart: of one block, of one device, or neither. */
+static Scope distance(const Access *a, const Access *b) {
+    if (a->op == b->op && a->slot >= 0 && b->slot >= 0 && block_of(a) == block_of(b)) return OF_BLOCK;
+    return actor(a->op)->device == actor(b->op)->device ? OF_DEVICE : OF_SYSTEM;
+}
+
+static int happened_before(const Access *before, const Access *now, const Knowledge *known) {
+    if (before->op == now->op && before->slot == now->slot) return 1;
+    if (!known) return 0;
+    if (before->op / 64 < known->words && known->ops[before->op / 64] >> before->op % 64 & 1) return 1;
+    return before->slot >= 0 && before->slot < known->clocks && before->clock <= known->clock[before->slot];
+}
+
+static int are_strong(const Access *a, const Access *b) {
+    Scope apart = distance(a, b);
+    return a->strong > (int)apart && b->strong > (int)apart;
+}
+
+static void describe(const Access *access, char *text, size_t room) {
+    const Actor *by = actor(access->op);
+    if (access->slot < 0) snprintf(text, room, "a copy or fill by device %d (operation %d)", by->device, access->op);
+    else snprintf(text, room, "%s on device %d, line %d, block %d, thread %d (operation %d)", by->kernel, by->device,
+                  access->line, block_of(access), (access->slot - by->first_slot) % by->threads_of_block, access->op);
+}
+
+static void tell_race(const Access *before, const Access *now, const void *at, int before_writes, int now_writes) {
+    char first[200], second[200];
+    pthread_mutex_lock(&emu.lock);
+    counters.races++;
+    if (races_told++ < MOST_RACES_TOLD) {
+        describe(before, first, sizeof first);
+        describe(now, second, sizeof second);
+        problem("a race at %p: %s %s, and %s %s", at, first, before_writes ? "writes" : "reads", second,
+                now_writes ? "writes" : "reads");
+    }
+    pthread_mutex_unlock(&emu.lock);
+}
+
+static int is_race(const Access *before, const Access *now, const Knowledge *known) {
+    return !happened_before(before, now, known) && !are_strong(before, now);
+}
+
+/* Returns whether there is a race. */
+static int note_read(Shadow *shadow, const Access *now, const Knowledge *known, const void *at) {
+    int races = shadow->is_written && is_race(&shadow->write, now, known);
+    if (races) tell_race(&shadow->write, now, at, 1, 0);
+    if (!shadow->is_read || happened_before(&shadow->read, now, known)) {
+        shadow->read = *now;
+        shadow->is_read = 1;
+        return races;
+    }
+    for (Readers *reader = shadow->readers; reader; reader = reader->next) {
+        if (!happened_before(&reader->access, now, known)) continue;
+        reader->access = *now;
+        return races;
+    }
+    Readers *reader = malloc(sizeof *reader);
+    *reader = (Readers){*now, shadow->readers};
+    shadow->readers = reader;
+    return races;
+}
+
+static void free_readers(Shadow *shadow) {
+    for (Readers *reader = shadow->readers, *next; reader; reader = next) {
+        next = reader->next;
+        free(reader);
+    }
+    shadow->readers = NULL;
+}
+
+static int note_write(Shadow *shadow, const Access *now, const Knowledge *known, const void *at) {
+    int races = 0;
+    if (shadow->is_written && is_race(&shadow->write, now, known)) {
+        races = 1;
+        tell_race(&shadow->write, now, at, 1, 1);
+    }
+    if (shadow->is_read && !races && is_race(&shadow->read, now, known)) {
+        races = 1;
+        tell_race(&shadow->read, now, at, 0, 1);
+    }
+    for (Readers *reader = shadow->readers; reader && !races; reader = reader->next) {
+        if (!is_race(&reader->access, now, known)) continue;
+        races = 1;
+        tell_race(&reader->access, now, at, 0, 1);
+    }
+    free_readers(shadow);
+    shadow->write = *now;
+    shadow->is_written = 1;
+    shadow->is_read = 0;
+    return races;
+}
+
+static Shadow *new_shadows(uint64_t bytes) { return calloc(bytes, sizeof(Shadow)); }
+
+void free_shadows(Shadow *shadows, uint64_t bytes) {
+    for (uint64_t b = 0; shadows && b < bytes; b++) {
+        free_readers(&shadows[b]);
+        for (int s = 0; s < 3; s++) forget(&shadows[b].released[s]);
+    }
+    free(shadows);
+}
+
+/* Of a range that lies in one allocation. */
+static Shadow *shadows_at(const void *at) {
+    uint64_t bytes, offset;
+    pthread_mutex_lock(&emu.lock);
+    Shadow **place = shadow_place((CUdeviceptr)at, &offset, &bytes);
+    if (place && !*place) *place = new_shadows(bytes);
+    Shadow *shadow = place ? *place + offset : NULL;
+    pthread_mutex_unlock(&emu.lock);
+    return shadow;
+}
+
+/* ---- Stores that are on their way ---- */
+
+static void release_pending(Pending *store) {
+    for (int s = 0; s < 3; s++) forget(&store->released[s]);
+}
+
+static void reach_memory(Pending *store) {
+    memcpy(store->at, &store->value, store->bytes);
+    Shadow *shadow = shadows_at(store->at);
+    for (int s = 0; s < 3 && shadow; s++) {
+        forget(&shadow->released[s]);
+        shadow->released[s] = hold(store->released[s]);
+    }
+    release_pending(store);
+}
+
+static int overlap(const Pending *a, const unsigned char *at, unsigned bytes) {
+    return a->at < at + bytes && at < a->at + a->bytes;
+}
+
+static void apply(int index) {
+    for (int p = 0; p < index;) {
+        if (overlap(&pending[p], pending[index].at, pending[index].bytes)) {
+            reach_memory(&pending[p]);
+            memmove(pending + p, pending + p + 1, (size_t)(--pending_count - p) * sizeof *pending);
+            index--;
+        } else {
+            p++;
+        }
+    }
+    reach_memory(&pending[index]);
+    memmove(pending + index, pending + index + 1, (size_t)(--pending_count - index) * sizeof *pending);
+}
+
+void drain_some(void) {
+    if (!pending_count || chance(8)) return;
+    int index = (int)chance((uint64_t)pending_count);
+    if (!pending[index].is_on_device) pending[index].is_on_device = 1;
+    else apply(index);
+}
+
+/* Stores to the same place stay in order, so that an older one is on the device if a newer one is. */
+static void show_to_device(int index) {
+    for (int p = 0; p <= index; p++) {
+        if (p == index || (pending[p].device == pending[index].device
+                           && overlap(&pending[p], pending[index].at, pending[index].bytes))) {
+            pending[p].is_on_device = 1;
+        }
+    }
+}
+
+/* All stores that the thread knows of become visible within the scope. */
+static void flush(const Access *now, const Knowledge *known, Scope scope) {
+    for (int p = 0; p < pending_count;) {
+        Access store = {.op = pending[p].op, .slot = pending[p].slot, .clock = pending[p].clock};
+        if (!happened_before(&store, now, known)) {
+            p++;
+        } else if (scope == OF_SYSTEM) {
+            apply(p);
+            p = 0;
+        } else {
+            show_to_device(p++);
+        }
+    }
+}
+
+/* A kernel has ended when its stores have arrived, which they do in any order. Returns whether one was left. */
+int drain_run(const Run *run) {
+    int left = 0;
+    for (int p = 0; p < pending_count; p++) left += pending[p].op == run->op;
+    if (!left) return 0;
+    if (chance(4)) return 1;
+    int chosen = (int)chance((uint64_t)left);
+    for (int p = 0;; p++) {
+        if (pending[p].op != run->op || chosen--) continue;
+        apply(p);
+        return 1;
+    }
+}
+
+/* Of a kernel that ends early, too. */
+static void flush_op(int op) {
+    for (int p = 0; p < pending_count;) {
+        if (pending[p].op == op) {
+            apply(p);
+            p = 0;
+        } else {
+            p++;
+        }
+    }
+}
+
+static void flush_range(const unsigned char *at, unsigned bytes) {
+    for (int p = 0; p < pending_count;) {
+        if (overlap(&pending[p], at, bytes)) {
+            apply(p);
+            p = 0;
+        } else {
+            p++;
+        }
+    }
+}
+
+/* ---- Threads ---- */
+
+void begin_threads(Run *run) {
+    Actor *self = actor(run->op);
+    const unsigned *block = run->launch->block;
+    self->kernel = run->kernel->name;
+    self->threads_of_block = (int)(block[0] * block[1] * block[2]);
+    self->first_slot = run->first_slot = slots;
+    run->thread_count = (int)run->blocks * self->threads_of_block;
+    slots += run->thread_count;
+    run->threads = calloc((size_t)run->thread_count, sizeof *run->threads);
+}
+
+void end_threads(Run *run) {
+    flush_op(run->op);
+    for (int t = 0; t < run->thread_count; t++) {
+        Thread *thread = &run->threads[t];
+        forget(&thread->known);
+        for (int s = 0; s < 3; s++) {
+            forget(&thread->fenced[s]);
+            forget(&thread->pending[s]);
+        }
+    }
+    free(run->threads);
+}
+
+static int index_of(const Warp *warp, int lane) {
+    return warp->block->place * warp->block->threads + warp->index * LANES + lane;
+}
+
+static Thread *thread_of(const Warp *warp, int lane) {
+    Thread *thread = &warp->run->threads[index_of(warp, lane)];
+    if (!thread->clock) {
+        thread->clock = 1;
+        thread->known = hold(warp->run->known);
+    }
+    return thread;
+}
+
+static Access access_of(const Warp *warp, int lane, const Thread *thread, const Instruction *in) {
+    return (Access){.op = warp->run->op, .slot = warp->run->first_slot + index_of(warp, lane), .clock = thread->clock,
+                    .line = (unsigned short)(in ? in->line : 0),
+                    .strong = (unsigned char)(in && in->order != WEAK ? 1 + in->scope : 0)};
+}
+
+/* What the thread knows and what it did up to now; it then begins a new time. The caller forgets it. */
+static Knowledge *released(const Warp *warp, int lane, Thread *thread) {
+    int slot = warp->run->first_slot + index_of(warp, lane);
+    const Knowledge *known = thread->known;
+    Knowledge *all = new_knowledge(known ? known->words : 0, known && known->clocks > slot + 1 ? known->clocks : slot + 1);
+    if (known) add_all(all, known);
+    all->clock[slot] = thread->clock++;
+    return all;
+}
+
+void interleaved_fence(Warp *warp, int lane, Scope scope) {
+    Thread *thread = thread_of(warp, lane);
+    for (int s = 0; s <= (int)scope; s++) {
+        learn(&thread->known, thread->pending[s]);
+        forget(&thread->pending[s]);
+    }
+    Access now = access_of(warp, lane, thread, NULL);
+    Knowledge *all = released(warp, lane, thread);
+    flush(&now, thread->known, scope);
+    for (int s = 0; s <= (int)scope; s++) {
+        forget(&thread->fenced[s]);
+        thread->fenced[s] = hold(all);
+    }
+    forget(&all);
+}
+
+static int is_shared(const Warp *warp, const unsigned char *at) {
+    return at >= warp->block->shared && at < warp->block->shared + warp->run->shared_bytes;
+}
+
+static Shadow *shadows_for(Warp *warp, const unsigned char *at) {
+    if (!is_shared(warp, at)) return shadows_at(at);
+    if (!warp->block->shadows) warp->block->shadows = new_shadows((uint64_t)warp->run->shared_bytes + 16);
+    return warp->block->shadows + (at - warp->block->shared);
+}
+
+/* What a strong read learns of a write's release. */
+static void acquire(Thread *thread, const Instruction *in, Knowledge *const *released_by, Scope apart) {
+    if (in->order == WEAK || apart > in->scope || !released_by[apart]) return;
+    if (in->order == ACQUIRE || in->order == ACQUIRE_RELEASE) learn(&thread->known, released_by[apart]);
+    else learn(&thread->pending[apart], released_by[apart]);
+}
+
+static int sees(const Pending *store, const Access *now) {
+    if (store->op == now->op && store->slot == now->slot) return 1;
+    return store->is_on_device && store->device == actor(now->op)->device;
+}
+
+uint64_t interleaved_load(Warp *warp, const Instruction *in, int lane, unsigned char *at) {
+    Thread *thread = thread_of(warp, lane);
+    Access now = access_of(warp, lane, thread, in);
+    Shadow *shadow = shadows_for(warp, at);
+    uint64_t value = 0;
+    memcpy(&value, at, in->bytes);
+    Knowledge *const *released_by = shadow ? shadow->released : NULL;
+    const Access *writer = shadow && shadow->is_written ? &shadow->write : NULL;
+    Access store = {.op = 0};
+    for (int p = 0; p < pending_count; p++) {
+        if (!overlap(&pending[p], at, in->bytes) || !sees(&pending[p], &now)) continue;
+        for (unsigned b = 0; b < pending[p].bytes; b++) {
+            int64_t to = pending[p].at + b - at;
+            if (to >= 0 && to < in->bytes) memcpy((char *)&value + to, (char *)&pending[p].value + b, 1);
+        }
+        store = (Access){.op = pending[p].op, .slot = pending[p].slot};
+        writer = &store;
+        released_by = pending[p].released;
+    }
+    if (writer && released_by) acquire(thread, in, released_by, distance(writer, &now));
+    int races = 0;
+    for (unsigned b = 0; shadow && b < in->bytes; b++) races = races || note_read(&shadow[b], &now, thread->known, at + b);
+    return value;
+}
+
+static void note_store(Warp *warp, int lane, Thread *thread, const Instruction *in, unsigned char *at) {
+    Access now = access_of(warp, lane, thread, in);
+    Shadow *shadow = shadows_for(warp, at);
+    int races = 0;
+    for (unsigned b = 0; shadow && b < in->bytes; b++) races = races || note_write(&shadow[b], &now, thread->known, at + b);
+}
+
+/* What a store of the thread releases, by scope, for those that read it. */
+static void release_by(Warp *warp, const Instruction *in, int lane, Thread *thread, Knowledge **by) {
+    Knowledge *all = NULL;
+    if (in->order == RELEASE || in->order == ACQUIRE_RELEASE) {
+        Access now = access_of(warp, lane, thread, in);
+        all = released(warp, lane, thread);
+        flush(&now, thread->known, in->scope);
+    }
+    for (int s = 0; s < 3; s++) {
+        by[s] = in->order == WEAK || s > (int)in->scope ? NULL : hold(all ? all : thread->fenced[s]);
+    }
+    forget(&all);
+}
+
+void interleaved_store(Warp *warp, const Instruction *in, int lane, unsigned char *at, uint64_t value) {
+    Thread *thread = thread_of(warp, lane);
+    Pending store = {.at = at, .value = value, .bytes = in->bytes, .op = warp->run->op, .device = warp->run->context->index};
+    release_by(warp, in, lane, thread, store.released);
+    note_store(warp, lane, thread, in, at);
+    if (is_shared(warp, at)) {
+        /* Threads of a block see each other's stores at once here; what is not ordered is a race all the same. */
+        memcpy(at, &value, in->bytes);
+        Shadow *shadow = shadows_for(warp, at);
+        for (int s = 0; s < 3; s++) {
+            forget(&shadow->released[s]);
+            shadow->released[s] = store.released[s];
+        }
+        return;
+    }
+    store.slot = warp->run->first_slot + index_of(warp, lane);
+    store.clock = thread->clock;
+    if (pending_count == MOST_PENDING) apply((int)chance(MOST_PENDING / 2));
+    pending[pending_count++] = store;
+}
+
+uint64_t interleaved_update(Warp *warp, const Instruction *in, int lane, unsigned char *at, uint64_t a, uint64_t b) {
+    Thread *thread = thread_of(warp, lane);
+    flush_range(at, in->bytes);
+    Shadow *shadow = shadows_for(warp, at);
+    Access now = access_of(warp, lane, thread, in);
+    uint64_t old = 0;
+    memcpy(&old, at, in->bytes);
+    if (shadow && shadow->is_written) acquire(thread, in, shadow->released, distance(&shadow->write, &now));
+    Knowledge *by[3];
+    release_by(warp, in, lane, thread, by);
+    note_store(warp, lane, thread, in, at);
+    uint64_t value = updated(in, old, a, b);
+    memcpy(at, &value, in->bytes);
+    for (int s = 0; s < 3; s++) {
+        /* Those who read this update also learn what the write before it released. */
+        if (shadow) learn(&shadow->released[s], by[s]);
+        forget(&by[s]);
+    }
+    return old;
+}
+
+/* ---- Barriers ---- */
+
+void gather(Knowledge **gathered, Warp *warp, int lane) {
+    Thread *thread = thread_of(warp, lane);
+    Access now = access_of(warp, lane, thread, NULL);
+    Knowledge *all = released(warp, lane, thread);
+    flush(&now, thread->known, OF_BLOCK);
+    learn(gathered, all);
+    forget(&all);
+}
+
+void leave_barrier(const Knowledge *gathered, Warp *warp, int lane) {
+    learn(&thread_of(warp, lane)->known, (Knowledge *)gathered);
+}
+
+/* ---- Copies and fills ---- */
+
+void note_range(const Op *op, CUdeviceptr at, uint64_t bytes, int writes) {
+    Access now = {.op = op->id, .slot = -1, .clock = 1};
+    Shadow *shadow = shadows_at((const void *)at);
+    for (uint64_t b = 0; shadow && b < bytes; b++) {
+        if (writes) note_write(&shadow[b], &now, op->known, (const void *)(at + b));
+        else note_read(&shadow[b], &now, op->known, (const void *)(at + b));
+        for (int s = 0; s < 3 && writes; s++) forget(&shadow[b].released[s]);
+    }
+}
+
+/* ---- Sessions ---- */
+
+void begin_interleaving(uint64_t seed) {
+    forget(&host);
+    actor_count = slots = races_told = 0;
+    forget_shadows();
+    state = seed * 0x9E3779B97F4A7C15ULL + 1;
+}

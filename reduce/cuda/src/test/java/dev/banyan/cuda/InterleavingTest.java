@@ -1,0 +1,266 @@
+package dev.banyan.cuda;
+
+import static dev.banyan.cuda.EmulatedGpus.allocate;
+import static dev.banyan.cuda.EmulatedGpus.enter;
+import static dev.banyan.cuda.EmulatedGpus.function;
+import static dev.banyan.cuda.EmulatedGpus.holding;
+import static dev.banyan.cuda.EmulatedGpus.ints;
+import static dev.banyan.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.EmulatedGpus.reach;
+import static dev.banyan.cuda.EmulatedGpus.recorded;
+import static dev.banyan.cuda.EmulatedGpus.stream;
+import static jcuda.driver.JCudaDriver.*;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.cuda.emulator.CudaEmulator;
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import jcuda.Pointer;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUfunction;
+import jcuda.driver.CUstream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The emulated driver finds each kind of missing order, and nothing where the order is complete. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class InterleavingTest {
+    private static final int SEEDS = 20;
+    private static final String HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n";
+
+    private CudaEmulator emulator;
+
+    @BeforeEach
+    void load() {
+        emulator = EmulatedGpus.driver();
+    }
+
+    /** Writes a value, then a flag; the second kernel waits for the flag and copies the value. */
+    private static String messagePassing(String beforeFlag, String storeFlag, String loadFlag, String afterFlag) {
+        return HEAD
+                + """
+                .visible .entry send(.param .u64 data, .param .u64 flag)
+                {
+                    .reg .b64 %rd<2>;
+                    ld.param.u64 %rd0, [data];
+                    ld.param.u64 %rd1, [flag];
+                    st.global.u32 [%rd0], 42;
+                    BEFORE
+                    STORE [%rd1], 1;
+                    ret;
+                }
+                .visible .entry receive(.param .u64 data, .param .u64 flag, .param .u64 result)
+                {
+                    .reg .pred %p<1>;
+                    .reg .b32 %r<2>;
+                    .reg .b64 %rd<3>;
+                    ld.param.u64 %rd0, [data];
+                    ld.param.u64 %rd1, [flag];
+                    ld.param.u64 %rd2, [result];
+                again:
+                    LOAD %r0, [%rd1];
+                    setp.ne.u32 %p0, %r0, 1;
+                    @%p0 bra again;
+                    AFTER
+                    ld.global.u32 %r1, [%rd0];
+                    st.global.u32 [%rd2], %r1;
+                    ret;
+                }
+                """.replace("BEFORE", beforeFlag)
+                        .replace("AFTER", afterFlag)
+                        .replace("STORE", storeFlag)
+                        .replace("LOAD", loadFlag);
+    }
+
+    private static Pointer parameters(CUdeviceptr... addresses) {
+        return Pointer.to(Arrays.stream(addresses).map(Pointer::to).toArray(Pointer[]::new));
+    }
+
+    private static void launch(CUfunction function, CUstream stream, int threads, CUdeviceptr... addresses) {
+        ok(cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, stream, parameters(addresses), null));
+    }
+
+    /** Returns how many of the seeds gave a wrong value; the emulator counts the races. */
+    private int passMessages(String ptx, boolean toAnotherDevice) {
+        CUcontext first = enter(0);
+        CUfunction send = function(ptx, "send");
+        CUstream sends = stream();
+        CUcontext second = enter(toAnotherDevice ? 1 : 0);
+        CUfunction receive = function(ptx, "receive");
+        CUstream receives = stream();
+        CUdeviceptr data = allocate(4);
+        CUdeviceptr flag = allocate(4);
+        CUdeviceptr result = allocate(4);
+        ok(cuCtxSetCurrent(first));
+        if (toAnotherDevice) {
+            reach(second);
+        }
+        int wrong = 0;
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            ok(cuCtxSetCurrent(second));
+            ok(cuMemsetD32(data, 0, 1));
+            ok(cuMemsetD32(flag, 0, 1));
+            ok(cuCtxSynchronize());
+            emulator.tell("pause", "interleave " + seed);
+            launch(receive, receives, 1, data, flag, result);
+            ok(cuCtxSetCurrent(first));
+            launch(send, sends, 1, data, flag);
+            emulator.tell("resume");
+            ok(cuStreamSynchronize(receives));
+            ok(cuStreamSynchronize(sends));
+            wrong += ints(result, 1)[0] == 42 ? 0 : 1;
+        }
+        return wrong;
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "true, fence.acq_rel.sys;, st.relaxed.sys.global.u32, ld.relaxed.sys.global.u32, fence.acq_rel.sys;",
+        "true, fence.acq_rel.sys;, st.volatile.global.u32, ld.volatile.global.u32, fence.acq_rel.sys;",
+        "true, membar.sys;, st.volatile.global.u32, ld.acquire.sys.global.u32, ''",
+        "true, '', st.release.sys.global.u32, ld.acquire.sys.global.u32, ''",
+        "false, '', st.release.gpu.global.u32, ld.acquire.gpu.global.u32, ''",
+        "false, fence.acq_rel.gpu;, st.relaxed.gpu.global.u32, ld.relaxed.gpu.global.u32, fence.acq_rel.gpu;",
+        "false, membar.gl;, st.volatile.global.u32, ld.volatile.global.u32, membar.gl;",
+    })
+    void messagesThatAreOrderedArrive(
+            boolean far, String beforeFlag, String storeFlag, String loadFlag, String afterFlag) {
+        int wrong = passMessages(messagePassing(beforeFlag, storeFlag, loadFlag, afterFlag), far);
+        assertThat(wrong).isZero();
+        assertThat(emulator.count("races")).isZero();
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // No release.
+        "true, '', st.relaxed.sys.global.u32, ld.acquire.sys.global.u32, '', true",
+        "false, '', st.volatile.global.u32, ld.volatile.global.u32, membar.gl;, true",
+        // No acquire.
+        "true, '', st.release.sys.global.u32, ld.relaxed.sys.global.u32, '', false",
+        // A scope that leaves out the other device.
+        "true, '', st.release.gpu.global.u32, ld.acquire.sys.global.u32, '', true",
+        "true, '', st.release.sys.global.u32, ld.acquire.gpu.global.u32, '', false",
+        "true, fence.acq_rel.gpu;, st.relaxed.sys.global.u32, ld.relaxed.sys.global.u32, fence.acq_rel.sys;, true",
+        "true, fence.acq_rel.sys;, st.relaxed.sys.global.u32, ld.relaxed.sys.global.u32, fence.acq_rel.gpu;, false",
+        // A scope that leaves out the other block of the device.
+        "false, fence.acq_rel.cta;, st.relaxed.gpu.global.u32, ld.relaxed.gpu.global.u32, fence.acq_rel.gpu;, false",
+        // A flag that is no flag.
+        "true, fence.acq_rel.sys;, st.global.u32, ld.volatile.global.u32, fence.acq_rel.sys;, false",
+    })
+    void messagesWithoutOrderAreFound(
+            boolean far, String beforeFlag, String storeFlag, String loadFlag, String afterFlag, boolean showsItself) {
+        int wrong = passMessages(messagePassing(beforeFlag, storeFlag, loadFlag, afterFlag), far);
+        assertThat(emulator.count("races")).isPositive();
+        assertThat(emulator.problems()).allMatch(problem -> problem.startsWith("a race at "));
+        if (showsItself) {
+            assertThat(wrong).as("seeds whose value came after the flag").isPositive();
+        }
+    }
+
+    /** Each thread writes a word and reads its neighbour's. */
+    private static String neighbours(String space, String order) {
+        return HEAD
+                + """
+                .visible .entry neighbours(.param .u64 words, .param .u64 result)
+                {
+                    .reg .b32 %r<4>;
+                    .reg .b64 %rd<6>;
+                    .shared .align 4 .b8 local[1024];
+                    ld.param.u64 %rd0, [words];
+                    ld.param.u64 %rd1, [result];
+                    PLACE
+                    mov.u32 %r0, %tid.x;
+                    xor.b32 %r1, %r0, 1;
+                    mad.wide.u32 %rd2, %r0, 4, %rd0;
+                    mad.wide.u32 %rd3, %r1, 4, %rd0;
+                    mad.wide.u32 %rd4, %r0, 4, %rd1;
+                    st.SPACE.u32 [%rd2], %r0;
+                    ORDER
+                    ld.SPACE.u32 %r2, [%rd3];
+                    st.global.u32 [%rd4], %r2;
+                    ret;
+                }
+                """.replace("PLACE", space.equals("shared") ? "mov.u64 %rd0, local;" : "")
+                        .replace("SPACE", space)
+                        .replace("ORDER", order);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "global, bar.sync 0;, true",
+        "shared, bar.sync 0;, true",
+        "global, '', false",
+        "shared, '', false",
+        "shared, bar.warp.sync 0xffffffff;, true",
+        "global, bar.sync 0;, true"
+    })
+    void barriersOrderTheThreadsOfABlock(String space, String order, boolean complete) {
+        enter(0);
+        CUfunction function = function(neighbours(space, order), "neighbours");
+        CUdeviceptr words = allocate(256);
+        CUdeviceptr result = allocate(256);
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            emulator.tell("interleave " + seed);
+            launch(function, stream(), 64, words, result);
+            ok(cuCtxSynchronize());
+            if (complete) {
+                assertThat(ints(result, 64))
+                        .isEqualTo(IntStream.range(0, 64).map(i -> i ^ 1).toArray());
+            }
+        }
+        assertThat(emulator.count("races") > 0).isEqualTo(!complete);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void eventsOrderStreams(boolean waits) {
+        enter(0);
+        CUdeviceptr from = holding(1, 2, 3);
+        CUdeviceptr middle = allocate(12);
+        CUdeviceptr to = allocate(12);
+        ok(cuCtxSynchronize());
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            ok(cuMemsetD8(middle, (byte) 0, 12));
+            ok(cuCtxSynchronize());
+            emulator.tell("pause", "interleave " + seed);
+            CUstream first = stream();
+            CUstream second = stream();
+            ok(cuMemcpyDtoDAsync(middle, from, 12, first));
+            if (waits) {
+                ok(cuStreamWaitEvent(second, recorded(first), 0));
+            }
+            ok(cuMemcpyDtoDAsync(to, middle, 12, second));
+            emulator.tell("resume");
+            ok(cuCtxSynchronize());
+            if (waits) {
+                assertThat(ints(to, 3)).containsExactly(1, 2, 3);
+            }
+        }
+        assertThat(emulator.count("races") > 0).isEqualTo(!waits);
+    }
+
+    /** A copy of the default stream does not wait for a stream that does not block, nor does that wait for the copy. */
+    @Test
+    void theHostOrdersOnlyWhatItHasSeenToEnd() {
+        enter(0);
+        CUdeviceptr from = holding(1, 2, 3);
+        CUdeviceptr to = allocate(12);
+        ok(cuCtxSynchronize());
+        emulator.tell("interleave 3");
+        CUstream stream = stream();
+        ok(cuMemcpyDtoDAsync(to, from, 12, stream));
+        ok(cuStreamSynchronize(stream));
+        ok(cuMemsetD8Async(to, (byte) 7, 12, stream()));
+        assertThat(emulator.count("races")).isZero();
+        ok(cuMemcpyDtoDAsync(to, from, 12, stream()));
+        ok(cuCtxSynchronize());
+        assertThat(emulator.count("races")).isPositive();
+    }
+}
