@@ -187,6 +187,7 @@ typedef struct {
     int initialized, driver_version, strict, free_waits, workers, devices, patience;
     uint64_t calls, shuffle;
     int paused;
+    int lost_edge; /* number of the edge that the next graph leaves out, or 0 */
     int interleave; /* a seed chooses who goes on at every memory access */
     int launches_skipped; /* graphs end at once and do nothing */
     Device device[MOST_DEVICES];
@@ -199,7 +200,7 @@ extern Emulator emu;
 /* What has been counted since the last reset. */
 typedef struct {
     int64_t copies, fills, kernels, hosts, graph_launches, peer_copies, staged_copies, problems, unsupported, abandoned,
-        copied_bytes, execs_destroyed_in_flight, races, steps;
+        copied_bytes, execs_destroyed_in_flight, races, steps, lost_edges;
 } Counters;
 
 extern Counters counters;
@@ -323,7 +324,7 @@ void free_modules(const Context *context);
 
 /* ---- race.c: nothing unless a seed interleaves what runs ---- */
 
-typedef struct Shadow Shadow;
+typedef struct Shadows Shadows;
 
 /* Begins anew: nothing is known of what happened before. Nothing may run. */
 void begin_interleaving(uint64_t seed);
@@ -336,9 +337,9 @@ void order_host(const Op *ended);
 void forget_order(Op *op);
 /* Notes that a copy or fill reads or writes a range of one allocation. */
 void note_range(const Op *op, CUdeviceptr at, uint64_t bytes, int writes);
-void free_shadows(Shadow *shadows, uint64_t bytes);
+void free_shadows(Shadows *shadows);
 /* In memory.c: where an allocation keeps its shadows, or NULL; and all of them go. */
-Shadow **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes);
+Shadows **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes);
 void forget_shadows(void);
 
 /* ---- graph.c ---- */

@@ -418,6 +418,31 @@ static int count_ops(const Graph *graph) {
     return number;
 }
 
+/* Whether one operation is behind another by edges. */
+static int follows(const Exec *exec, int from, int to) {
+    if (from == to) return 1;
+    for (int n = 0; n < exec->nexts[from]; n++) {
+        if (follows(exec, exec->next[from][n], to)) return 1;
+    }
+    return 0;
+}
+
+/* Leaves out the edge that a test told it to. */
+static void lose_edge(Exec *exec) {
+    for (int from = 0; from < exec->count; from++) {
+        if (emu.lost_edge > exec->nexts[from]) {
+            emu.lost_edge -= exec->nexts[from];
+            continue;
+        }
+        int *next = exec->next[from], place = emu.lost_edge - 1, to = next[place];
+        emu.lost_edge = 0;
+        memmove(next + place, next + place + 1, (size_t)(--exec->nexts[from] - place) * sizeof *next);
+        exec->waits[to]--;
+        counters.lost_edges += !follows(exec, from, to);
+        return;
+    }
+}
+
 static void link_ops(Exec *exec, int from, int to) {
     exec->next[from] = realloc(exec->next[from], (size_t)(exec->nexts[from] + 1) * sizeof **exec->next);
     exec->next[from][exec->nexts[from]++] = to;
@@ -476,6 +501,7 @@ API CUresult cuGraphInstantiateWithFlags(Handle *handle, Handle graph_handle, un
     exec->nexts = calloc(number, sizeof *exec->nexts);
     exec->sources = calloc(number, sizeof *exec->sources);
     flatten(exec, graph, -1, -1);
+    if (emu.lost_edge) lose_edge(exec);
     for (int n = 0; n < exec->count; n++) note_context(exec, exec->ops[n].work.context);
     add_object(&exec->object, EXEC);
     *handle = exec->object.handle;

@@ -557,7 +557,7 @@ static void end_block(Run *run, Block *block) {
     pthread_mutex_lock(&emu.lock);
     run->context->device->taken -= run->share;
     pthread_mutex_unlock(&emu.lock);
-    free_shadows(block->shadows, (uint64_t)run->shared_bytes + 16);
+    free_shadows(block->shadows);
     block->shadows = NULL;
     for (int b = 0; b < BARRIERS; b++) forget(&block->barriers[b].gathered);
     block->next = run->spare;

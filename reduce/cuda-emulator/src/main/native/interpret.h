@@ -23,7 +23,7 @@ struct Block {
     Barrier barriers[BARRIERS];
     Warp warps[WARPS_OF_BLOCK];
     int warp_count;
-    Shadow *shadows; /* of shared memory */
+    Shadows *shadows; /* of shared memory */
     Block *next;
 };
 

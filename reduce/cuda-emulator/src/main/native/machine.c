@@ -140,11 +140,14 @@ static int device_setting(const char *word, const char *which, const char *a, co
     return 1;
 }
 
-/* From now on what runs goes on in an order that the seed chooses; 0 for no more. */
-static void interleave(uint64_t seed) {
-    emu.interleave = 0;
+/* From now on what runs goes on in an order that the seed chooses; 0 for no more. Fails where something runs. */
+static int interleave(uint64_t seed) {
+    for (const Context *context = emu.contexts; context; context = context->next) {
+        if (context->pending > 0) return 0;
+    }
     begin_interleaving(seed);
     emu.interleave = seed != 0;
+    return 1;
 }
 
 static int command(const char *line) {
@@ -166,7 +169,8 @@ static int command(const char *line) {
     else if (!strcmp(word, "frees")) emu.free_waits = !strcmp(w[0], "wait");
     else if (!strcmp(word, "workers") && number > 0) emu.workers = number;
     else if (!strcmp(word, "shuffle")) emu.shuffle = strtoull(w[0], NULL, 10);
-    else if (!strcmp(word, "interleave")) interleave(strtoull(w[0], NULL, 10));
+    else if (!strcmp(word, "interleave")) return interleave(strtoull(w[0], NULL, 10));
+    else if (!strcmp(word, "lose-edge") && number > 0) emu.lost_edge = number;
     else if (!strcmp(word, "patience") && number > 0) emu.patience = number;
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
@@ -199,6 +203,7 @@ static void describe(void) {
     emu.patience = 60;
     emu.paused = 0;
     emu.launches_skipped = 0;
+    emu.lost_edge = 0;
     interleave(0);
     p3_16xlarge();
     const char *path = getenv("BANYAN_EMULATED_CUDA");
@@ -370,6 +375,7 @@ static int64_t count_of(const char *what) {
                  {"graph launches", &counters.graph_launches}, {"problems", &counters.problems},
                  {"unsupported", &counters.unsupported}, {"abandoned", &counters.abandoned},
                  {"execs destroyed in flight", &counters.execs_destroyed_in_flight}, {"races", &counters.races},
+                 {"lost edges", &counters.lost_edges},
                  {"steps", &counters.steps}};
     static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {

@@ -18,7 +18,7 @@ typedef struct {
     unsigned flags;
     uint64_t id;
     int busy; /* operations that are touching it */
-    Shadow *shadows; /* of its bytes, while a seed interleaves what runs */
+    Shadows *shadows; /* of its bytes, while a seed interleaves what runs */
 } Memory;
 
 static Memory **memories; /* in the order of their addresses */
@@ -77,7 +77,7 @@ static void discard(Memory *memory) {
     int place = place_of(memory->at);
     memmove(memories + place, memories + place + 1, (size_t)(--count - place) * sizeof *memories);
     if (memory->place == ON_DEVICE) memory->context->device->used -= memory->bytes;
-    free_shadows(memory->shadows, memory->bytes);
+    free_shadows(memory->shadows);
     free(memory->raw);
     free(memory);
 }
@@ -470,7 +470,7 @@ void unpin(const Range *ranges, int number) {
     pthread_mutex_unlock(&emu.lock);
 }
 
-Shadow **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes) {
+Shadows **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes) {
     Memory *memory = find(at);
     if (!memory) return NULL;
     *offset = at - memory->at;
@@ -480,7 +480,7 @@ Shadow **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes) {
 
 void forget_shadows(void) {
     for (int m = 0; m < count; m++) {
-        free_shadows(memories[m]->shadows, memories[m]->bytes);
+        free_shadows(memories[m]->shadows);
         memories[m]->shadows = NULL;
     }
 }

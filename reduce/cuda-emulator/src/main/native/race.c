@@ -1,6 +1,6 @@
 #include "race.h"
 
-enum { MOST_PENDING = 256, MOST_RACES_TOLD = 8, MOST_CHUNKS = 4096, CHUNK = 1024 };
+enum { MOST_PENDING = 256, MOST_RACES_TOLD = 8, MOST_CHUNKS = 4096, CHUNK = 1024, PAGE = 1024 };
 
 struct Knowledge {
     int refs; /* changed by several threads */
@@ -23,11 +23,17 @@ typedef struct Readers {
 } Readers;
 
 /* What a byte of memory knows of its accesses. */
-struct Shadow {
+typedef struct {
     Access write, read;
     unsigned char is_written, is_read;
     Readers *readers; /* further ones since the write */
     Knowledge *released[3]; /* by the write that memory holds, by scope */
+} Shadow;
+
+/* Of an allocation, by pages of its bytes; NULL for those that nothing has touched. */
+struct Shadows {
+    uint64_t pages;
+    Shadow *page[];
 };
 
 /* An operation that was given a number. */
@@ -277,24 +283,38 @@ static int note_write(Shadow *shadow, const Access *now, const Knowledge *known,
     return races;
 }
 
-static Shadow *new_shadows(uint64_t bytes) { return calloc(bytes, sizeof(Shadow)); }
-
-void free_shadows(Shadow *shadows, uint64_t bytes) {
-    for (uint64_t b = 0; shadows && b < bytes; b++) {
-        free_readers(&shadows[b]);
-        for (int s = 0; s < 3; s++) forget(&shadows[b].released[s]);
+void free_shadows(Shadows *shadows) {
+    for (uint64_t p = 0; shadows && p < shadows->pages; p++) {
+        Shadow *page = shadows->page[p];
+        for (int b = 0; page && b < PAGE; b++) {
+            free_readers(&page[b]);
+            for (int s = 0; s < 3; s++) forget(&page[b].released[s]);
+        }
+        free(page);
     }
     free(shadows);
 }
 
-/* Of a range that lies in one allocation. */
-static Shadow *shadows_at(const void *at) {
+/* The shadow of a byte; those behind it follow, up to the end of its page. */
+static Shadow *shadow_of(Shadows **place, uint64_t offset, uint64_t bytes) {
+    if (!*place) {
+        uint64_t pages = bytes / PAGE + 1;
+        *place = calloc(1, sizeof **place + pages * sizeof *(*place)->page);
+        (*place)->pages = pages;
+    }
+    Shadow **page = &(*place)->page[offset / PAGE];
+    if (!*page) *page = calloc(PAGE, sizeof **page);
+    return *page + offset % PAGE;
+}
+
+/* NULL where the driver does not know the memory; *left is how many follow in the page. */
+static Shadow *shadows_at(const void *at, uint64_t *left) {
     uint64_t bytes, offset;
     pthread_mutex_lock(&emu.lock);
-    Shadow **place = shadow_place((CUdeviceptr)at, &offset, &bytes);
-    if (place && !*place) *place = new_shadows(bytes);
-    Shadow *shadow = place ? *place + offset : NULL;
+    Shadows **place = shadow_place((CUdeviceptr)at, &offset, &bytes);
+    Shadow *shadow = place ? shadow_of(place, offset, bytes) : NULL;
     pthread_mutex_unlock(&emu.lock);
+    *left = place ? PAGE - offset % PAGE : 0;
     return shadow;
 }
 
@@ -306,7 +326,8 @@ static void release_pending(Pending *store) {
 
 static void reach_memory(Pending *store) {
     memcpy(store->at, &store->value, store->bytes);
-    Shadow *shadow = shadows_at(store->at);
+    uint64_t left;
+    Shadow *shadow = shadows_at(store->at, &left);
     for (int s = 0; s < 3 && shadow; s++) {
         forget(&shadow->released[s]);
         shadow->released[s] = hold(store->released[s]);
@@ -477,9 +498,9 @@ static int is_shared(const Warp *warp, const unsigned char *at) {
 }
 
 static Shadow *shadows_for(Warp *warp, const unsigned char *at) {
-    if (!is_shared(warp, at)) return shadows_at(at);
-    if (!warp->block->shadows) warp->block->shadows = new_shadows((uint64_t)warp->run->shared_bytes + 16);
-    return warp->block->shadows + (at - warp->block->shared);
+    uint64_t left;
+    if (!is_shared(warp, at)) return shadows_at(at, &left);
+    return shadow_of(&warp->block->shadows, (uint64_t)(at - warp->block->shared), (uint64_t)warp->run->shared_bytes);
 }
 
 /* What a strong read learns of a write's release. */
@@ -601,11 +622,15 @@ void leave_barrier(const Knowledge *gathered, Warp *warp, int lane) {
 
 void note_range(const Op *op, CUdeviceptr at, uint64_t bytes, int writes) {
     Access now = {.op = op->id, .slot = -1, .clock = 1};
-    Shadow *shadow = shadows_at((const void *)at);
-    for (uint64_t b = 0; shadow && b < bytes; b++) {
-        if (writes) note_write(&shadow[b], &now, op->known, (const void *)(at + b));
-        else note_read(&shadow[b], &now, op->known, (const void *)(at + b));
-        for (int s = 0; s < 3 && writes; s++) forget(&shadow[b].released[s]);
+    uint64_t left = 0;
+    Shadow *shadow = NULL;
+    for (uint64_t b = 0; b < bytes; b++, left--) {
+        if (!left) shadow = shadows_at((const void *)(at + b), &left);
+        if (!shadow) return;
+        if (writes) note_write(shadow, &now, op->known, (const void *)(at + b));
+        else note_read(shadow, &now, op->known, (const void *)(at + b));
+        for (int s = 0; s < 3 && writes; s++) forget(&shadow->released[s]);
+        shadow++;
     }
 }
 

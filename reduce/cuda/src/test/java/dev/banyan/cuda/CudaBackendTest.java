@@ -49,6 +49,7 @@ class CudaBackendTest {
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
     private final SplittableRandom random = new SplittableRandom(7);
+    private final HostComparison comparison = new HostComparison(random);
 
     @AfterEach
     void nothingWentWrongUnseen() {
@@ -77,7 +78,8 @@ class CudaBackendTest {
                         for (boolean inPlace : new boolean[] {true, false}) {
                             Communicator cuda = turn % 2 == 0 ? first : second;
                             long count = counts[turn++ / 2 % counts.length];
-                            compare(host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
+                            comparison.compare(
+                                    host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
                         }
                     }
                 }
@@ -97,7 +99,7 @@ class CudaBackendTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (Collective collective : Collective.values()) {
-                compare(host, cuda, collective, DataType.BF16, ReduceOp.AVG, false, 100_003, 2);
+                comparison.compare(host, cuda, collective, DataType.BF16, ReduceOp.AVG, false, 100_003, 2);
             }
         }
         nothingIsLeft();
@@ -115,8 +117,8 @@ class CudaBackendTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (Collective collective : Collective.values()) {
-                compare(host, cuda, collective, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
-                compare(host, cuda, collective, DataType.I64, ReduceOp.AVG, false, 1001, 8);
+                comparison.compare(host, cuda, collective, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
+                comparison.compare(host, cuda, collective, DataType.I64, ReduceOp.AVG, false, 1001, 8);
             }
         }
         assertThat(emulator.count("peer copies")).isZero();
@@ -139,7 +141,7 @@ class CudaBackendTest {
         try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
-            compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
         }
         assertThat(emulator.count("peer copies")).isZero();
         assertThat(emulator.count("calls cuCtxEnablePeerAccess")).isZero();
@@ -286,7 +288,7 @@ class CudaBackendTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             long before = emulator.count("calls cuMemAlloc");
-            compare(host, cuda, Collective.REDUCE, DataType.F32, ReduceOp.SUM, false, 1_000_000, 0);
+            comparison.compare(host, cuda, Collective.REDUCE, DataType.F32, ReduceOp.SUM, false, 1_000_000, 0);
             assertThat(emulator.count("calls cuMemAlloc")).isGreaterThan(before);
         }
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, MEBIBYTE);
@@ -338,88 +340,5 @@ class CudaBackendTest {
             assertThat(emulator.count(kind)).as(kind).isZero();
         }
         assertThat(emulator.count("bytes")).isZero();
-    }
-
-    /** Runs a call on both. */
-    private void compare(
-            Communicator host,
-            Communicator cuda,
-            Collective collective,
-            DataType type,
-            ReduceOp op,
-            boolean inPlace,
-            long count,
-            long shift) {
-        int ranks = host.size();
-        int root = collective.hasRoot() ? (int) (count % ranks) : -1;
-        long inputBytes = collective.inputElements(count, ranks) * type.bytes();
-        long outputBytes = collective.outputElements(count, ranks) * type.bytes();
-        try (Arena arena = Arena.ofShared()) {
-            List<MemorySegment> hostInputs = new ArrayList<>();
-            List<MemorySegment> hostOutputs = new ArrayList<>();
-            List<MemorySegment> inputs = new ArrayList<>();
-            List<MemorySegment> outputs = new ArrayList<>();
-            long wholeInput = (inPlace ? Math.max(inputBytes, outputBytes) : inputBytes) + shift;
-            for (int rank = 0; rank < ranks; rank++) {
-                MemorySegment input = arena.allocate(wholeInput, 64);
-                random(input, type);
-                MemorySegment onDevice = cuda.allocate(rank, wholeInput);
-                cuda.copyToDevice(onDevice, input);
-                hostInputs.add(input.asSlice(shift));
-                inputs.add(onDevice.asSlice(shift));
-                hostOutputs.add(arena.allocate(outputBytes + shift, 64).asSlice(shift));
-                outputs.add(cuda.allocate(rank, outputBytes + shift).asSlice(shift));
-            }
-            host.run(call(collective, root, count, type, op, inPlace, hostInputs, hostOutputs));
-            cuda.run(call(collective, root, count, type, op, inPlace, inputs, outputs));
-            for (int rank = 0; rank < ranks; rank++) {
-                String what = collective + " " + type + " " + op + " in place " + inPlace + " count " + count + " rank "
-                        + rank;
-                assertSame(what + " input", hostInputs.get(rank), inputs.get(rank), cuda);
-                assertSame(what + " output", hostOutputs.get(rank), outputs.get(rank), cuda);
-            }
-        }
-    }
-
-    private static CollectiveCall call(
-            Collective collective,
-            int root,
-            long count,
-            DataType type,
-            ReduceOp op,
-            boolean inPlace,
-            List<MemorySegment> inputs,
-            List<MemorySegment> outputs) {
-        return inPlace
-                ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
-                : CollectiveCall.outOfPlace(
-                        collective,
-                        root,
-                        count,
-                        type,
-                        op,
-                        collective == Collective.BROADCAST ? List.of(inputs.get(root)) : inputs,
-                        collective == Collective.REDUCE ? List.of(outputs.get(root)) : outputs);
-    }
-
-    /** Any bits, but no NaN: the payload of one is not part of the promise. */
-    private void random(MemorySegment segment, DataType type) {
-        for (long at = 0; at < segment.byteSize(); at++) {
-            segment.set(ValueLayout.JAVA_BYTE, at, (byte) random.nextInt());
-        }
-        if (type.isFloating()) {
-            int top = type.bytes() - 1;
-            for (long at = 0; at + top < segment.byteSize(); at += type.bytes()) {
-                byte high = segment.get(ValueLayout.JAVA_BYTE, at + top);
-                // A small exponent: neither infinity nor NaN, whatever is done.
-                segment.set(ValueLayout.JAVA_BYTE, at + top, (byte) ((high & 0x80) | 0x38 | (high & 3)));
-            }
-        }
-    }
-
-    private static void assertSame(String what, MemorySegment expected, MemorySegment buffer, Communicator cuda) {
-        MemorySegment got = MemorySegment.ofArray(new byte[(int) expected.byteSize()]);
-        cuda.copyToHost(buffer, got);
-        assertThat(got.mismatch(expected)).as(what).isEqualTo(-1);
     }
 }

@@ -1,0 +1,112 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** Runs calls on GPUs and on the host, and compares every bit of inputs and outputs. */
+final class HostComparison {
+    private final SplittableRandom random;
+
+    /** @param random chooses the bits of the inputs */
+    HostComparison(SplittableRandom random) {
+        this.random = random;
+    }
+
+    /**
+     * Runs a call on both.
+     *
+     * @param shift bytes by which the buffers miss the alignment of their memory
+     */
+    void compare(
+            Communicator host,
+            Communicator cuda,
+            Collective collective,
+            DataType type,
+            ReduceOp op,
+            boolean inPlace,
+            long count,
+            long shift) {
+        int ranks = host.size();
+        int root = collective.hasRoot() ? (int) (count % ranks) : -1;
+        long inputBytes = collective.inputElements(count, ranks) * type.bytes();
+        long outputBytes = collective.outputElements(count, ranks) * type.bytes();
+        try (Arena arena = Arena.ofShared()) {
+            List<MemorySegment> hostInputs = new ArrayList<>();
+            List<MemorySegment> hostOutputs = new ArrayList<>();
+            List<MemorySegment> inputs = new ArrayList<>();
+            List<MemorySegment> outputs = new ArrayList<>();
+            long wholeInput = (inPlace ? Math.max(inputBytes, outputBytes) : inputBytes) + shift;
+            for (int rank = 0; rank < ranks; rank++) {
+                MemorySegment input = arena.allocate(wholeInput, 64);
+                random(input, type);
+                MemorySegment onDevice = cuda.allocate(rank, wholeInput);
+                cuda.copyToDevice(onDevice, input);
+                hostInputs.add(input.asSlice(shift));
+                inputs.add(onDevice.asSlice(shift));
+                hostOutputs.add(arena.allocate(outputBytes + shift, 64).asSlice(shift));
+                outputs.add(cuda.allocate(rank, outputBytes + shift).asSlice(shift));
+            }
+            host.run(call(collective, root, count, type, op, inPlace, hostInputs, hostOutputs));
+            cuda.run(call(collective, root, count, type, op, inPlace, inputs, outputs));
+            for (int rank = 0; rank < ranks; rank++) {
+                String what = collective + " " + type + " " + op + " in place " + inPlace + " count " + count + " rank "
+                        + rank;
+                assertSame(what + " input", hostInputs.get(rank), inputs.get(rank), cuda);
+                assertSame(what + " output", hostOutputs.get(rank), outputs.get(rank), cuda);
+            }
+        }
+    }
+
+    private static CollectiveCall call(
+            Collective collective,
+            int root,
+            long count,
+            DataType type,
+            ReduceOp op,
+            boolean inPlace,
+            List<MemorySegment> inputs,
+            List<MemorySegment> outputs) {
+        return inPlace
+                ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
+                : CollectiveCall.outOfPlace(
+                        collective,
+                        root,
+                        count,
+                        type,
+                        op,
+                        collective == Collective.BROADCAST ? List.of(inputs.get(root)) : inputs,
+                        collective == Collective.REDUCE ? List.of(outputs.get(root)) : outputs);
+    }
+
+    /** Any bits, but no NaN: the payload of one is not part of the promise. */
+    private void random(MemorySegment segment, DataType type) {
+        for (long at = 0; at < segment.byteSize(); at++) {
+            segment.set(ValueLayout.JAVA_BYTE, at, (byte) random.nextInt());
+        }
+        if (type.isFloating()) {
+            int top = type.bytes() - 1;
+            for (long at = 0; at + top < segment.byteSize(); at += type.bytes()) {
+                byte high = segment.get(ValueLayout.JAVA_BYTE, at + top);
+                // A small exponent: neither infinity nor NaN, whatever is done.
+                segment.set(ValueLayout.JAVA_BYTE, at + top, (byte) ((high & 0x80) | 0x38 | (high & 3)));
+            }
+        }
+    }
+
+    private static void assertSame(String what, MemorySegment expected, MemorySegment buffer, Communicator cuda) {
+        MemorySegment got = MemorySegment.ofArray(new byte[(int) expected.byteSize()]);
+        cuda.copyToHost(buffer, got);
+        assertThat(got.mismatch(expected)).as(what).isEqualTo(-1);
+    }
+}
