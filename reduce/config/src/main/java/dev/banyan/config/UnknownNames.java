@@ -10,6 +10,7 @@ import java.util.stream.Stream;
 final class UnknownNames {
     /** Names that modules declare which need not be on the class path, so that nobody is warned of them. */
     static final Set<String> ELSEWHERE = Set.of(
+            "BANYAN_BUCKET_BYTES",
             "BANYAN_BUFFER_LIMIT",
             "BANYAN_CHECK_ORDER",
             "BANYAN_FUSION_BYTES",
