@@ -16,6 +16,7 @@ final class UnknownNames {
             "BANYAN_FUSION_BYTES",
             "BANYAN_JAVA_HOME",
             "BANYAN_JAVA_OPTS",
+            "BANYAN_MPI_DEVICE_MEMORY",
             "BANYAN_MPI_LIBRARY",
             "BANYAN_NVML_LIBRARY",
             "BANYAN_OUTSTANDING",
