@@ -87,6 +87,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_ALGORITHM", SizeRules.AUTO),
                         Map.entry("BANYAN_CHUNK_BYTES", Long.MAX_VALUE),
                         Map.entry("BANYAN_THREADS", Runtime.getRuntime().availableProcessors()),
+                        Map.entry("BANYAN_BUCKET_BYTES", 25L << 20),
                         Map.entry("BANYAN_BUFFER_LIMIT", 256L << 20),
                         Map.entry("BANYAN_TIMEOUT_MS", Duration.ofMinutes(10)),
                         Map.entry("BANYAN_SEED", 1970L),
@@ -94,6 +95,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_FUSION_BYTES", 256L * 1024),
                         Map.entry("BANYAN_OUTSTANDING", 4),
                         Map.entry("BANYAN_CHECK_ORDER", false),
+                        Map.entry("BANYAN_MPI_DEVICE_MEMORY", false),
                         Map.entry("BANYAN_CONFIG", Path.of("")),
                         Map.entry("BANYAN_MPI_LIBRARY", ""),
                         Map.entry("BANYAN_NVML_LIBRARY", ""),
@@ -120,8 +122,10 @@ class DeclaredSettingsTest {
                 Map.entry("BANYAN_FUSION_BYTES", "off"),
                 Map.entry("BANYAN_OUTSTANDING", "7"),
                 Map.entry("BANYAN_CHECK_ORDER", "1"),
+                Map.entry("BANYAN_MPI_DEVICE_MEMORY", "1"),
                 Map.entry("BANYAN_MPI_LIBRARY", "libmpi.so"),
                 Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
+                Map.entry("BANYAN_BUCKET_BYTES", "1M"),
                 Map.entry("BANYAN_BUFFER_LIMIT", "64M"),
                 Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"));
         Config config = load(environment);
@@ -144,8 +148,10 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_FUSION_BYTES", 0L),
                         Map.entry("BANYAN_OUTSTANDING", 7),
                         Map.entry("BANYAN_CHECK_ORDER", true),
+                        Map.entry("BANYAN_MPI_DEVICE_MEMORY", true),
                         Map.entry("BANYAN_MPI_LIBRARY", "libmpi.so"),
                         Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
+                        Map.entry("BANYAN_BUCKET_BYTES", 1L << 20),
                         Map.entry("BANYAN_BUFFER_LIMIT", 64L << 20),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so")));
     }
@@ -172,6 +178,7 @@ class DeclaredSettingsTest {
         "BANYAN_CHUNK_BYTES, 63, at least 64",
         "BANYAN_CHUNK_BYTES, K, at least 64",
         "BANYAN_CHUNK_BYTES, 9000000000G, at least 64",
+        "BANYAN_BUCKET_BYTES, 63, at least 64",
         "BANYAN_BUFFER_LIMIT, 1M, at least 2M",
         "BANYAN_FUSION_BYTES, 63, at least 64",
         "BANYAN_OUTSTANDING, 65, 1 to 64",

@@ -9,6 +9,7 @@ import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
+import dev.banyan.kvstore.StoreSettings;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,7 +36,12 @@ final class BanyanEngine extends Engine {
         }
         ParameterServer own = real.newParameterServer(optimizer);
         if (real.getGpuCount() > 1) {
-            return new GpuParameterServer(optimizer, own, devices -> GpuReplicas.start(devices, Config.load()));
+            Config config = Config.load();
+            return new GpuParameterServer(
+                    optimizer,
+                    own,
+                    config.get(StoreSettings.BUCKET_BYTES),
+                    devices -> GpuReplicas.start(devices, config));
         }
         if (logged.compareAndSet(false, true)) {
             LOG.info("one process and one device: DJL trains without Banyan");

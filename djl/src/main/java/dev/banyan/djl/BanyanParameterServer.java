@@ -7,10 +7,12 @@ import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.StoreSettings;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.SequencedMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -24,8 +26,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Steps.</b> A trainer updates its parameters one after another, in an order that differs between processes. So
  * {@link #update(String, NDArray[])} only collects slots until every initialised parameter that has a gradient has
- * come. Then all gradients are exchanged in the order of initialisation, which must be the same in all processes; those
- * of small parameters are exchanged together. {@link #update(String, NDArray[], NDArray[])} runs its update at once.
+ * come. DJL reports no gradient before that: all are ready at the first update, which follows the backward passes.
+ * Then all gradients are exchanged in buckets, the last parameters first, as a backward pass makes them. The order of
+ * initialisation, which decides what is last, must be the same in all processes. {@link #update(String, NDArray[],
+ * NDArray[])} runs its update at once.
  *
  * <p>Dense parameters and gradients on the CPU are used in place; others are copied. Not safe for use from several
  * threads.
@@ -42,7 +46,7 @@ final class BanyanParameterServer implements ParameterServer {
     private final Function<List<Device>, Replicas> start;
     private final Buckets buckets;
     /** The parameters by id, in the order of initialisation. */
-    private final Map<String, NDArray> known = new LinkedHashMap<>();
+    private final SequencedMap<String, NDArray> known = new LinkedHashMap<>();
     /** The slots of the current step, which is not complete. */
     private final Map<String, Slot> collected = new LinkedHashMap<>();
 
@@ -55,19 +59,24 @@ final class BanyanParameterServer implements ParameterServer {
     }
 
     BanyanParameterServer(Optimizer optimizer, Processes processes, Config config) {
-        this(optimizer, processes, config.get(KVStore.FUSION_BYTES), devices -> Replicas.start(devices, config));
+        this(optimizer, processes, bucketBytes(processes, config), devices -> Replicas.start(devices, config));
+    }
+
+    /** Returns the greatest length of a bucket: several processes copy its gradients, replicas in one process do not. */
+    private static long bucketBytes(Processes processes, Config config) {
+        return config.get(processes.size() == 1 ? StoreSettings.BUCKET_BYTES : KVStore.FUSION_BYTES);
     }
 
     /**
-     * @param fusionBytes the greatest length of a bucket of several gradients, in bytes
+     * @param bucketBytes the greatest length of a bucket of several gradients, in bytes
      * @param start opens the replicas on several devices
      */
     BanyanParameterServer(
-            Optimizer optimizer, Processes processes, long fusionBytes, Function<List<Device>, Replicas> start) {
+            Optimizer optimizer, Processes processes, long bucketBytes, Function<List<Device>, Replicas> start) {
         this.optimizer = optimizer;
         this.processes = processes;
         this.start = start;
-        buckets = new Buckets(processes, fusionBytes);
+        buckets = new Buckets(processes, bucketBytes);
     }
 
     /** Copies the parameter of the first process to all processes. */
@@ -96,7 +105,7 @@ final class BanyanParameterServer implements ParameterServer {
                     + "; update all parameters of a trainer once a step, as Trainer.step does");
         }
         if (collected.size() >= expected) {
-            List<Slot> row = inOrder();
+            List<Slot> row = lastFirst();
             collected.clear();
             try {
                 step(row);
@@ -114,47 +123,47 @@ final class BanyanParameterServer implements ParameterServer {
         step(List.of(new Slot(parameterId, List.of(grads), List.of(params))));
     }
 
-    private List<Slot> inOrder() {
-        return known.keySet().stream()
+    private List<Slot> lastFirst() {
+        return known.sequencedKeySet().reversed().stream()
                 .flatMap(id -> Stream.ofNullable(collected.get(id)))
                 .toList();
     }
 
     private void step(List<Slot> row) {
         Replicas group = group(row.getFirst());
+        List<Buckets.Bucket> packed = buckets.pack(row);
         if (processes.size() == 1) {
-            for (Slot slot : row) {
-                sum(group, slot);
-                optimize(group, slot);
+            for (Buckets.Bucket bucket : packed) {
+                sum(group, bucket.slots());
+                optimize(group, bucket.slots());
             }
             return;
         }
-        List<Buckets.Bucket> packed = buckets.pack(row);
         for (int i = 0; i < packed.size(); i++) {
-            packed.get(i).slots().forEach(slot -> sum(group, slot));
+            sum(group, packed.get(i).slots());
             packed.get(i).send(i);
         }
         for (Buckets.Bucket bucket : packed) {
             bucket.receive();
-            bucket.slots().forEach(slot -> optimize(group, slot));
+            optimize(group, bucket.slots());
         }
     }
 
-    private static void sum(@Nullable Replicas group, Slot slot) {
+    private static void sum(@Nullable Replicas group, List<Slot> slots) {
         if (group != null) {
-            group.sum(slot);
+            group.sum(slots);
         }
     }
 
-    /** Updates a parameter by its gradient, which the optimiser clears. */
-    private void optimize(@Nullable Replicas group, Slot slot) {
+    /** Updates parameters by their gradients, which the optimiser clears. */
+    private void optimize(@Nullable Replicas group, List<Slot> slots) {
         PhaseEvent event = PhaseEvent.begin("optimizer");
-        optimizer.update(
-                slot.id(), slot.parameters().getFirst(), slot.gradients().getFirst());
+        slots.forEach(slot -> optimizer.update(
+                slot.id(), slot.parameters().getFirst(), slot.gradients().getFirst()));
         event.done();
         if (group != null) {
-            group.spread(slot);
-            Replicas.clearOthers(slot);
+            group.spread(slots);
+            slots.forEach(Replicas::clearOthers);
         }
     }
 

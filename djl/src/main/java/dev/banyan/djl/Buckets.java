@@ -9,8 +9,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Packs gradients that the processes exchange together: consecutive gradients in the order of the parameters, up to a
- * number of bytes. A longer gradient is exchanged alone and in place. Not safe for use from several threads.
+ * Packs gradients that travel together: consecutive gradients of one type, up to a number of bytes. A longer gradient
+ * travels alone. Processes exchange a bucket of several gradients as one array, to which these are copied, and a lone
+ * gradient in place. Not safe for use from several threads.
  */
 final class Buckets {
     private final Processes processes;
@@ -27,7 +28,7 @@ final class Buckets {
         this.limit = limit;
     }
 
-    /** Slots of which one call averages the gradients of the first replica. */
+    /** Slots whose gradients travel together. */
     final class Bucket {
         private final List<Slot> slots = new ArrayList<>();
         private long bytes;
@@ -45,7 +46,7 @@ final class Buckets {
             return slots.isEmpty() || (slots.getFirst().type() == slot.type() && bytes + more <= limit);
         }
 
-        /** Starts the exchange. All slots must have been added, and the first replica's gradients must be summed. */
+        /** Starts the exchange between the processes. All slots must have been added, and the first replica's gradients must be summed. */
         void send(int index) {
             DataType type = slots.getFirst().type();
             List<HostArray> arrays = slots.stream()

@@ -24,17 +24,21 @@ final class GpuParameterServer implements ParameterServer {
 
     private final Optimizer optimizer;
     private final ParameterServer own;
+    private final long bucketBytes;
     private final Function<List<Device>, Replicas> start;
     private final Map<String, NDArray[]> initial = new LinkedHashMap<>();
     private @Nullable ParameterServer chosen;
 
     /**
      * @param own the server of DJL
+     * @param bucketBytes the greatest length of a bucket of several gradients, in bytes
      * @param start opens the replicas on several devices; throws a CudaException or IllegalStateException if it cannot
      */
-    GpuParameterServer(Optimizer optimizer, ParameterServer own, Function<List<Device>, Replicas> start) {
+    GpuParameterServer(
+            Optimizer optimizer, ParameterServer own, long bucketBytes, Function<List<Device>, Replicas> start) {
         this.optimizer = optimizer;
         this.own = own;
+        this.bucketBytes = bucketBytes;
         this.start = start;
     }
 
@@ -75,7 +79,7 @@ final class GpuParameterServer implements ParameterServer {
         try {
             Replicas replicas = start.apply(devices);
             LOG.info("gradients of {} are summed up by Banyan", devices);
-            return new BanyanParameterServer(optimizer, Processes.ALONE, 0, _ -> replicas);
+            return new BanyanParameterServer(optimizer, Processes.ALONE, bucketBytes, _ -> replicas);
         } catch (CudaException | IllegalStateException e) {
             LOG.warn("DJL trains on {} without Banyan: {}", devices, e.getMessage());
             return own;

@@ -5,35 +5,20 @@ import ai.djl.ndarray.NDArray;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackend;
 import dev.banyan.cuda.CudaDevices;
-import dev.banyan.cuda.CudaStreams;
-import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.internal.Completions;
-import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
-import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
-/**
- * Replicas on GPUs, one on each. Collectives work on PyTorch's arrays in place and are enqueued in its default streams,
- * so that they are ordered with PyTorch's work and this thread need not wait. The next call, or {@link #close}, reports
- * a collective that failed.
- */
+/** Replicas on GPUs, one on each. Collectives work on PyTorch's arrays in place, by {@link GpuBatches}. */
 final class GpuReplicas implements Replicas {
-    private final Communicator communicator;
-    private final CudaStreams streams;
-    /** Completes when all collectives so far have ended; fails if one failed. */
-    private CompletableFuture<Void> begun = CompletableFuture.completedFuture(null);
+    private final GpuBatches batches;
 
     /** @param communicator the communicator on the GPUs of the replicas, which this object closes */
     GpuReplicas(Communicator communicator) {
-        this.communicator = communicator;
-        streams = CudaStreams.defaults(communicator.size());
+        batches = new GpuBatches(communicator);
     }
 
     /** Returns whether the devices are several GPUs, none of them twice. */
@@ -78,29 +63,31 @@ final class GpuReplicas implements Replicas {
 
     @Override
     public int size() {
-        return communicator.size();
+        return batches.size();
     }
 
     @Override
-    public void sum(Slot slot) {
-        run(Collective.REDUCE, slot, slot.type(), slot.gradients());
+    public void sum(List<Slot> slots) {
+        batches.sum(slots.stream()
+                .map(slot -> arrays(slot.gradients(), slot.count()))
+                .toList());
     }
 
     @Override
-    public void spread(Slot slot) {
-        run(Collective.BROADCAST, slot, HostArray.type(slot.parameters().getFirst()), slot.parameters());
+    public void spread(List<Slot> slots) {
+        batches.spread(slots.stream()
+                .map(slot -> arrays(slot.parameters(), slot.count()))
+                .toList());
     }
 
-    private void run(Collective collective, Slot slot, DataType type, List<NDArray> arrays) {
-        if (begun.isCompletedExceptionally()) {
-            Completions.join(begun);
-        }
-        List<MemorySegment> buffers = arrays.stream()
-                .map(array -> CudaBackend.memory(address(array), slot.count() * type.bytes()))
-                .toList();
-        CompletableFuture<Void> next = communicator.enqueue(
-                CollectiveCall.inPlace(collective, 0, slot.count(), type, ReduceOp.SUM, buffers), streams);
-        begun = CompletableFuture.allOf(begun, next);
+    private static GpuBatches.Arrays arrays(List<NDArray> replicas, long count) {
+        DataType type = HostArray.type(replicas.getFirst());
+        return new GpuBatches.Arrays(
+                replicas.stream()
+                        .map(array -> CudaBackend.memory(address(array), count * type.bytes()))
+                        .toList(),
+                count,
+                type);
     }
 
     private static long address(NDArray array) {
@@ -112,7 +99,6 @@ final class GpuReplicas implements Replicas {
 
     @Override
     public void close() {
-        communicator.close();
-        Completions.join(begun);
+        batches.close();
     }
 }

@@ -1,11 +1,15 @@
 package dev.banyan.djl;
 
+import ai.djl.ndarray.NDArray;
 import dev.banyan.config.Config;
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -43,23 +47,42 @@ final class HostReplicas implements Replicas {
     }
 
     @Override
-    public void sum(Slot slot) {
-        List<HostArray> gradients = slot.gradients().stream().map(HostArray::of).toList();
-        communicator.reduce(
-                gradients.stream().map(HostArray::memory).toList(), slot.count(), slot.type(), ReduceOp.SUM, 0);
-        gradients.getFirst().writeBack();
+    public void sum(List<Slot> slots) {
+        List<Copies> all =
+                slots.stream().map(slot -> Copies.of(slot.gradients())).toList();
+        communicator.runAll(all.stream()
+                .map(copies -> CollectiveCall.reduce(copies.memory(), copies.count(), copies.type(), ReduceOp.SUM, 0))
+                .toList());
+        all.forEach(copies -> copies.arrays().getFirst().writeBack());
     }
 
     @Override
-    public void spread(Slot slot) {
-        List<HostArray> parameters =
-                slot.parameters().stream().map(HostArray::of).toList();
-        communicator.broadcast(
-                parameters.stream().map(HostArray::memory).toList(),
-                slot.count(),
-                HostArray.type(slot.parameters().getFirst()),
-                0);
-        parameters.stream().skip(1).forEach(HostArray::writeBack);
+    public void spread(List<Slot> slots) {
+        List<Copies> all =
+                slots.stream().map(slot -> Copies.of(slot.parameters())).toList();
+        communicator.runAll(all.stream()
+                .map(copies -> CollectiveCall.broadcast(copies.memory(), copies.count(), copies.type(), 0))
+                .toList());
+        all.forEach(copies -> copies.arrays().stream().skip(1).forEach(HostArray::writeBack));
+    }
+
+    /** The arrays of all replicas that are copies of each other, or become so. */
+    private record Copies(List<HostArray> arrays) {
+        static Copies of(List<NDArray> replicas) {
+            return new Copies(replicas.stream().map(HostArray::of).toList());
+        }
+
+        List<MemorySegment> memory() {
+            return arrays.stream().map(HostArray::memory).toList();
+        }
+
+        long count() {
+            return arrays.getFirst().array().size();
+        }
+
+        DataType type() {
+            return HostArray.type(arrays.getFirst().array());
+        }
     }
 
     @Override

@@ -18,11 +18,11 @@ interface Replicas extends AutoCloseable {
     /** Returns the number of replicas, at least 2. */
     int size();
 
-    /** Sums the gradients of all replicas into that of the first. */
-    void sum(Slot slot);
+    /** Sums each gradient of all replicas into that of the first. */
+    void sum(List<Slot> slots);
 
-    /** Copies a parameter of the first replica to all others. */
-    void spread(Slot slot);
+    /** Copies each parameter of the first replica to all others. */
+    void spread(List<Slot> slots);
 
     @Override
     void close();

@@ -14,6 +14,7 @@ import ai.djl.training.tracker.Tracker;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -57,7 +58,7 @@ class BanyanParameterServerTest {
         }
         assertThat(used.toFloatArray()).containsExactly(-3, -3);
         assertThat(unused.toDoubleArray()).containsExactly(-1.5, -1.5);
-        assertThat(processes.types()).containsExactly(DataType.F32, DataType.F64);
+        assertThat(processes.types()).containsExactly(DataType.F64, DataType.F32);
     }
 
     @Test
@@ -149,10 +150,10 @@ class BanyanParameterServerTest {
         }
 
         @Override
-        public void sum(Slot slot) {}
+        public void sum(List<Slot> slots) {}
 
         @Override
-        public void spread(Slot slot) {}
+        public void spread(List<Slot> slots) {}
 
         @Override
         public void close() {

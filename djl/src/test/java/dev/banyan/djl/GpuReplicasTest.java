@@ -43,7 +43,7 @@ class GpuReplicasTest {
             NDArray[] replicas = {manager.ones(new Shape(2)), manager.ones(new Shape(2))};
             List<List<Device>> started = new ArrayList<>();
             try (ParameterServer server =
-                    new GpuParameterServer(Optimizer.adam().build(), own, devices -> {
+                    new GpuParameterServer(Optimizer.adam().build(), own, 0, devices -> {
                         started.add(devices);
                         throw new IllegalStateException("there is no driver");
                     })) {
@@ -62,7 +62,7 @@ class GpuReplicasTest {
             Recorder own = new Recorder();
             NDArray[] alone = {manager.ones(new Shape(2))};
             try (ParameterServer server =
-                    new GpuParameterServer(Optimizer.adam().build(), own, devices -> {
+                    new GpuParameterServer(Optimizer.adam().build(), own, 0, devices -> {
                         throw new AssertionError("started on " + devices);
                     })) {
                 server.init("weight", alone);

@@ -112,7 +112,7 @@ public class ParameterUpdate {
 
     private List<Long> counts() {
         return switch (model) {
-            case "resnet-50" -> resnet50();
+            case "resnet-50" -> ResNet50.counts();
             case "mlp-20" ->
                 IntStream.range(0, 20)
                         .boxed()
@@ -120,30 +120,6 @@ public class ParameterUpdate {
                         .toList();
             default -> throw new IllegalArgumentException("model=" + model + "; use resnet-50 or mlp-20");
         };
-    }
-
-    /**
-     * Its 161 parameters of 25,557,032 elements: convolutions, scales and shifts of the normalisations, one dense
-     * layer.
-     */
-    private static List<Long> resnet50() {
-        List<Long> counts = new ArrayList<>(List.of(64L * 3 * 7 * 7, 64L, 64L));
-        int[] blocks = {3, 4, 6, 3};
-        long in = 64;
-        for (int stage = 0; stage < blocks.length; stage++) {
-            long width = 64L << stage;
-            long out = 4 * width;
-            for (int block = 0; block < blocks[stage]; block++) {
-                counts.addAll(
-                        List.of(in * width, width, width, 9 * width * width, width, width, width * out, out, out));
-                if (block == 0) {
-                    counts.addAll(List.of(in * out, out, out));
-                }
-                in = out;
-            }
-        }
-        counts.addAll(List.of(in * 1000, 1000L));
-        return counts;
     }
 
     private static String id(int parameter) {

@@ -26,9 +26,9 @@ import java.util.stream.Stream;
  * inside. If every process has one device, the allreduce is one call of MPI on the caller's buffer. Processes may
  * differ in their number of devices and in their backend; then one device of each process leads.
  *
- * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. MPI
- * receives device memory directly if it {@linkplain World#isCudaAware accepts it}; otherwise pieces go through host
- * memory.
+ * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. Pieces of
+ * device memory go through pinned memory of the host, unless MPI {@linkplain World#takesDeviceMemory takes device
+ * memory}.
  *
  * <p><b>Order, results and failures</b> are those of {@link ProcessGroup}: all processes make the same calls in the
  * same order, one at a time, and all devices receive the same bits.
@@ -59,7 +59,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     /** For memory that MPI cannot access. */
     private final Between staged;
 
-    private final boolean cudaAware;
+    private final boolean takesDeviceMemory;
     /**
      * Whether all processes have the same number of devices and kind of memory. If not, one device of each leads, and
      * all processes cut arrays into pieces, even a process that could do without.
@@ -69,12 +69,12 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     /**
      * Creates a communicator with given choices, which must be the same in all processes.
      *
-     * @param cudaAware whether MPI accepts the devices' memory
+     * @param takesDeviceMemory whether MPI takes the devices' memory
      */
-    HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean cudaAware) {
+    HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean takesDeviceMemory) {
         this.local = Objects.requireNonNull(local, "local");
         ProcessGroup first = world.all().duplicate();
-        alike = alike(first, local, cudaAware);
+        alike = alike(first, local, takesDeviceMemory);
         this.leaders = alike ? leaders : Leaders.ONE;
         groups = Stream.concat(
                         Stream.of(first),
@@ -84,7 +84,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         String name = "banyan-hierarchy-" + COUNT.incrementAndGet();
         queue = new CallQueue(name, local.config().get(Communicator.TIMEOUT), GRACE);
         copies = new CallQueue(name + "-copies", local.config().get(Communicator.TIMEOUT), GRACE);
-        this.cudaAware = cudaAware;
+        this.takesDeviceMemory = takesDeviceMemory;
         direct = new Between.Direct(groups, devices);
         staged = local.inHostMemory() ? direct : new Between.Staged(groups, devices, local, copies, arena);
     }
@@ -95,12 +95,12 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      * @param local the communicator over the devices of this process; it stays open
      */
     public static HierarchicalCommunicator create(World world, Communicator local) {
-        return new HierarchicalCommunicator(world, local, Leaders.AUTO, world.isCudaAware());
+        return new HierarchicalCommunicator(world, local, Leaders.AUTO, world.takesDeviceMemory());
     }
 
     /** Returns whether all processes have the same number of devices, kind of memory and choice. */
-    private static boolean alike(ProcessGroup group, Communicator local, boolean cudaAware) {
-        long mine = 4L * local.size() + (local.inHostMemory() ? 2 : 0) + (cudaAware ? 1 : 0);
+    private static boolean alike(ProcessGroup group, Communicator local, boolean takesDeviceMemory) {
+        long mine = 4L * local.size() + (local.inHostMemory() ? 2 : 0) + (takesDeviceMemory ? 1 : 0);
         return group.combine(mine, ReduceOp.MIN) == group.combine(mine, ReduceOp.MAX);
     }
 
@@ -122,7 +122,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
 
     private void carryOut(CollectiveCall call) {
         // The host divides sums to get means.
-        Between between = cudaAware && call.op() != ReduceOp.AVG ? direct : staged;
+        Between between = takesDeviceMemory && call.op() != ReduceOp.AVG ? direct : staged;
         if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
             mean(call);
         } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {

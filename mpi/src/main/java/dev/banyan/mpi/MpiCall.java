@@ -12,6 +12,10 @@ import java.lang.invoke.MethodHandle;
 /**
  * The functions of Open MPI that Banyan calls. All return an error code. Handles (communicators, types, operations)
  * are pointers; counts and ranks have 32 bits.
+ *
+ * <p>There is no nonblocking collective among them: Open MPI's nonblocking reductions read memory of GPUs on the host
+ * and crash (<a href="https://github.com/open-mpi/ompi/issues/9845">open-mpi/ompi#9845</a>). What overlaps with a call
+ * runs on another thread.
  */
 enum MpiCall {
     INIT_THREAD("MPI_Init_thread", ADDRESS, ADDRESS, JAVA_INT, ADDRESS),

@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * calls differ, they fail on all processes with an {@link OrderException}. Without the check, such calls hang until
  * their deadline or compute garbage.
  *
- * <p><b>Buffers</b> are native memory of the host, of any alignment and arena. If {@link World#isCudaAware} is true,
- * they may be memory of a CUDA device, except for AVG. Until a call has ended, its buffers must not be accessed and
+ * <p><b>Buffers</b> are native memory of the host, of any alignment and arena that the calling thread may access. If
+ * {@link World#takesDeviceMemory} is true, they may be memory of a GPU, except for AVG. Until a call has ended, its buffers must not be accessed and
  * their arenas must stay open; after a timeout MPI may still write to them. An invalid buffer is rejected with an
  * IllegalArgumentException.
  *
@@ -158,6 +158,7 @@ public final class ProcessGroup implements AutoCloseable {
                     "root " + root + " for a broadcast between " + size + " processes; roots are 0.." + (size - 1));
         }
         check("broadcast", buffer, count, type);
+        checkMemory("broadcast", buffer, world.takesDeviceMemory());
         MemorySegment memory = address(buffer);
         Completions.join(submit(
                 words("broadcasts", name, count, type) + " from rank " + root,
@@ -189,6 +190,7 @@ public final class ProcessGroup implements AutoCloseable {
      */
     public CompletableFuture<Void> allReduceAsync(
             String name, MemorySegment buffer, long count, DataType type, ReduceOp op) {
+        checkMemory("all_reduce by " + op, buffer, world.takesDeviceMemory() && op != ReduceOp.AVG);
         return allReduceAsync(name, buffer, count, type, op, size);
     }
 
@@ -321,6 +323,16 @@ public final class ProcessGroup implements AutoCloseable {
                     + (buffer.isNative()
                             ? "has " + buffer.byteSize() + " bytes, but " + bytes + " are needed"
                             : "is on the Java heap; take one from an Arena"));
+        }
+    }
+
+    /** Memory of a GPU belongs to no thread that runs, so that it looks like memory of another thread's arena. */
+    private static void checkMemory(String what, MemorySegment buffer, boolean takesDeviceMemory) {
+        if (!takesDeviceMemory && !buffer.isAccessibleBy(Thread.currentThread())) {
+            throw new IllegalArgumentException(what
+                    + ": the buffer is memory of a GPU or of another thread's arena, which MPI does not take here;"
+                    + " give host memory of this thread or of all, such as a copy by Communicator.copyToHost, or let"
+                    + " MPI take memory of GPUs for all but AVG by BANYAN_MPI_DEVICE_MEMORY=1");
         }
     }
 

@@ -42,6 +42,12 @@ public final class World {
             false,
             "Makes processes compare key, length and type of what they are about to do before each collective between"
                     + " machines, and fail where it differs instead of hanging.");
+    /** Whether MPI itself reads and writes memory of GPUs. */
+    public static final Setting<Boolean> DEVICE_MEMORY = Setting.flag(
+            "BANYAN_MPI_DEVICE_MEMORY",
+            false,
+            "Lets MPI read and write memory of GPUs itself if it reports that it can; otherwise Banyan copies the data"
+                    + " to pinned memory of the host for MPI, and back.");
     /** How many collectives a store of type {@code concum} has in flight at once. */
     public static final Setting<Integer> OUTSTANDING = Setting.wholeNumber(
             "BANYAN_OUTSTANDING",
@@ -73,7 +79,7 @@ public final class World {
     private final ProcessGroup all;
     private final ProcessGroup sameMachine;
     private final String version;
-    private final boolean cudaAware;
+    private final boolean takesDeviceMemory;
     private volatile @Nullable String broken;
     private volatile boolean finished;
     /** Finishes the world when the process ends, and returns whether it did. Set by {@link #finishAtExit}. */
@@ -85,7 +91,7 @@ public final class World {
         control = new CallQueue("banyan-mpi", config.get(Communicator.TIMEOUT), Duration.ZERO);
         control("the start of MPI", () -> initialize(mpi));
         version = mpi.version();
-        cudaAware = mpi.isCudaAware();
+        takesDeviceMemory = takesDeviceMemory(mpi, config);
         reductions = new Reductions(mpi);
         all = control("the start of MPI", () -> {
             MemorySegment communicator = mpi.handle("ompi_mpi_comm_world");
@@ -178,9 +184,24 @@ public final class World {
         return version;
     }
 
-    /** Returns whether MPI reports that it accepts memory of CUDA devices. */
-    public boolean isCudaAware() {
-        return cudaAware;
+    /**
+     * Returns whether MPI itself reads and writes memory of GPUs: BANYAN_MPI_DEVICE_MEMORY is 1, and MPI reports that it
+     * can.
+     */
+    public boolean takesDeviceMemory() {
+        return takesDeviceMemory;
+    }
+
+    private static boolean takesDeviceMemory(MpiLibrary mpi, Config config) {
+        boolean wanted = config.get(DEVICE_MEMORY);
+        boolean able = mpi.isCudaAware();
+        if (wanted && !able) {
+            LOG.warn(
+                    "BANYAN_MPI_DEVICE_MEMORY=1 has no effect: {} does not report by MPIX_Query_cuda_support that it"
+                            + " can use memory of GPUs; take an Open MPI that was built with CUDA",
+                    mpi.version());
+        }
+        return wanted && able;
     }
 
     /** Returns the settings that the world was opened with. */

@@ -34,6 +34,9 @@ final class DevicesProgram {
     /** Several pieces of the memory of the host that leaders have, the last one short. */
     private static final long LONG = (9 << 20) / Float.BYTES + 7;
 
+    /** The function of the driver that copies memory of devices to the host. */
+    private static final String COPIES = "calls cuMemcpyDtoHAsync";
+
     private final World world;
     private final Communicator local;
     private final List<MemorySegment> memory;
@@ -58,16 +61,11 @@ final class DevicesProgram {
             try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
                     Communicator local = Communicator.create(machine, config, backend)) {
                 DevicesProgram program = new DevicesProgram(world, local);
-                for (Leaders leaders : List.of(Leaders.ONE, Leaders.EACH)) {
-                    // The emulated devices' memory is the process's, so that any MPI takes it.
-                    for (boolean cudaAware : new boolean[] {false, true}) {
-                        program.hierarchy(leaders, cudaAware);
-                    }
+                if (arguments.length > 0) {
+                    program.choice(arguments[0].equals("taken"));
+                } else {
+                    program.everything();
                 }
-                for (String type : List.of("funnel", "concum", "depcha")) {
-                    program.store(type);
-                }
-                program.failingClose();
                 System.out.println("passed " + program.cases + " cases");
             }
             require(emulated("problems") == 0, "the emulated driver has no complaint");
@@ -76,6 +74,72 @@ final class DevicesProgram {
         } catch (Throwable e) {
             MpiRun.fail(e);
         }
+    }
+
+    private void everything() throws Throwable {
+        for (Leaders leaders : List.of(Leaders.ONE, Leaders.EACH)) {
+            // The emulated devices' memory is the process's, so that any MPI takes it.
+            for (boolean takesDeviceMemory : new boolean[] {false, true}) {
+                hierarchy(leaders, takesDeviceMemory);
+            }
+        }
+        for (String type : List.of("funnel", "concum", "depcha")) {
+            store(type);
+        }
+        failingClose();
+    }
+
+    /**
+     * What the settings of a world decide.
+     *
+     * @param taken whether MPI must get memory of devices
+     */
+    private void choice(boolean taken) throws Throwable {
+        require(world.takesDeviceMemory() == taken, "MPI takes memory of devices: " + taken);
+        MemorySegment buffer = memory.getFirst();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment host = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 2, 3);
+            local.copyToDevice(buffer, host);
+            if (taken) {
+                world.all().allReduce(buffer, 2, DataType.F32, ReduceOp.SUM);
+                world.all().broadcast("an array", buffer, 2, DataType.F32, 0);
+            } else {
+                requireRefused(() -> world.all().allReduce(buffer, 2, DataType.F32, ReduceOp.SUM));
+                requireRefused(() -> world.all().broadcast("an array", buffer, 2, DataType.F32, 0));
+            }
+            requireRefused(() -> world.all().allReduce(buffer, 2, DataType.F32, ReduceOp.AVG));
+            local.copyToHost(buffer, host);
+            require(host.getAtIndex(ValueLayout.JAVA_FLOAT, 1) == 3, "a world of one process keeps its sums");
+        }
+        cases++;
+        try (HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local)) {
+            long before = emulated(COPIES);
+            communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
+            require((emulated(COPIES) > before) != taken, "arrays are copied for MPI, or MPI takes them");
+            exact(communicator, LONG, DataType.F32, ReduceOp.SUM);
+        }
+        try (KVStore store = KVStore.create("depcha", local)) {
+            store.init(0, MemorySegment.ofArray(new float[] {2, 3}), 2, DataType.F32);
+            List<MemorySegment> key =
+                    memory.stream().map(array -> array.asSlice(0, 8)).toList();
+            long before = emulated(COPIES);
+            store.pushPull(0, key, key, 0).join();
+            require((emulated(COPIES) > before) != taken, "keys are copied for MPI, or MPI takes them");
+        }
+        store("depcha");
+    }
+
+    private static void requireRefused(Runnable call) {
+        try {
+            call.run();
+        } catch (IllegalArgumentException e) {
+            require(
+                    String.valueOf(e.getMessage()).contains("memory of a GPU")
+                            && String.valueOf(e.getMessage()).endsWith("by BANYAN_MPI_DEVICE_MEMORY=1"),
+                    "the message names the remedy: " + e.getMessage());
+            return;
+        }
+        throw new AssertionError("not so: MPI refuses memory of devices");
     }
 
     @SuppressWarnings("restricted")
@@ -91,9 +155,10 @@ final class DevicesProgram {
         }
     }
 
-    private void hierarchy(Leaders leaders, boolean cudaAware) throws Throwable {
+    private void hierarchy(Leaders leaders, boolean takesDeviceMemory) throws Throwable {
         long before = emulated("host allocations");
-        try (HierarchicalCommunicator communicator = new HierarchicalCommunicator(world, local, leaders, cudaAware)) {
+        try (HierarchicalCommunicator communicator =
+                new HierarchicalCommunicator(world, local, leaders, takesDeviceMemory)) {
             int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
             require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
             for (DataType type : DataType.values()) {

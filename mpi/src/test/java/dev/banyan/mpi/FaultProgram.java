@@ -10,6 +10,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardWatchEventKinds;
+import java.nio.file.WatchKey;
+import java.nio.file.WatchService;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
@@ -125,21 +128,26 @@ enum FaultProgram {
 
         /** mpirun ends the others when one has ended, even before they have said why they fail. */
         private static void awaitFailures(Path folder, int number, String own) {
-            try {
+            try (WatchService watch = folder.getFileSystem().newWatchService()) {
+                // A failure is counted below, or the service reports its file.
+                folder.register(watch, StandardWatchEventKinds.ENTRY_CREATE);
                 Files.createFile(folder.resolve(own));
-                long failed = 0;
-                while (failed < number) {
-                    Thread.sleep(20);
-                    try (Stream<Path> files = Files.list(folder)) {
-                        failed = files.filter(
-                                        file -> file.getFileName().toString().startsWith("failed-"))
-                                .count();
-                    }
+                while (failures(folder) < number) {
+                    WatchKey created = watch.take();
+                    var _ = created.pollEvents();
+                    var _ = created.reset();
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
+            }
+        }
+
+        private static long failures(Path folder) throws IOException {
+            try (Stream<Path> files = Files.list(folder)) {
+                return files.filter(file -> file.getFileName().toString().startsWith("failed-"))
+                        .count();
             }
         }
     }

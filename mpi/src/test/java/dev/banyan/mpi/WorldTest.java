@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.mpi.MpiRun.Outcome;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -50,6 +52,48 @@ class WorldTest {
         assertThat(outcome.lines("passed 489 cases")).as(outcome.text()).isEqualTo(2);
         assertThat(outcome.status()).as(outcome.text()).isZero();
         assertThat(outcome.orphans()).isEmpty();
+    }
+
+    /** An MPI that reports that it takes memory of GPUs, which are emulated: their memory is the process's. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void anMpiThatCouldTakeMemoryOfDevicesGetsItOnlyIfAsked(int asked) throws Exception {
+        MpiRun.requireMpi();
+        Path driver = CudaEmulator.build();
+        Outcome outcome = new MpiRun(1, DevicesProgram.class)
+                .in("LD_LIBRARY_PATH", driver)
+                .with("BANYAN_MPI_LIBRARY", cudaAwareMpi())
+                .with("BANYAN_MPI_DEVICE_MEMORY", asked)
+                .with(asked == 1 ? "taken" : "copied")
+                .run(folder);
+        assertThat(outcome.lines("passed 3 cases")).as(outcome.text()).isEqualTo(1);
+        assertThat(outcome.status()).as(outcome.text()).isZero();
+    }
+
+    /** Builds a library with one function before Open MPI's. */
+    private Path cudaAwareMpi() throws Exception {
+        Path source = Files.writeString(folder.resolve("aware.c"), "int MPIX_Query_cuda_support(void) { return 1; }\n");
+        Path library = folder.resolve("libaware.so");
+        Process gcc = new ProcessBuilder(
+                        "gcc",
+                        "-shared",
+                        "-fPIC",
+                        "-Wl,--no-as-needed",
+                        "-o",
+                        library.toString(),
+                        source.toString(),
+                        "-l:libmpi.so.40")
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(gcc.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(gcc.waitFor()).as(output).isZero();
+        return library;
+    }
+
+    @Test
+    void noNonblockingCollectiveOfMpiIsCalled() {
+        assertThat(Arrays.stream(MpiCall.values()).map(MpiCall::symbol))
+                .noneMatch(symbol -> symbol.matches("P?MPI_I(?!nit)[a-z].*"));
     }
 
     @Test

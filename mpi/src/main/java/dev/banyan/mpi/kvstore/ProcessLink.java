@@ -46,7 +46,7 @@ abstract class ProcessLink implements StoreLink {
         this.communicator = communicator;
         this.engine = engine;
         group = duplicate();
-        direct = communicator.inHostMemory() || world.isCudaAware();
+        direct = communicator.inHostMemory() || world.takesDeviceMemory();
         copies = new CallQueue("banyan-mpi-copies", communicator.config().get(Communicator.TIMEOUT), GRACE);
     }
 

@@ -395,7 +395,9 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Puts several calls into streams of the caller, as {@link #enqueue} does with one.
+     * Puts several calls into streams of the caller, as {@link #enqueue} does with one. Work that is put into the
+     * streams from then on waits for the end of the last call. The calls between the first and the last touch no
+     * stream, so that each costs little more than its launch.
      *
      * @param calls what to run, in this order
      * @param streams one per rank, {@code CudaStreams} on GPUs
@@ -409,8 +411,9 @@ public final class Communicator implements AutoCloseable {
 
     private CallQueue.Call batch(List<CollectiveCall> calls, @Nullable CallerStreams streams) {
         calls.forEach(this::check);
-        return new Batch(calls.stream()
-                .map(call -> new Run(call, AlgorithmHint.CONFIGURED, streams))
+        int last = calls.size() - 1;
+        return new Batch(IntStream.rangeClosed(0, last)
+                .mapToObj(i -> new Run(calls.get(i), AlgorithmHint.CONFIGURED, i == 0 || i == last ? streams : null))
                 .toList());
     }
 

@@ -274,6 +274,23 @@ class AsynchronousCallsTest {
     }
 
     @Test
+    void aBatchJoinsTheStreamsOfTheCallerAtItsEndsAlone() {
+        for (int calls = 1; calls <= 4; calls++) {
+            FakeDevices fake = new FakeDevices();
+            try (Communicator communicator = Communicator.create(FOUR, Config.defaults(), fake)) {
+                CompletableFuture<Void> batch =
+                        communicator.enqueueAll(Collections.nCopies(calls, call(8)), FakeDevices.streams());
+                List<Boolean> joins = new ArrayList<>(Collections.nCopies(calls, false));
+                joins.set(0, true);
+                joins.set(calls - 1, true);
+                assertThat(fake.joins).isEqualTo(joins);
+                fake.runs.forEach(run -> run.complete(null));
+                batch.join();
+            }
+        }
+    }
+
+    @Test
     void aBatchWithAWrongCallBeginsNothing() {
         try (Communicator communicator = patient()) {
             CollectiveCall right = call(8);

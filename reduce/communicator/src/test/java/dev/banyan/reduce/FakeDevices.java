@@ -16,6 +16,9 @@ final class FakeDevices extends FakeBackend {
     /** One per start, in that order. */
     final List<CompletableFuture<Void>> runs = new CopyOnWriteArrayList<>();
 
+    /** Whether a start got streams of the caller, one per start. */
+    final List<Boolean> joins = new CopyOnWriteArrayList<>();
+
     private volatile Runnable onPrepare = () -> {};
 
     /** Streams that are nothing. */
@@ -41,6 +44,7 @@ final class FakeDevices extends FakeBackend {
                     MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
                 CompletableFuture<Void> run = new CompletableFuture<>();
                 runs.add(run);
+                joins.add(streams != null);
                 return run;
             }
 

@@ -10,11 +10,13 @@ import java.util.stream.Stream;
 final class UnknownNames {
     /** Names that modules declare which need not be on the class path, so that nobody is warned of them. */
     static final Set<String> ELSEWHERE = Set.of(
+            "BANYAN_BUCKET_BYTES",
             "BANYAN_BUFFER_LIMIT",
             "BANYAN_CHECK_ORDER",
             "BANYAN_FUSION_BYTES",
             "BANYAN_JAVA_HOME",
             "BANYAN_JAVA_OPTS",
+            "BANYAN_MPI_DEVICE_MEMORY",
             "BANYAN_MPI_LIBRARY",
             "BANYAN_NVML_LIBRARY",
             "BANYAN_OUTSTANDING",

@@ -1,0 +1,199 @@
+package dev.banyan.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaException;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.kvstore.StoreSettings;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Training steps of ResNet-50's parameters on four emulated GPUs, whose memory takes the place of PyTorch's. */
+@Timeout(120)
+class GpuBatchesTest {
+    private static final int GPUS = 4;
+    private static final int PARAMETERS = 161;
+    /** Parameters are shorter than ResNet-50's by this factor, to keep the test short; so are its buckets. */
+    private static final int SCALE = 16;
+    /** What the calling thread waits in until devices have done their work. */
+    private static final List<String> WAITING =
+            List.of("cuStreamSynchronize", "cuEventSynchronize", "cuCtxSynchronize", "cuMemcpyDtoH", "cuMemcpyHtoD");
+
+    private final CudaEmulator emulator = CudaEmulator.load();
+    private final Communicator gpus = Communicator.onGpus(
+            Presets.find("p3.8xlarge").orElseThrow(),
+            Config.defaults(),
+            IntStream.range(0, GPUS).toArray());
+    private final GpuBatches batches = new GpuBatches(gpus);
+    /** From the first layer to the last. */
+    private final List<GpuBatches.Arrays> gradients = ResNet50.counts().stream()
+            .map(count -> Math.ceilDiv(count, SCALE))
+            .map(count -> new GpuBatches.Arrays(gpus.allocateAll(count * Float.BYTES), count, DataType.F32))
+            .toList();
+
+    @AfterEach
+    void nothingWentWrongUnseen() {
+        gpus.close();
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    /** The driver stays in the JVM, where DJL looks for GPUs. */
+    @AfterAll
+    static void leaveNoGpuToOtherTests() {
+        CudaEmulator.load().tell("devices 0");
+    }
+
+    @Test
+    void resnet50HasFiveBucketsWithItsLastLayersFirst() {
+        List<List<Integer>> buckets = buckets(StoreSettings.BUCKET_BYTES.defaultValue(), 1);
+        assertThat(buckets).hasSize(5);
+        assertThat(buckets.stream().flatMap(List::stream))
+                .containsExactlyElementsOf(IntStream.range(0, PARAMETERS)
+                        .map(i -> PARAMETERS - 1 - i)
+                        .boxed()
+                        .toList());
+    }
+
+    @Test
+    void aStepWaitsForNoGpuAndGivesTheBitsOfSingleCalls() {
+        List<List<Integer>> alone = buckets(0, SCALE);
+        assertThat(alone).hasSize(PARAMETERS);
+        step(alone);
+        List<List<Integer>> buckets = buckets(StoreSettings.BUCKET_BYTES.defaultValue() / SCALE, SCALE);
+        step(buckets);
+
+        Step single = step(alone);
+        Step bucketed = step(buckets);
+
+        assertThat(bucketed.results().mismatch(single.results())).isEqualTo(-1);
+        assertThat(bucketed.waits()).isZero();
+        assertThat(bucketed.launches()).isEqualTo(2L * PARAMETERS).isEqualTo(single.launches());
+        // A batch joins the streams of all GPUs at its begin and at its end, with two waits each time.
+        assertThat(single.streamWaits()).isEqualTo(2L * PARAMETERS * 2 * GPUS);
+        assertThat(bucketed.streamWaits()).isEqualTo(2L * buckets.size() * 2 * 2 * GPUS);
+    }
+
+    @Test
+    void theNextBatchReportsAFailure() {
+        emulator.tell("op any 1 fail 700");
+        batches.sum(gradients);
+        assertThatThrownBy(batches::close).isInstanceOf(CudaException.class).hasMessageContaining("failed on device");
+        assertThatThrownBy(() -> batches.spread(gradients))
+                .isInstanceOf(CudaException.class)
+                .hasMessageContaining("failed on device");
+    }
+
+    /**
+     * Returns the parameters of each bucket of a step.
+     *
+     * @param scale by which parameters are shorter than ResNet-50's
+     */
+    private static List<List<Integer>> buckets(long bytes, int scale) {
+        try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
+            List<Slot> slots = new ArrayList<>();
+            for (long count : ResNet50.counts()) {
+                // Memory that nobody touches.
+                NDArray array = manager.create(new Shape(Math.ceilDiv(count, scale)));
+                slots.add(new Slot(String.valueOf(slots.size()), List.of(array), List.of(array)));
+            }
+            Collections.reverse(slots);
+            return new Buckets(Processes.ALONE, bytes)
+                    .pack(slots).stream()
+                            .map(bucket -> bucket.slots().stream()
+                                    .map(slot -> Integer.valueOf(slot.id()))
+                                    .toList())
+                            .toList();
+        }
+    }
+
+    /**
+     * What a step did.
+     *
+     * @param results the gradients of all GPUs, as the step left them
+     * @param waits calls in which the host waited for GPUs
+     * @param launches of graphs
+     * @param streamWaits calls that let one stream wait for another
+     */
+    private record Step(MemorySegment results, long waits, long launches, long streamWaits) {}
+
+    /** Sums the gradients bucket by bucket and spreads the sums, while the GPUs' work stands still. */
+    private Step step(List<List<Integer>> buckets) {
+        fill();
+        long waits = count(WAITING.stream());
+        long launches = count(Stream.of("cuGraphLaunch"));
+        long streamWaits = count(Stream.of("cuStreamWaitEvent"));
+        emulator.tell("pause");
+        for (List<Integer> bucket : buckets) {
+            List<GpuBatches.Arrays> batch = bucket.stream().map(gradients::get).toList();
+            batches.sum(batch);
+            batches.spread(batch);
+        }
+        launches = count(Stream.of("cuGraphLaunch")) - launches;
+        waits = count(WAITING.stream()) - waits;
+        streamWaits = count(Stream.of("cuStreamWaitEvent")) - streamWaits;
+        emulator.tell("resume");
+        return new Step(results(), waits, launches, streamWaits);
+    }
+
+    private long count(Stream<String> functions) {
+        return functions
+                .mapToLong(function -> emulator.count("calls " + function))
+                .sum();
+    }
+
+    private void fill() {
+        SplittableRandom random = new SplittableRandom(1);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment host = arena.allocate(longest());
+            for (GpuBatches.Arrays arrays : gradients) {
+                for (MemorySegment buffer : arrays.buffers()) {
+                    for (long i = 0; i < arrays.count(); i++) {
+                        host.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) random.nextDouble(-1, 1));
+                    }
+                    gpus.copyToDevice(buffer, host.asSlice(0, arrays.count() * Float.BYTES));
+                }
+            }
+        }
+    }
+
+    private MemorySegment results() {
+        // It ends after all batches, which are before it in the streams.
+        gpus.broadcast(gpus.allocateAll(Float.BYTES), 1, DataType.F32, 0);
+        long bytes = gradients.stream()
+                .mapToLong(arrays -> arrays.count() * Float.BYTES)
+                .sum();
+        MemorySegment all = Arena.ofAuto().allocate(GPUS * bytes);
+        long at = 0;
+        for (GpuBatches.Arrays arrays : gradients) {
+            for (MemorySegment buffer : arrays.buffers()) {
+                gpus.copyToHost(buffer, all.asSlice(at, arrays.count() * Float.BYTES));
+                at += arrays.count() * Float.BYTES;
+            }
+        }
+        return all;
+    }
+
+    private long longest() {
+        return gradients.stream().mapToLong(GpuBatches.Arrays::count).max().orElseThrow() * Float.BYTES;
+    }
+}
