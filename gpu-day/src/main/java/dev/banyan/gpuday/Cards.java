@@ -32,8 +32,7 @@ final class Cards {
         try (Gpus gpus = Gpus.open()) {
             int[] version = new int[1];
             gpus.first().check(JCudaDriver.cuDriverGetVersion(version), "cuDriverGetVersion");
-            recorder.fact(
-                    "driver", Map.of(), "CUDA " + version[0] / 1000 + "." + version[0] % 1000 / 10);
+            recorder.fact("driver", Map.of(), "CUDA " + version[0] / 1000 + "." + version[0] % 1000 / 10);
             recorder.fact("GPUs", Map.of(), Integer.toString(gpus.list().size()));
             for (Gpu gpu : gpus.list()) {
                 card(gpu, recorder);

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import jcuda.Pointer;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUstream;
@@ -17,8 +18,11 @@ import jcuda.driver.JCudaDriver;
 final class CopiesAtOnce {
     private static final int MOST_COPIES = 8;
     private static final int MOST_COPIES_QUICK = 2;
-    private static final long MOST_BYTES = (2L * MOST_COPIES) << 26;
-    private static final long MOST_BYTES_QUICK = (2L * MOST_COPIES) << 14;
+    /** Arrays on the first GPU, which takes part in all copies. */
+    private static final int ARRAYS = 5 * MOST_COPIES;
+
+    private static final long MOST_BYTES = (long) ARRAYS << 25;
+    private static final long MOST_BYTES_QUICK = (long) ARRAYS << 14;
 
     private final Recorder recorder;
     private final Effort effort;
@@ -38,7 +42,7 @@ final class CopiesAtOnce {
         final CUevent ended;
 
         /** @param copies makes what queues a copy in a stream */
-        Lane(Gpu gpu, java.util.function.Function<CUstream, Runnable> copies) {
+        Lane(Gpu gpu, Function<CUstream, Runnable> copies) {
             this.gpu = gpu;
             stream = gpu.stream();
             begun = gpu.event();
@@ -50,9 +54,9 @@ final class CopiesAtOnce {
     void run() {
         try (Gpus gpus = Gpus.open()) {
             Gpu first = gpus.first();
-            bytes = first.bytesOfEach(effort.choose(MOST_BYTES, MOST_BYTES_QUICK), 2 * MOST_COPIES);
+            bytes = first.bytesOfEach(effort.choose(MOST_BYTES, MOST_BYTES_QUICK), ARRAYS);
             for (Gpu gpu : gpus.list()) {
-                bytes = Math.min(bytes, gpu.bytesOfEach(2 * MOST_COPIES * bytes, 2 * MOST_COPIES));
+                bytes = Math.min(bytes, gpu.bytesOfEach(ARRAYS * bytes, ARRAYS));
             }
             int copies = (int) effort.choose(MOST_COPIES, MOST_COPIES_QUICK);
             List<Lane> toHost = new ArrayList<>();
@@ -103,8 +107,8 @@ final class CopiesAtOnce {
         Pointer target = gpu.pinned(bytes);
         return new Lane(
                 gpu,
-                stream -> () -> gpu.check(
-                        JCudaDriver.cuMemcpyDtoHAsync(target, source, bytes, stream), "cuMemcpyDtoHAsync"));
+                stream -> () ->
+                        gpu.check(JCudaDriver.cuMemcpyDtoHAsync(target, source, bytes, stream), "cuMemcpyDtoHAsync"));
     }
 
     private Lane fromHost(Gpu gpu) {
@@ -112,8 +116,8 @@ final class CopiesAtOnce {
         Pointer source = gpu.pinned(bytes);
         return new Lane(
                 gpu,
-                stream -> () -> gpu.check(
-                        JCudaDriver.cuMemcpyHtoDAsync(target, source, bytes, stream), "cuMemcpyHtoDAsync"));
+                stream -> () ->
+                        gpu.check(JCudaDriver.cuMemcpyHtoDAsync(target, source, bytes, stream), "cuMemcpyHtoDAsync"));
     }
 
     /** In streams of one GPU, whichever way the bytes go, so that one event begins all. */

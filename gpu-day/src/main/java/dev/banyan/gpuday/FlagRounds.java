@@ -45,7 +45,8 @@ final class FlagRounds {
             function = gpu.function(kernel);
             stream = gpu.stream();
             memory = gpu.memory(BYTES);
-            // The first launch loads the kernel, which may wait for all work of the GPU, and so for a player. This one gives
+            // The first launch loads the kernel, which may wait for all work of the GPU, and so for a player. This one
+            // gives
             // up at once.
             clear();
             play(1, 1, memory, memory.plus(LINE), 0, 0);
@@ -114,8 +115,8 @@ final class FlagRounds {
                     continue;
                 }
                 if (effort.isOver()) {
-                    recorder.note("time was over before flags between " + one + " and " + other + ", "
-                            + access.label());
+                    recorder.note(
+                            "time was over before flags between " + one + " and " + other + ", " + access.label());
                     return;
                 }
                 if (one.reaches(other) && other.reaches(one)) {

@@ -6,13 +6,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import jcuda.driver.CUfunction;
 import jcuda.driver.CUstream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Launches one kernel that does nothing on each of some GPUs: from one thread, GPU after GPU, and from a thread per GPU
- * at once. The host's time is from before the first launch until the last launch has returned.
+ * at once. The host's time is from before the first launch until the last launch has returned, with what
+ * it takes to make each GPU's context current.
  */
 final class KernelLaunches {
     private static final int SPINS = 1000;
@@ -132,7 +134,7 @@ final class KernelLaunches {
             return new double[] {(after - begin) / 1e3, (end - begin) / 1e3};
         }
 
-        private static void spin(java.util.function.BooleanSupplier until) {
+        private static void spin(BooleanSupplier until) {
             for (int spins = 0; !until.getAsBoolean(); spins++) {
                 if (spins % SPINS == SPINS - 1) {
                     // There may be fewer processors than threads.

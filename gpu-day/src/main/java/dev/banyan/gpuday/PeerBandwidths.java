@@ -13,7 +13,7 @@ import jcuda.driver.JCudaDriver;
  * kernel of the source that stores them. Where there is no peer access the driver takes copies through the host.
  */
 final class PeerBandwidths {
-    private static final long MOST_BYTES = 2L << 27;
+    private static final long MOST_BYTES = 2L << 26;
     private static final long MOST_BYTES_QUICK = 2 << 12;
     private static final int CALLS = 3;
     private static final int VECTOR_BYTES = 16;

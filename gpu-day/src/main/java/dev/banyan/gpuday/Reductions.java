@@ -75,8 +75,8 @@ final class Reductions {
         float sum = inputs * (inputs + 1) / 2f;
         for (float each : sums) {
             if (each != sum) {
-                throw new MeasurementException("the last sums of " + inputs + " arrays on " + gpu + " are " + each
-                        + ", not " + sum);
+                throw new MeasurementException(
+                        "the last sums of " + inputs + " arrays on " + gpu + " are " + each + ", not " + sum);
             }
         }
         recorder.figure(Figure.of(

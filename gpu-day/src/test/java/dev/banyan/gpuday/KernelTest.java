@@ -38,9 +38,10 @@ class KernelTest {
     @Test
     void namesDifferAndTextsAreWhole() {
         assertThat(Kernel.all()).extracting(Kernel::name).doesNotHaveDuplicates();
-        assertThat(Kernel.all()).allSatisfy(kernel -> assertThat(kernel.ptx())
-                .contains(".entry " + kernel.name() + "(")
-                .doesNotContainPattern("<[A-Z]+>"));
+        assertThat(Kernel.all())
+                .allSatisfy(kernel -> assertThat(kernel.ptx())
+                        .contains(".entry " + kernel.name() + "(")
+                        .doesNotContainPattern("<[A-Z]+>"));
     }
 
     private static void compile(Kernel kernel, int architecture) {

@@ -17,7 +17,6 @@ final class Selftest {
     /** Of the short test: odd, and several blocks of a kernel. */
     private static final long[] SHORT_COUNTS = {1, 17, 4099};
 
-    private static final long LARGEST = Arrays.stream(COUNTS).max().orElseThrow();
     private static final int WIDEST = 8;
     /** Neither bytes nor elements can be counted in 32 bits. */
     private static final long BEYOND_32_BITS = (1L << 32) + 4099;
@@ -39,9 +38,22 @@ final class Selftest {
         ranks = communicator.size();
     }
 
+    private static long largest(long... counts) {
+        return Arrays.stream(counts).max().orElseThrow();
+    }
+
     /** Bytes of each of a rank's two buffers for {@link #run}. */
     static long bytes(int ranks) {
-        return (LARGEST * ranks + 1) * WIDEST;
+        return bytes(ranks, COUNTS);
+    }
+
+    /** Bytes of each of a rank's two buffers for {@link #runShort}. */
+    static long shortBytes(int ranks) {
+        return bytes(ranks, SHORT_COUNTS);
+    }
+
+    private static long bytes(int ranks, long... counts) {
+        return (largest(counts) * ranks + 1) * WIDEST;
     }
 
     /** Bytes of a rank's second buffer, the only one, for {@link #runLarge}. */
@@ -75,7 +87,7 @@ final class Selftest {
     private void run(ElementType[] types, ReduceOp[] ops, long[] counts) {
         for (ElementType type : types) {
             for (ReduceOp op : ops) {
-                ReferenceCheck check = new ReferenceCheck(type.type(), op, ranks, LARGEST * ranks, SEED);
+                ReferenceCheck check = new ReferenceCheck(type.type(), op, ranks, largest(counts) * ranks, SEED);
                 for (Collective collective : Collective.values()) {
                     if (collective.reduces() || op == ReduceOp.SUM) {
                         test(collective, type, op, check, counts);

@@ -131,7 +131,7 @@ public final class SelftestCommand extends Subcommand {
         PrintWriter out = out();
         out.println("# " + devices);
         out.flush();
-        long inputs = large ? 0 : Selftest.bytes(site.ranks());
+        long inputs = large ? 0 : brief ? Selftest.shortBytes(site.ranks()) : Selftest.bytes(site.ranks());
         long buffers = large ? Selftest.largeBytes(site.ranks()) : inputs;
         Memory.require((inputs + buffers) * site.ranks(), "test fewer ranks with --devices");
         try (Arena arena = Arena.ofShared()) {

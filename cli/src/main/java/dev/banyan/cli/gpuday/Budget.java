@@ -35,7 +35,9 @@ final class Budget {
         }
         int shares = left.stream().mapToInt(Part::share).sum();
         Duration remaining = whole.minus(spent());
-        return remaining.isNegative() ? Duration.ZERO : remaining.multipliedBy(next.share()).dividedBy(shares);
+        return remaining.isNegative()
+                ? Duration.ZERO
+                : remaining.multipliedBy(next.share()).dividedBy(shares);
     }
 
     /** Whether a part has a deadline of its own. */

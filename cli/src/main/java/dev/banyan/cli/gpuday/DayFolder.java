@@ -27,10 +27,12 @@ public final class DayFolder {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private final Path folder;
+    private final boolean quick;
     private final List<PartResult> parts;
 
-    private DayFolder(Path folder, List<PartResult> parts) {
+    private DayFolder(Path folder, boolean quick, List<PartResult> parts) {
         this.folder = folder;
+        this.quick = quick;
         this.parts = parts;
     }
 
@@ -112,7 +114,7 @@ public final class DayFolder {
             }
             parts.add(part);
         }
-        return new DayFolder(folder, List.copyOf(parts));
+        return new DayFolder(folder, summary.quick(), List.copyOf(parts));
     }
 
     private static <T> T value(Path file, Class<T> type) {
@@ -137,6 +139,11 @@ public final class DayFolder {
         } catch (IOException e) {
             throw new IllegalArgumentException(file + " can't be read (" + e.getMessage() + ")", e);
         }
+    }
+
+    /** Whether arrays and repetitions were as few as possible, so that figures mean nothing. */
+    public boolean isQuick() {
+        return quick;
     }
 
     /** Figures of one name that a part measured before it ended, whatever its end. */

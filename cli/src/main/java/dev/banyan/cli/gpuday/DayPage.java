@@ -2,7 +2,6 @@ package dev.banyan.cli.gpuday;
 
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.gpuday.Figure;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,10 +19,12 @@ final class DayPage {
             lines.add("Arrays and repetitions were as few as possible (--quick): the figures mean nothing.");
         }
         lines.add("");
-        lines.add("machine  " + summary.machine().host() + ", " + summary.machine().processor() + ", "
+        lines.add("machine  " + summary.machine().host() + ", "
+                + summary.machine().processor() + ", "
                 + summary.machine().processors() + " processors, "
                 + summary.machine().system());
-        lines.add("java     " + summary.machine().java() + "; banyan " + summary.machine().banyan());
+        lines.add("java     " + summary.machine().java() + "; banyan "
+                + summary.machine().banyan());
         lines.add("driver   " + summary.driver() + "; kernel module: "
                 + summary.machine().kernelModule());
         for (int gpu = 0; gpu < summary.cards().size(); gpu++) {
@@ -34,9 +35,8 @@ final class DayPage {
                 + " failed, " + count(parts, PartResult.Status.SKIPPED) + " skipped, in "
                 + seconds(summary.seconds()) + " of " + seconds(summary.budgetSeconds()));
         lines.add("");
-        TextTable table = new TextTable("part", "status", "time", "what");
-        parts.forEach(part -> table.row(part.part(), part.status().label(), seconds(part.seconds()), part.what()));
-        lines.addAll(table.lines());
+        parts.forEach(part -> lines.add(Numbers.format(
+                "%-15s  %-7s  %8s  %s", part.part(), part.status().label(), seconds(part.seconds()), part.what())));
         parts.forEach(part -> part(part, lines));
         return lines.stream().map(TerminalText::of).toList();
     }
@@ -47,13 +47,11 @@ final class DayPage {
 
     private static void part(PartResult part, List<String> lines) {
         lines.add("");
-        lines.add(part.part() + ": " + part.status().label()
-                + (part.reason() == null ? "" : ": " + part.reason()));
+        lines.add(part.part() + ": " + part.status().label() + (part.reason() == null ? "" : ": " + part.reason()));
         if (!part.command().isEmpty()) {
             lines.add("  " + seconds(part.seconds()) + " of " + seconds(part.deadlineSeconds()));
         }
-        part.facts()
-                .forEach(fact -> lines.add("  " + fact.name() + of(fact.of()) + ": " + fact.value()));
+        part.facts().forEach(fact -> lines.add("  " + fact.name() + of(fact.of()) + ": " + fact.value()));
         part.figures().forEach(figure -> lines.add("  " + figure(figure)));
         part.notes().forEach(note -> lines.add("  note: " + note));
         if (!part.files().isEmpty()) {

@@ -18,7 +18,7 @@ final class DayParts {
     private static final int MOST_RANKS = 16;
     private static final long GIB = 1L << 30;
     /** What a selftest of two ranks above 4 GiB takes, and what two ranks on one GPU take to reduce arrays of 1 GiB. */
-    private static final long LARGE_BYTES = 19 * GIB;
+    private static final long LARGE_BYTES = 20_000_000_000L;
 
     private static final long GIB_ARRAYS_BYTES = 9 * GIB;
     private static final double TIME_OF_MEASUREMENT = 0.8;
@@ -40,25 +40,35 @@ final class DayParts {
 
     /** Names of all parts. */
     static List<String> names() {
-        return new DayParts(true, Path.of(""), "").list().stream().map(Part::name).toList();
+        return new DayParts(true, Path.of(""), "")
+                .list().stream().map(Part::name).toList();
     }
 
     List<Part> list() {
         List<Part> parts = new ArrayList<>();
-        parts.add(measured(Measurement.CARDS, "the GPUs, the driver, and which GPUs reach each other", 1));
+        parts.add(measured(Measurement.CARDS, "the GPUs, the driver, and which GPUs reach each other", 3));
         parts.add(new Part(
-                "probe", "copies between all GPUs, as p2pBandwidthLatencyTest prints them", 3, (gpus, time) -> probe()));
+                "probe",
+                "copies between all GPUs, as p2pBandwidthLatencyTest prints them",
+                3,
+                (gpus, time) -> probe()));
         parts.add(measured(Measurement.GRAPH_LAUNCH, "cuGraphLaunch by the number of nodes", 3));
-        parts.add(measured(Measurement.KERNEL_LAUNCH, "a kernel on each GPU, from one thread and from several", 1));
+        parts.add(measured(Measurement.KERNEL_LAUNCH, "a kernel on each GPU, from one thread and from several", 2));
         parts.add(measured(Measurement.FLAGS, "round trips of flags between blocks and between GPUs", 3));
         parts.add(measured(Measurement.REDUCTIONS, "f32 sums of 2 to 8 arrays against copies", 2));
         parts.add(measured(Measurement.COPIES_AT_ONCE, "copies at once, to the host and to peers", 3));
         parts.add(measured(Measurement.PEER_BANDWIDTH, "each pair by copy engines, loads and stores", 4));
-        parts.add(new Part("overhead", "an all_reduce of 4 bytes over two ranks on one GPU", 1, (gpus, time) -> bench(
-                "--devices", "0,0", "-b", "4", "-e", "4", "-a", "ring")));
+        parts.add(new Part(
+                "overhead",
+                "an all_reduce of 4 bytes over two ranks on one GPU",
+                2,
+                (gpus, time) -> bench("--devices", "0,0", "-b", "4", "-e", "4", "-a", "ring")));
         parts.add(new Part("reduce", "a reduce of two ranks on one GPU, by Banyan's own kernel", 2, this::reduce));
         parts.add(new Part(
-                "writes", "writes to GPUs, each followed at once by a collective", 3, (gpus, time) -> measure("writes", time)));
+                "writes",
+                "writes to GPUs, each followed at once by a collective",
+                3,
+                (gpus, time) -> measure("writes", time)));
         for (int ranks : new int[] {1, 2, 4, 8}) {
             parts.add(new Part(
                     "selftest-" + ranks,
@@ -66,7 +76,8 @@ final class DayParts {
                     3 + ranks,
                     (gpus, time) -> selftest("--devices", onOneGpu(ranks))));
         }
-        parts.add(new Part("selftest-all", "selftest with a rank on every GPU", 8, (gpus, time) -> selftestOfAll(gpus)));
+        parts.add(
+                new Part("selftest-all", "selftest with a rank on every GPU", 8, (gpus, time) -> selftestOfAll(gpus)));
         parts.add(new Part(
                 "workload", "the gradients of a model over four ranks on one GPU", 4, (gpus, time) -> workload()));
         for (String tool : List.of("memcheck", "racecheck", "initcheck")) {
@@ -74,8 +85,8 @@ final class DayParts {
                     tool, "compute-sanitizer's " + tool + " of a short selftest", 7, (gpus, time) -> sanitizer(tool)));
         }
         parts.add(new Part("large", "selftest of arrays above 4 GiB", 9, (gpus, time) -> large(gpus)));
-        parts.add(new Part(
-                "trainer", "the example of a trainer in PyTorch's streams", 4, (gpus, time) -> trainer(gpus)));
+        parts.add(
+                new Part("trainer", "the example of a trainer in PyTorch's streams", 4, (gpus, time) -> trainer(gpus)));
         return parts;
     }
 
@@ -160,8 +171,8 @@ final class DayParts {
                     + " toolkit, or run compute-sanitizer --tool " + tool + " banyan selftest --devices 0,0 --short"
                     + " where it is");
         }
-        List<String> command = new ArrayList<>(
-                List.of(sanitizer.get().toString(), "--tool", tool, "--target-processes", "all", "--error-exitcode", "9"));
+        List<String> command = new ArrayList<>(List.of(
+                sanitizer.get().toString(), "--tool", tool, "--target-processes", "all", "--error-exitcode", "9"));
         command.addAll(JavaCommand.banyan(selftestArguments(true, "--devices", "0,0")));
         return new Plan.Run(command, OutputReader.SANITIZER);
     }
@@ -180,8 +191,8 @@ final class DayParts {
             return new Plan.Skip("--quick takes no arrays above 4 GiB");
         }
         if (gpus.freeBytes() < LARGE_BYTES) {
-            return new Plan.Skip("the first GPU has " + gpus.freeBytes() / GIB + " GiB of free memory, and two ranks need "
-                    + LARGE_BYTES / GIB);
+            return new Plan.Skip("the first GPU has " + gpus.freeBytes() + " bytes of free memory, and two ranks need "
+                    + LARGE_BYTES);
         }
         return selftest("--devices", "0,0", "--large", "--algorithm", "ring");
     }

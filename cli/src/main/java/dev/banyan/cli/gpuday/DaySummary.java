@@ -34,5 +34,6 @@ record DaySummary(
      *
      * @param file its own JSON file
      */
-    record Entry(String part, PartResult.Status status, @Nullable String reason, double seconds, String file) {}
+    record Entry(
+            String part, PartResult.Status status, @Nullable String reason, double seconds, String file) {}
 }

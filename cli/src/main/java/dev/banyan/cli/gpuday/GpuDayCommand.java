@@ -19,8 +19,8 @@ import picocli.CommandLine.Option;
         name = "gpu-day",
         subcommands = MeasureCommand.class,
         description = {
-            "Measure on this machine's GPUs everything that docs/gpu.md has open, and write it to one folder: a JSON file"
-                    + " for each part, summary.json, and summary.txt for people.",
+            "Measure on this machine's GPUs everything that docs/gpu.md has open, and write it to one folder: a JSON"
+                    + " file for each part, summary.json, and summary.txt for people.",
             "Each part is a process of its own with a deadline; one that fails or hangs does not end the others."
         },
         footer = {
@@ -48,15 +48,17 @@ public final class GpuDayCommand extends Subcommand {
             names = "--parts",
             paramLabel = "LIST",
             split = ",",
-            description = "Run these parts only, with commas between (default: all). The part cards tells the others how"
-                    + " many GPUs there are.")
+            description =
+                    "Run these parts only, with commas between (default: all). The part cards tells the others how"
+                            + " many GPUs there are.")
     private @Nullable List<String> parts;
 
     @Option(
             names = "--deadline",
             paramLabel = "PART=SECONDS",
             split = ",",
-            description = "How long a part may run, instead of its share of the time; 0 ends it as soon as it has begun.")
+            description =
+                    "How long a part may run, instead of its share of the time; 0 ends it as soon as it has begun.")
     private Map<String, Integer> deadlines = new LinkedHashMap<>();
 
     @Option(
@@ -73,8 +75,9 @@ public final class GpuDayCommand extends Subcommand {
 
     @Override
     public void run() {
-        require(minutes > 0 && minutes <= MOST_MINUTES, "--minutes is " + Numbers.plain(minutes)
-                + "; it must be above 0 and at most " + MOST_MINUTES);
+        require(
+                minutes > 0 && minutes <= MOST_MINUTES,
+                "--minutes is " + Numbers.plain(minutes) + "; it must be above 0 and at most " + MOST_MINUTES);
         deadlines.forEach((part, seconds) -> {
             requirePart("--deadline", part);
             require(seconds >= 0, "--deadline of " + part + " is " + seconds + "; it must be at least 0");
@@ -91,7 +94,11 @@ public final class GpuDayCommand extends Subcommand {
         Budget budget = new Budget(Duration.ofMillis(Math.round(60_000 * minutes)), fixed);
         String trainerPath = trainer == null ? System.getProperty("java.class.path") : trainer;
         Day day = new Day(
-                folder, new DayParts(quick, folder, trainerPath).list(), part -> parts == null || parts.contains(part), budget, quick);
+                folder,
+                new DayParts(quick, folder, trainerPath).list(),
+                part -> parts == null || parts.contains(part),
+                budget,
+                quick);
         day.run(line -> {
             out().println(TerminalText.of(line));
             out().flush();
@@ -100,13 +107,15 @@ public final class GpuDayCommand extends Subcommand {
                 + TerminalText.of(folder.resolve(DayFolder.PAGE).toString()));
         long failed = day.failed();
         if (failed > 0) {
-            throw new IllegalStateException(failed + (failed == 1 ? " part" : " parts") + " failed; see "
-                    + folder.resolve(DayFolder.PAGE));
+            throw new IllegalStateException(
+                    failed + (failed == 1 ? " part" : " parts") + " failed; see " + folder.resolve(DayFolder.PAGE));
         }
     }
 
     private void requirePart(String option, String part) {
         List<String> names = DayParts.names();
-        require(names.contains(part), option + ": no part is called '" + part + "'; there are " + String.join(", ", names));
+        require(
+                names.contains(part),
+                option + ": no part is called '" + part + "'; there are " + String.join(", ", names));
     }
 }

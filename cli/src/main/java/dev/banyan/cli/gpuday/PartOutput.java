@@ -12,7 +12,9 @@ final class PartOutput {
     final List<String> notes = new ArrayList<>();
     final List<String> files = new ArrayList<>();
     /** Why the part has no meaning on this machine, or null. */
-    @Nullable String skipped;
+    @Nullable
+    String skipped;
     /** What is wrong though the process ended well, or null. */
-    @Nullable String wrong;
+    @Nullable
+    String wrong;
 }
