@@ -30,15 +30,17 @@ final class GraphLaunches {
 
     /** How a graph's nodes depend on each other. */
     private enum Shape {
-        INDEPENDENT("independent nodes on one GPU"),
-        CHAIN("chain on one GPU"),
-        ACROSS("chain over two GPUs by turns"),
-        AROUND("chain over all GPUs by turns");
+        INDEPENDENT("independent nodes on one GPU", 1),
+        CHAIN("chain on one GPU", 1),
+        ACROSS("chain over two GPUs by turns", 2),
+        AROUND("chain over all GPUs by turns", 3);
 
         private final String label;
+        private final int leastGpus;
 
-        Shape(String label) {
+        Shape(String label, int leastGpus) {
             this.label = label;
+            this.leastGpus = leastGpus;
         }
 
         /** The GPU of a node. */
@@ -60,7 +62,7 @@ final class GraphLaunches {
                 recorder.note("edges across GPUs are left out: there is one GPU");
             }
             for (Shape shape : Shape.values()) {
-                if (count < 2 && shape.compareTo(Shape.ACROSS) >= 0 || count < 3 && shape == Shape.AROUND) {
+                if (count < shape.leastGpus) {
                     continue;
                 }
                 for (int nodes = 1; nodes <= most; nodes *= 2) {

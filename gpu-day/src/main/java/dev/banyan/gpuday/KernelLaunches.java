@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import jcuda.driver.CUfunction;
 import jcuda.driver.CUstream;
@@ -17,7 +18,10 @@ import org.jspecify.annotations.Nullable;
  * it takes to make each GPU's context current.
  */
 final class KernelLaunches {
-    private static final int SPINS = 1000;
+    /** Some hundreds of us, longer than a launch takes. */
+    private static final int SPINS = 20_000;
+
+    private static final long NAP_NANOS = 10_000;
 
     private final Recorder recorder;
     private final Effort effort;
@@ -136,11 +140,11 @@ final class KernelLaunches {
 
         private static void spin(BooleanSupplier until) {
             for (int spins = 0; !until.getAsBoolean(); spins++) {
-                if (spins % SPINS == SPINS - 1) {
-                    // There may be fewer processors than threads.
-                    Thread.yield();
-                } else {
+                if (spins < SPINS) {
                     Thread.onSpinWait();
+                } else {
+                    // There may be fewer processors than threads.
+                    LockSupport.parkNanos(NAP_NANOS);
                 }
             }
         }

@@ -18,14 +18,13 @@ final class Samples {
 
     /** Takes the two figures that each run returns: an array of the first ones, and one of the second ones. */
     static double[][] pairs(Effort effort, Supplier<double[]> run) {
-        for (int i = 0; i < WARM_UPS; i++) {
-            run.get();
-        }
         double[][] samples = new double[2][effort.samples()];
-        for (int i = 0; i < effort.samples(); i++) {
+        for (int i = -WARM_UPS; i < effort.samples(); i++) {
             double[] pair = run.get();
-            samples[0][i] = pair[0];
-            samples[1][i] = pair[1];
+            if (i >= 0) {
+                samples[0][i] = pair[0];
+                samples[1][i] = pair[1];
+            }
         }
         return samples;
     }

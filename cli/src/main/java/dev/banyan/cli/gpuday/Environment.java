@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.OffsetDateTime;
+import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
 import java.util.stream.Stream;
 
@@ -34,7 +35,9 @@ record Environment(
     static Environment here() {
         String version = Environment.class.getPackage().getImplementationVersion();
         return new Environment(
-                OffsetDateTime.now().truncatedTo(ChronoUnit.SECONDS).toString(),
+                OffsetDateTime.now(ZoneId.systemDefault())
+                        .truncatedTo(ChronoUnit.SECONDS)
+                        .toString(),
                 firstLine("/proc/sys/kernel/hostname", ""),
                 System.getProperty("os.name") + " " + System.getProperty("os.version") + " "
                         + System.getProperty("os.arch"),

@@ -6,6 +6,7 @@ import dev.banyan.cli.output.TerminalText;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -86,7 +87,9 @@ public final class GpuDayCommand extends Subcommand {
             parts.forEach(part -> requirePart("--parts", part));
         }
         Path folder = output == null
-                ? Path.of("gpu-day-" + LocalDateTime.now().format(DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss")))
+                ? Path.of("gpu-day-"
+                        + LocalDateTime.now(ZoneId.systemDefault())
+                                .format(DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss")))
                 : output;
         DayFolder.create(folder);
         Map<String, Duration> fixed = new LinkedHashMap<>();

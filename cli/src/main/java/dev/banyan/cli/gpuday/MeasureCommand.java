@@ -39,7 +39,7 @@ final class MeasureCommand extends Subcommand {
                     .orElseThrow(() -> wrong("no measurement is called '" + name + "'"))
                     .run(lines, effort);
         } catch (SkippedException e) {
-            lines.skipped(e.getMessage());
+            lines.skipped(String.valueOf(e.getMessage()));
         }
     }
 }

@@ -82,8 +82,8 @@ final class WriteStress {
 
     private void report(String ranks, long elements, long wrong) {
         Map<String, String> of = Map.of("ranks", ranks);
-        recorder.figure(Figure.of("elements compared", of, "elements", elements));
-        recorder.figure(Figure.of("wrong elements", of, "elements", wrong));
+        recorder.figure(Figure.of("elements compared", of, "elements", (double) elements));
+        recorder.figure(Figure.of("wrong elements", of, "elements", (double) wrong));
         if (wrong > 0) {
             throw new IllegalStateException(wrong + " of " + elements + " elements of " + ranks
                     + " are wrong after a write that was followed at once by an all_reduce");
