@@ -4,6 +4,7 @@
 #   scripts/gpu-bundle.sh [FOLDER]      (default: target/banyan-gpu)
 #   scp -r target/banyan-gpu gpu-machine:
 #   ssh gpu-machine banyan-gpu/banyan selftest --backend cuda
+#   ssh gpu-machine banyan-gpu/gpu-day.sh
 #
 # It takes the jars of cli/target, which ./banyan builds when it is first run. The kernels are in the jars, as is
 # JCuda's native part. Pictures (--plot) and figures need a whole JDK: the runtime has no java.desktop.
@@ -68,6 +69,7 @@ unset BANYAN_JAVA_OPTS
 exec "$here/runtime/bin/java" $options -cp "$here/banyan.jar:$here/lib/*" dev.banyan.cli.Main "$@"
 LAUNCHER
 chmod +x "$folder/banyan"
+cp "$root/scripts/gpu-day.sh" "$folder/gpu-day.sh"
 # A module that the runtime lacks would be found out on the GPU machine only.
 "$folder/banyan" bench --backend host --machine p3.8xlarge --algorithm all -b 8 -e 8 -n 1 -w 0 >/dev/null 2>"$folder/errors" ||
     fail "the bundle does not work: $(head -n 3 "$folder/errors")"

@@ -7,6 +7,7 @@ import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.figures.FiguresCommand;
+import dev.banyan.cli.gpuday.GpuDayCommand;
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.Subcommand;
@@ -49,6 +50,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             ScalingCommand.class,
             TraceCommand.class,
             SelftestCommand.class,
+            GpuDayCommand.class,
             SettingsCommand.class
         },
         mixinStandardHelpOptions = true,

@@ -5,23 +5,20 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.format.MatrixUnit;
-import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -34,31 +31,17 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class GpuCommandTest {
-    private static final Path MODULES = Path.of(System.getProperty("banyan.modules", ".."));
-    private static Path cuda = Path.of("");
-
     @TempDir
     static Path drivers;
+
+    private static @Nullable EmulatedMachine machine;
 
     @TempDir
     Path folder;
 
     @BeforeAll
     static void buildDrivers() throws Exception {
-        cuda = CudaEmulator.build();
-        assertThat(run(List.of(
-                        "gcc",
-                        "-shared",
-                        "-fPIC",
-                        "-o",
-                        drivers.resolve("libnvidia-ml.so.1").toString(),
-                        MODULES.resolve("nvml-probe/src/test/native/nvml_stand_in.c")
-                                .toString(),
-                        "-ldl")))
-                .matches(run -> run.status() == 0);
-        Files.copy(
-                MODULES.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
-                drivers.resolve("machine.txt"));
+        machine = EmulatedMachine.build(drivers);
     }
 
     @Test
@@ -161,16 +144,17 @@ class GpuCommandTest {
     @Test
     void aBrokenOrOldDriverIsOneSentence() throws Exception {
         Path driver = Files.writeString(folder.resolve("libcuda.so.1"), "no library");
-        CommandRun broken = banyan(folder, "", "selftest --devices 0");
+        CommandRun broken =
+                Objects.requireNonNull(machine).withDriver(folder).banyan(folder, "", "selftest --devices 0");
         assertThat(broken.status()).isEqualTo(1);
         assertThat(broken.err())
                 .startsWith("banyan: the NVIDIA driver can't be used: ")
                 .containsOnlyOnce("\n");
         Path source = Files.writeString(folder.resolve("old.c"), "int cuInit(unsigned flags) { return flags; }");
-        assertThat(run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()))
+        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), drivers)
                         .status())
                 .isZero();
-        CommandRun old = banyan(folder, "", "selftest --devices 0");
+        CommandRun old = Objects.requireNonNull(machine).withDriver(folder).banyan(folder, "", "selftest --devices 0");
         assertThat(old.status()).isEqualTo(1);
         assertThat(old.err())
                 .startsWith(
@@ -187,42 +171,7 @@ class GpuCommandTest {
         assertThat(banyan("peer 0 5 0\n", "probe").err()).contains("(1; 0 is the best) no better than GPU0-GPU5 (0)");
     }
 
-    private CommandRun banyan(String machine, String arguments) throws Exception {
-        return banyan(cuda, machine, arguments);
-    }
-
-    /** @param cuda where the loader finds CUDA's driver */
-    private CommandRun banyan(Path cuda, String machine, String arguments) throws Exception {
-        Path emulated = Files.writeString(folder.resolve("emulated.txt"), machine);
-        List<String> command = new ArrayList<>(List.of(
-                "env",
-                "LD_LIBRARY_PATH=" + cuda,
-                "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
-                "BANYAN_EMULATED_CUDA=" + emulated,
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                "dev.banyan.cli.Main"));
-        command.addAll(Arrays.asList(arguments.split(" ", -1)));
-        return run(command);
-    }
-
-    private static CommandRun run(List<String> command) throws IOException, InterruptedException {
-        Path out = Files.createTempFile(drivers, "out", ".txt");
-        Path err = Files.createTempFile(drivers, "err", ".txt");
-        Process process = new ProcessBuilder(command)
-                .redirectOutput(out.toFile())
-                .redirectError(err.toFile())
-                .start();
-        assertThat(process.waitFor(570, TimeUnit.SECONDS))
-                .as("%s ends", command)
-                .isTrue();
-        return new CommandRun(
-                process.exitValue(),
-                Files.readString(out, StandardCharsets.UTF_8),
-                Files.readString(err, StandardCharsets.UTF_8));
+    private CommandRun banyan(String commands, String arguments) throws Exception {
+        return Objects.requireNonNull(machine).banyan(folder, commands, arguments);
     }
 }

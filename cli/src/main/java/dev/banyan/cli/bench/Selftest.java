@@ -14,7 +14,9 @@ final class Selftest {
     /** Nothing, less than a rank each, odd, no multiple of anything, and enough for several blocks of a kernel. */
     private static final long[] COUNTS = {0, 1, 3, 17, 1000, 4099, 100_003};
 
-    private static final long LARGEST = Arrays.stream(COUNTS).max().orElseThrow();
+    /** Of the short test: odd, and several blocks of a kernel. */
+    private static final long[] SHORT_COUNTS = {1, 17, 4099};
+
     private static final int WIDEST = 8;
     /** Neither bytes nor elements can be counted in 32 bits. */
     private static final long BEYOND_32_BITS = (1L << 32) + 4099;
@@ -36,9 +38,22 @@ final class Selftest {
         ranks = communicator.size();
     }
 
+    private static long largest(long... counts) {
+        return Arrays.stream(counts).max().orElseThrow();
+    }
+
     /** Bytes of each of a rank's two buffers for {@link #run}. */
     static long bytes(int ranks) {
-        return (LARGEST * ranks + 1) * WIDEST;
+        return bytes(ranks, COUNTS);
+    }
+
+    /** Bytes of each of a rank's two buffers for {@link #runShort}. */
+    static long shortBytes(int ranks) {
+        return bytes(ranks, SHORT_COUNTS);
+    }
+
+    private static long bytes(int ranks, long... counts) {
+        return (largest(counts) * ranks + 1) * WIDEST;
     }
 
     /** Bytes of a rank's second buffer, the only one, for {@link #runLarge}. */
@@ -58,12 +73,24 @@ final class Selftest {
 
     /** Every collective, type and operation at awkward sizes. */
     void run() {
-        for (ElementType type : ElementType.values()) {
-            for (ReduceOp op : ReduceOp.values()) {
-                ReferenceCheck check = new ReferenceCheck(type.type(), op, ranks, LARGEST * ranks, SEED);
+        run(ElementType.values(), ReduceOp.values(), COUNTS);
+    }
+
+    /** Every collective, sums and means of two types, at few sizes. */
+    void runShort() {
+        run(
+                new ElementType[] {ElementType.FLOAT, ElementType.HALF},
+                new ReduceOp[] {ReduceOp.SUM, ReduceOp.AVG},
+                SHORT_COUNTS);
+    }
+
+    private void run(ElementType[] types, ReduceOp[] ops, long[] counts) {
+        for (ElementType type : types) {
+            for (ReduceOp op : ops) {
+                ReferenceCheck check = new ReferenceCheck(type.type(), op, ranks, largest(counts) * ranks, SEED);
                 for (Collective collective : Collective.values()) {
                     if (collective.reduces() || op == ReduceOp.SUM) {
-                        test(collective, type, op, check);
+                        test(collective, type, op, check, counts);
                     }
                 }
             }
@@ -82,8 +109,8 @@ final class Selftest {
         }
     }
 
-    private void test(Collective collective, ElementType type, ReduceOp op, ReferenceCheck check) {
-        for (long count : COUNTS) {
+    private void test(Collective collective, ElementType type, ReduceOp op, ReferenceCheck check, long[] counts) {
+        for (long count : counts) {
             int root = collective.hasRoot() ? (int) (count % ranks) : -1;
             Call call = new Call(collective, type, op, root, ranks);
             // Where vectors of 16 bytes begin, and one element behind.

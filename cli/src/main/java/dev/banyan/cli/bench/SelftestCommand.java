@@ -65,8 +65,14 @@ public final class SelftestCommand extends Subcommand {
                             + " one in the host's memory.")
     private boolean large;
 
+    @Option(
+            names = "--short",
+            description = "Test sums and means of float and half at three sizes only: seconds instead of minutes.")
+    private boolean brief;
+
     @Override
     public void run() {
+        require(!large || !brief, "--short and --large exclude each other");
         Config config = Config.load();
         switch (backend) {
             case HOST -> {
@@ -125,12 +131,12 @@ public final class SelftestCommand extends Subcommand {
         PrintWriter out = out();
         out.println("# " + devices);
         out.flush();
-        long inputs = large ? 0 : Selftest.bytes(site.ranks());
+        long inputs = large ? 0 : brief ? Selftest.shortBytes(site.ranks()) : Selftest.bytes(site.ranks());
         long buffers = large ? Selftest.largeBytes(site.ranks()) : inputs;
         Memory.require((inputs + buffers) * site.ranks(), "test fewer ranks with --devices");
         try (Arena arena = Arena.ofShared()) {
             DeviceCalls calls = new DeviceCalls(site.allocate(arena, inputs), site.allocate(arena, buffers));
-            test(site, calls, large ? Selftest::runLarge : Selftest::run, out);
+            test(site, calls, large ? Selftest::runLarge : brief ? Selftest::runShort : Selftest::run, out);
         }
     }
 

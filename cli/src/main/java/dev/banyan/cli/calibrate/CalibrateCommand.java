@@ -1,19 +1,28 @@
 package dev.banyan.cli.calibrate;
 
+import dev.banyan.cli.gpuday.DayFolder;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.TextTable;
+import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProfileJson;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.measured.Calibration;
 import dev.banyan.study.measured.P2pReader;
 import dev.banyan.study.measured.P2pReport;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.format.MachineReader;
+import dev.banyan.topology.format.MatrixUnit;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -23,21 +32,26 @@ import picocli.CommandLine.Option;
 @Command(
         name = "calibrate",
         description = {
-            "Make a simulator profile out of what p2pBandwidthLatencyTest (of the CUDA samples) measured on a machine.",
-            "What it can't tell is taken from another profile; every value names its source."
+            "Make a simulator profile out of what p2pBandwidthLatencyTest (of the CUDA samples) or banyan gpu-day"
+                    + " measured on a machine.",
+            "What that can't tell is taken from another profile; every value names its source."
         },
         footer = {
             "",
             "Examples:",
             "  banyan calibrate --from p2p.txt --machine topo.txt --output profile.json",
-            "  banyan calibrate --from p2p.txt --machine dgx-a100 --base a100-nvswitch --name ours"
+            "  banyan calibrate --from p2p.txt --machine dgx-a100 --base a100-nvswitch --name ours",
+            "  banyan calibrate --from gpu-day-20261122-093000 --output profile.json"
         })
 public final class CalibrateCommand extends Subcommand {
     @Option(
             names = "--from",
             required = true,
-            paramLabel = "FILE",
-            description = "What p2pBandwidthLatencyTest printed, or a part of it that holds whole matrices.")
+            paramLabel = "FILE|FOLDER",
+            description = {
+                "What p2pBandwidthLatencyTest printed, or a part of it that holds whole matrices; or a folder that"
+                        + " banyan gpu-day wrote, which holds that, the machine, and more."
+            })
     private Path from = Path.of(""); // replaced by picocli
 
     @Mixin
@@ -60,16 +74,72 @@ public final class CalibrateCommand extends Subcommand {
 
     @Override
     public void run() {
+        if (Files.isDirectory(from)) {
+            calibrateByDay();
+            return;
+        }
         P2pReport report = P2pReader.read(from);
         ChosenMachine chosen = machine.choose(2);
         Profile rest = base == null ? Profiles.of(chosen.machine()) : base;
         String called = name == null ? chosen.machine().name() + "-measured" : name;
         Calibration calibration = Calibration.of(report, chosen.machine(), rest, called);
         remark(chosen.remark(), chosen.machine().warnings());
+        print(calibration, rest, report.source());
         PrintWriter out = out();
-        out.println("# profile " + TerminalText.of(called) + ": "
-                + calibration.measured().size() + " constants from " + TerminalText.of(report.source())
-                + ", the others from " + TerminalText.of(rest.name()));
+        calibration
+                .measured()
+                .forEach(constant -> out.println("# " + constant.key() + ": "
+                        + TerminalText.of(calibration.profile().source(constant))));
+        write(calibration.profile());
+    }
+
+    private void calibrateByDay() {
+        DayFolder day = DayFolder.read(from);
+        Machine measured = machine(day);
+        Profile rest = base == null ? Profiles.of(measured) : base;
+        String called = name == null ? measured.name() + "-measured" : name;
+        Calibration calibration = DayConstants.calibrate(day, measured, rest, called);
+        if (day.isQuick()) {
+            remarkAside(null, List.of(from + " was measured with --quick, so that its figures mean nothing"));
+        }
+        print(calibration, rest, from.toString());
+        PrintWriter out = out();
+        for (Constant constant : calibration.measured()) {
+            out.println("# " + constant.key() + ": " + Figures.constant(rest.get(constant)) + " ("
+                    + TerminalText.of(rest.source(constant)) + ") is replaced by "
+                    + Figures.constant(calibration.profile().get(constant)) + " ("
+                    + TerminalText.of(calibration.profile().source(constant)) + ")");
+        }
+        List<Constant> kept = Stream.of(Constant.values())
+                .filter(constant -> !calibration.measured().contains(constant))
+                .toList();
+        Predicate<Constant> assumed = constant -> rest.source(constant).matches("(?s).*(assumed|not measured).*");
+        keys("# still assumed: ", kept, assumed);
+        keys("# from elsewhere, as in " + TerminalText.of(rest.name()) + ": ", kept, assumed.negate());
+        write(calibration.profile());
+    }
+
+    private void keys(String title, List<Constant> constants, Predicate<Constant> which) {
+        List<String> keys = constants.stream().filter(which).map(Constant::key).toList();
+        out().println(title + (keys.isEmpty() ? "none" : String.join(", ", keys)));
+    }
+
+    /** What --machine names, else what the folder's probe found. */
+    private Machine machine(DayFolder day) {
+        if (machine.isNamed()) {
+            return machine.choose(1).machine();
+        }
+        Path file = day.machine()
+                .orElseThrow(() -> new IllegalStateException("the part probe of " + from
+                        + " is not done, so its machine is not known; name it with --machine"));
+        return new MachineReader(MatrixUnit.CLASSES).read(file);
+    }
+
+    private void print(Calibration calibration, Profile rest, String source) {
+        PrintWriter out = out();
+        out.println("# profile " + TerminalText.of(calibration.profile().name()) + ": "
+                + calibration.measured().size() + " constants from " + TerminalText.of(source) + ", the others from "
+                + TerminalText.of(rest.name()));
         out.println("#");
         TextTable table = new TextTable("constant", "value", "before", "measured");
         calibration
@@ -82,14 +152,13 @@ public final class CalibrateCommand extends Subcommand {
                         calibration.measured().contains(constant) ? "yes" : "no"));
         table.lines().forEach(out::println);
         out.println("#");
-        calibration
-                .measured()
-                .forEach(constant -> out.println("# " + constant.key() + ": "
-                        + TerminalText.of(calibration.profile().source(constant))));
+    }
+
+    private void write(Profile profile) {
         if (output != null) {
-            TextFile.write(output, ProfileJson.write(calibration.profile()));
-            out.println("#");
-            out.println("# written to " + TerminalText.of(output.toString()));
+            TextFile.write(output, ProfileJson.write(profile));
+            out().println("#");
+            out().println("# written to " + TerminalText.of(output.toString()));
         }
     }
 }

@@ -26,8 +26,9 @@ record Page(String machine, String profile, InFlight inFlight, ArrayBound arrayB
 
             MXNet's "Single machine All Reduce Topology-aware Communication" compares its balanced trees with \
             NCCL and with the parameter server on p3.16xlarge. This page shows the same comparisons as Banyan's \
-            simulator makes them on %s with the profile %s. It is written by `banyan figures --out DIR`; the \
-            numbers behind the pictures are in the CSV files beside it.
+            simulator predicts them, in part by assumed constants, on %s with the profile %s; none of them was \
+            measured on GPUs. It is written by `banyan figures --out DIR`; the numbers behind the pictures are in \
+            the CSV files beside it.
 
             What is modelled: the copies and sums of each store on the machine's wires, as `docs/simulator.md` \
             has it. Beside that, MXNet's engine takes 20 us for each copy or sum from when its inputs are there to \
@@ -56,8 +57,9 @@ record Page(String machine, String profile, InFlight inFlight, ArrayBound arrayB
             The original's text says of its figures: NCCL is clearly the best with one push-pull in flight; with \
             many, it is slower than the parameter server for small messages, and faster for keys of 10M floats; \
             beyond 1M to 10M floats a multi-tree does better than a single tree. Its curves are pictures, so that \
-            no more of their order is known here. The table keeps to all of that among the stores that it had. A \
-            packed forest is before them all.
+            no more of their order is known here. The table keeps to all of that among the stores that it had. \
+            By the simulator's constants, several of which are assumed, a packed forest is before them all, NCCL's \
+            ring among them.
 
             The flat parts are the host's: queueing, launching, waiting. The slopes are the wires': the parameter \
             server's copies between GPUs without NVLink share the link between the sockets.
@@ -97,15 +99,16 @@ record Page(String machine, String profile, InFlight inFlight, ArrayBound arrayB
 
             """.lines().toList());
         lines.addAll(speedups.overServer().markdown());
-        lines.addAll(List.of("", "Over NCCL:", ""));
+        lines.addAll(List.of("", "Over NCCL, simulated with constants of which several are assumed:", ""));
         lines.addAll(speedups.overNccl().markdown());
-        lines.addAll(List.of("", "Steps in ms, with overlap / without:", ""));
+        lines.addAll(List.of("", "Simulated steps in ms, with overlap / without (several constants are assumed):", ""));
         lines.addAll(speedups.stepTimes().markdown());
         lines.addAll("""
 
             Where this differs from the original:
 
-            - Over NCCL, full overlap leaves nothing to gain: its calls fit into the backward pass. In MXNet they \
+            - Over NCCL as it is simulated here, with constants of which several are assumed, full overlap leaves \
+            nothing to gain: its calls fit into the backward pass. In MXNet they \
             evidently did not; NCCL's kernels wait for free multiprocessors of all GPUs at once and take them from \
             the backward pass, which this model leaves out. Nor is this the NCCL of then: its constants come from a \
             sweep of NCCL 2.4.

@@ -1,0 +1,133 @@
+package dev.banyan.cli.gpuday;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.gpuday.Figure;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Finds figures in what a part's command printed. It also gets what a process printed that was ended. */
+enum OutputReader {
+    /** Lines of {@link RecordLines}. */
+    RECORDS {
+        @Override
+        void read(String out, String err, PartOutput output) {
+            RecordLines.read(out, output);
+        }
+    },
+    /** What {@code banyan selftest} prints. */
+    SELFTEST {
+        @Override
+        void read(String out, String err, PartOutput output) {
+            // A line for each algorithm; the sum of all is there at the end only.
+            Matcher line = CASES.matcher(out);
+            double passed = 0;
+            double failed = 0;
+            while (line.find()) {
+                passed += Double.parseDouble(line.group(2));
+                failed += Double.parseDouble(line.group(3));
+            }
+            output.figures.add(Figure.of("cases passed", Map.of(), "cases", passed));
+            output.figures.add(Figure.of("cases failed", Map.of(), "cases", failed));
+        }
+    },
+    /** What compute-sanitizer prints beside a selftest. */
+    SANITIZER {
+        @Override
+        void read(String out, String err, PartOutput output) {
+            SELFTEST.read(out, err, output);
+            Matcher summary = ERRORS.matcher(out + err);
+            if (!summary.find()) {
+                output.wrong = "compute-sanitizer printed no summary";
+                return;
+            }
+            double errors = Double.parseDouble(summary.group(1));
+            output.figures.add(Figure.of("errors", Map.of(), "errors", errors));
+            if (errors > 0) {
+                output.wrong = "compute-sanitizer found " + summary.group();
+            }
+        }
+    },
+    /** What {@code banyan bench --format json} prints. */
+    BENCH {
+        @Override
+        void read(String out, String err, PartOutput output) {
+            if (out.isBlank()) {
+                return;
+            }
+            try {
+                for (JsonNode row : MAPPER.readTree(out)) {
+                    benchRow(row, output);
+                }
+            } catch (JsonProcessingException e) {
+                output.wrong = "the rows of bench can't be read: " + e.getOriginalMessage();
+            }
+        }
+    },
+    /** Figures of the probe are in files of their own. */
+    PROBE {
+        @Override
+        void read(String out, String err, PartOutput output) {
+            output.files.add(DayFolder.outFile("probe"));
+            output.files.add(DayFolder.MACHINE);
+            err.lines().filter(line -> line.startsWith("warning: ")).forEach(output.notes::add);
+        }
+    },
+    /** What the example of a trainer prints: a table of losses; and what it logs. */
+    TRAINER {
+        @Override
+        void read(String out, String err, PartOutput output) {
+            List<String> losses =
+                    out.lines().filter(line -> line.matches("\\d+,[-0-9.eE]+")).toList();
+            if (losses.isEmpty()) {
+                output.wrong = "the trainer printed no losses";
+                return;
+            }
+            output.figures.add(Figure.of("loss of the first step", Map.of(), "", loss(losses.getFirst())));
+            output.figures.add(Figure.of("loss of the last step", Map.of(), "", loss(losses.getLast())));
+            if (!(out + err).contains("are summed up by Banyan")) {
+                output.wrong = "the log does not say that Banyan sums up the gradients";
+            }
+        }
+    };
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final Pattern CASES =
+            Pattern.compile("^([a-z-]+): (\\d+) passed, (\\d+) failed$", Pattern.MULTILINE);
+    private static final Pattern ERRORS = Pattern.compile("(?:ERROR|RACECHECK) SUMMARY: (\\d+)[^\\n]*");
+
+    /**
+     * Reads.
+     *
+     * @param out what the command printed
+     * @param err what it printed to standard error
+     */
+    abstract void read(String out, String err, PartOutput output);
+
+    private static void benchRow(JsonNode row, PartOutput output) {
+        Map<String, String> of = new LinkedHashMap<>();
+        for (String key : List.of("collective", "algorithm", "bytes", "ranks", "keys", "inFlight")) {
+            if (row.has(key)) {
+                of.put(key, row.get(key).asText());
+            }
+        }
+        addFigure(row, "medianUs", "median time of a call", "us", of, output);
+        addFigure(row, "timeMs", "time of a round", "ms", of, output);
+        addFigure(row, "algbwGBs", "algorithm bandwidth", "GB/s", of, output);
+    }
+
+    private static void addFigure(
+            JsonNode row, String key, String name, String unit, Map<String, String> of, PartOutput output) {
+        if (row.has(key) && row.get(key).isNumber()) {
+            output.figures.add(Figure.of(name, of, unit, row.get(key).asDouble()));
+        }
+    }
+
+    private static double loss(String line) {
+        return Double.parseDouble(line.substring(line.indexOf(',') + 1));
+    }
+}

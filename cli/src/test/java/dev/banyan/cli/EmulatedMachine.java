@@ -1,0 +1,101 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.cuda.emulator.CudaEmulator;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Runs the command in a process whose loader finds the emulated CUDA driver and the stand-in for NVML of
+ * {@code nvml-probe}: a p3.16xlarge.
+ *
+ * @param cuda where the loader finds CUDA's driver
+ * @param drivers folder of the stand-in
+ * @param path of the process: where it finds programs
+ */
+record EmulatedMachine(Path cuda, Path drivers, String path) {
+    private static final Path MODULES = Path.of(System.getProperty("banyan.modules", ".."));
+
+    /**
+     * Builds the drivers; skips the test where there is no C compiler.
+     *
+     * @param drivers an empty folder
+     */
+    static EmulatedMachine build(Path drivers) throws IOException, InterruptedException {
+        Path cuda = CudaEmulator.build();
+        assertThat(run(
+                        List.of(
+                                "gcc",
+                                "-shared",
+                                "-fPIC",
+                                "-o",
+                                drivers.resolve("libnvidia-ml.so.1").toString(),
+                                MODULES.resolve("nvml-probe/src/test/native/nvml_stand_in.c")
+                                        .toString(),
+                                "-ldl"),
+                        drivers))
+                .matches(run -> run.status() == 0);
+        Files.copy(
+                MODULES.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
+                drivers.resolve("machine.txt"));
+        return new EmulatedMachine(cuda, drivers, System.getenv("PATH"));
+    }
+
+    EmulatedMachine withDriver(Path folder) {
+        return new EmulatedMachine(folder, drivers, path);
+    }
+
+    EmulatedMachine withPath(Path folder) {
+        return new EmulatedMachine(cuda, drivers, folder.toString());
+    }
+
+    /**
+     * Runs the command.
+     *
+     * @param folder for a file of commands
+     * @param commands of the emulated driver
+     * @param arguments with single spaces between
+     */
+    CommandRun banyan(Path folder, String commands, String arguments) throws IOException, InterruptedException {
+        Path emulated = Files.writeString(folder.resolve("emulated.txt"), commands);
+        List<String> command = new ArrayList<>(List.of(
+                "/usr/bin/env",
+                "PATH=" + path,
+                "LD_LIBRARY_PATH=" + cuda,
+                "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
+                "BANYAN_EMULATED_CUDA=" + emulated,
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "dev.banyan.cli.Main"));
+        command.addAll(Arrays.asList(arguments.split(" ", -1)));
+        return run(command, drivers);
+    }
+
+    /** @param folder for what it prints */
+    static CommandRun run(List<String> command, Path folder) throws IOException, InterruptedException {
+        Path out = Files.createTempFile(folder, "out", ".txt");
+        Path err = Files.createTempFile(folder, "err", ".txt");
+        Process process = new ProcessBuilder(command)
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile())
+                .start();
+        assertThat(process.waitFor(570, TimeUnit.SECONDS))
+                .as("%s ends", command)
+                .isTrue();
+        return new CommandRun(
+                process.exitValue(),
+                Files.readString(out, StandardCharsets.UTF_8),
+                Files.readString(err, StandardCharsets.UTF_8));
+    }
+}

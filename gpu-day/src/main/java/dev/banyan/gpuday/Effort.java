@@ -1,0 +1,44 @@
+package dev.banyan.gpuday;
+
+import java.time.Duration;
+
+/**
+ * How much a measurement may do: how large its arrays are, how often it repeats what it times, and how long it may take.
+ * Safe for use from any thread.
+ */
+public final class Effort {
+    private static final int SAMPLES = 15;
+    private static final int QUICK_SAMPLES = 3;
+
+    private final boolean quick;
+    private final long end;
+
+    /**
+     * @param quick whether to take the smallest arrays and the fewest repetitions, to try the measurement rather than
+     *     the machine
+     * @param time after which nothing further is begun
+     */
+    public Effort(boolean quick, Duration time) {
+        this.quick = quick;
+        end = System.nanoTime() + time.toNanos();
+    }
+
+    boolean isQuick() {
+        return quick;
+    }
+
+    /** Whether the time is over. */
+    boolean isOver() {
+        return System.nanoTime() - end >= 0;
+    }
+
+    /** Number of samples of each figure. */
+    int samples() {
+        return quick ? QUICK_SAMPLES : SAMPLES;
+    }
+
+    /** The one value or the other. */
+    long choose(long full, long small) {
+        return quick ? small : full;
+    }
+}

@@ -1,0 +1,182 @@
+package dev.banyan.gpuday;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import jcuda.Pointer;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUfunction;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * Round trips of a flag: between two blocks of one grid, which are on the GPU at once as nothing else is there, and between
+ * two GPUs with a block each. {@code flags.ptx} says how they are played, and bounds each wait.
+ */
+final class FlagRounds {
+    private static final int ROUNDS = 2000;
+    private static final int ROUNDS_QUICK = 20;
+    private static final int SECONDS = 3;
+    private static final int THREADS = 32;
+    /** Of one player. */
+    private static final int RESULT_WORDS = 4;
+    /** Flags lie in lines of their own. */
+    private static final long LINE = 256;
+
+    private static final long RESULTS = 4 * LINE;
+    private static final long BYTES = RESULTS + 2 * RESULT_WORDS * Long.BYTES;
+
+    private final Recorder recorder;
+    private final Effort effort;
+
+    FlagRounds(Recorder recorder, Effort effort) {
+        this.recorder = recorder;
+        this.effort = effort;
+    }
+
+    /** A GPU with the flag of its player, and where its player's results go. */
+    private static final class Side {
+        final Gpu gpu;
+        final CUfunction function;
+        final CUstream stream;
+        final Address memory;
+
+        Side(Gpu gpu, Kernel kernel) {
+            this.gpu = gpu;
+            function = gpu.function(kernel);
+            stream = gpu.stream();
+            memory = gpu.memory(BYTES);
+            // The first launch loads the kernel, which may wait for all work of the GPU, and so for a player. This one
+            // gives
+            // up at once.
+            clear();
+            play(1, 1, memory, memory.plus(LINE), 0, 0);
+            gpu.await(stream);
+        }
+
+        void clear() {
+            gpu.enter();
+            gpu.check(JCudaDriver.cuMemsetD8Async(memory, (byte) 0, BYTES, stream), "cuMemsetD8Async");
+            gpu.await(stream);
+        }
+
+        /** Ticks of the GPU's clock after which a player gives up; that clock may be slower than is stated. */
+        long limit() {
+            long clockInKHz = gpu.attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+            return SECONDS * 1000 * Math.max(clockInKHz, 1_000_000);
+        }
+
+        void play(int blocks, int first, Address flag0, Address flag1, int rounds, long limit) {
+            gpu.enter();
+            gpu.launch(
+                    function,
+                    blocks,
+                    THREADS,
+                    stream,
+                    Pointer.to(flag0),
+                    Pointer.to(flag1),
+                    Pointer.to(memory.plus(RESULTS)),
+                    Pointer.to(new long[] {limit}),
+                    Pointer.to(new int[] {first}),
+                    Pointer.to(new int[] {rounds}));
+        }
+
+        /** The results of a player: rounds, ticks, ns, whether a flag was lost. */
+        long[] results(int player) {
+            gpu.await(stream);
+            long[] words = new long[RESULT_WORDS];
+            gpu.check(
+                    JCudaDriver.cuMemcpyDtoH(
+                            Pointer.to(words),
+                            memory.plus(RESULTS + (long) player * RESULT_WORDS * Long.BYTES),
+                            (long) RESULT_WORDS * Long.BYTES),
+                    "cuMemcpyDtoH");
+            return words;
+        }
+    }
+
+    void run() {
+        try (Gpus gpus = Gpus.open()) {
+            for (Kernel.FlagAccess access : Kernel.FlagAccess.values()) {
+                run(access, gpus);
+            }
+        }
+    }
+
+    private void run(Kernel.FlagAccess access, Gpus gpus) {
+        Kernel kernel = access.kernel();
+        Side first = new Side(gpus.first(), kernel);
+        measure(access, first, first);
+        if (gpus.list().size() == 1) {
+            recorder.note("flags between GPUs, " + access.label() + ": left out, as there is one GPU");
+        }
+        for (Gpu one : gpus.list()) {
+            for (Gpu other : gpus.list()) {
+                if (one.ordinal() >= other.ordinal()) {
+                    continue;
+                }
+                if (effort.isOver()) {
+                    recorder.note(
+                            "time was over before flags between " + one + " and " + other + ", " + access.label());
+                    return;
+                }
+                if (one.reaches(other) && other.reaches(one)) {
+                    measure(access, new Side(one, kernel), new Side(other, kernel));
+                } else {
+                    recorder.note("flags between " + one + " and " + other + ", " + access.label()
+                            + ": left out, as they have no peer access");
+                }
+            }
+        }
+    }
+
+    private void measure(Kernel.FlagAccess access, Side zero, Side one) {
+        int rounds = (int) effort.choose(ROUNDS, ROUNDS_QUICK);
+        boolean together = zero.equals(one);
+        Map<String, String> of = new LinkedHashMap<>();
+        of.put("between", together ? "two blocks of " + zero.gpu : zero.gpu + " and " + one.gpu);
+        of.put("access", access.label());
+        double[] micros;
+        try {
+            micros = Samples.of(effort, () -> play(zero, one, rounds));
+        } catch (LostFlagException e) {
+            recorder.note("flags between " + of.get("between") + ", " + access.label() + ": " + e.getMessage());
+            return;
+        }
+        recorder.figure(Figure.of("flag round trip", of, "us", micros));
+    }
+
+    /** A player gave up. */
+    private static final class LostFlagException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        LostFlagException(String message) {
+            super(message);
+        }
+    }
+
+    /** Time in us of a round as player 0 saw it. */
+    private static double play(Side zero, Side one, int rounds) {
+        boolean together = zero.equals(one);
+        zero.clear();
+        Address flag0 = zero.memory;
+        Address flag1 = together ? zero.memory.plus(LINE) : one.memory;
+        if (together) {
+            zero.play(2, 0, flag0, flag1, rounds, zero.limit());
+        } else {
+            one.clear();
+            zero.play(1, 0, flag0, flag1, rounds, zero.limit());
+            one.play(1, 1, flag0, flag1, rounds, one.limit());
+        }
+        long[] results = zero.results(0);
+        long[] others = one.results(1);
+        if (results[3] != 0 || others[3] != 0) {
+            throw new LostFlagException("a flag did not arrive within " + SECONDS + " s after "
+                    + Math.min(results[0], others[0]) + " of " + rounds + " rounds");
+        }
+        if (results[0] != rounds || others[0] != rounds) {
+            throw new MeasurementException("players of flags report " + results[0] + " and " + others[0] + " of "
+                    + rounds + " rounds on " + zero.gpu + " and " + one.gpu);
+        }
+        return results[2] / 1e3 / Math.max(1, rounds);
+    }
+}

@@ -1,0 +1,10 @@
+package dev.banyan.gpuday;
+
+/** A measurement failed. The message names the device, what was done there and CUDA's error. */
+public final class MeasurementException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    MeasurementException(String message) {
+        super(message);
+    }
+}

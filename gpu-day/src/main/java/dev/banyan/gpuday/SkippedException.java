@@ -1,0 +1,10 @@
+package dev.banyan.gpuday;
+
+/** A measurement has no meaning on this machine. The message says why in one sentence. */
+public final class SkippedException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    SkippedException(String reason) {
+        super(reason);
+    }
+}
