@@ -64,6 +64,7 @@ typedef struct {
     int major, minor, multiprocessors;
     uint64_t bytes, used;
     int lost; /* the code that everything on it gives, or 0 */
+    int broken; /* the same since an operation failed on it: no other context repairs that, as only another process would */
     int rank[MOST_DEVICES]; /* performance rank of the way to each peer; -1 where there is no peer access */
     int corrupt[MOST_DEVICES], stall[MOST_DEVICES];
     struct Context *primary;
@@ -172,6 +173,7 @@ struct Op {
     Work work;
     int waits; /* for how many others */
     int done, error, refs;
+    int inherited; /* the error of what it waited for, so that it must not start */
     double began, ended; /* us */
     Op **next; /* who waits for it */
     int nexts, room;
@@ -187,7 +189,9 @@ struct Op {
 
 typedef struct {
     pthread_mutex_t lock;
-    int initialized, driver_version, strict, free_waits, workers, devices, patience;
+    int initialized, driver_version, strict, free_waits, workers, devices;
+    int patience; /* in seconds, after which a call that waits gives up; 0 for none */
+    int failed_work_errors; /* what waits for failed work ends with its error; else it stays where it is */
     uint64_t calls, shuffle;
     int paused;
     int launches_skipped; /* graphs end at once and do nothing */
@@ -246,12 +250,14 @@ CUresult submit(Stream *stream, const Work *work, Op **op);
 void begin(Op *op);
 CUresult wait_for(Op *op);
 CUresult wait_for_context(Context *context);
-/* Waits until something is done; 0 when patience has run out, which is noted. */
+/* Waits until something is done; 0 when patience has run out, which is noted, or at a reset. */
 int wait_a_while(const char *what, double since);
 CUresult stream_of(Handle handle, Stream **stream);
 void run_hung(int code);
 void record_now(Event *event);
 void lose_device(int index, int code);
+/* The call of this thread, if it has waited, is over. */
+void waited(void);
 void resume_work(void);
 void quiesce(void);
 /* Frees an object of any kind and forgets its handle. */
@@ -324,7 +330,7 @@ void count_launch(Exec *exec, const Context *launched, int by);
 void follow_launch(Exec *exec, Op *launch);
 /* Begins the first nodes; the launch itself if there are none. */
 Op *begin_graph(Op *launch);
-/* A node is done; the launch if it was the last one. */
+/* A node is done, with an error or without, which those behind it inherit; the launch if it was the last one. */
 Op *end_node(Op *node, int error);
 void free_graph(Graph *graph);
 void free_exec(Exec *exec);

@@ -32,9 +32,9 @@ static Op *pop(List *list) {
 
 static Op **ready; /* from ready_first to ready_end */
 static size_t ready_first, ready_end, ready_room;
-static List host_ready, hung, spare;
+static List host_ready, hung, stranded, spare;
 static int ready_number; /* read without the lock by the thread that looks out */
-static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, closing;
+static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, waiting_calls, closing;
 
 /* ---- Operations ---- */
 
@@ -60,6 +60,7 @@ void drop(Op *op) {
 }
 
 void depend(Op *op, Op *on) {
+    if (on && on->done && !op->inherited) op->inherited = on->error;
     if (!on || on->done) return;
     if (on->nexts == on->room) {
         on->room = on->room ? 2 * on->room : 4;
@@ -125,6 +126,7 @@ static void end_op(Op *op, int error) {
     context->pending--;
     if (op->work.kind == LAUNCH) count_launch(op->work.exec, context, -1);
     for (int n = 0; n < op->nexts; n++) {
+        if (!op->next[n]->inherited) op->next[n]->inherited = error;
         if (!--op->next[n]->waits) push(&unsettled, op->next[n]);
     }
     op->nexts = 0;
@@ -132,10 +134,34 @@ static void end_op(Op *op, int error) {
     drop(op);
 }
 
-/* After work that was carried out, or that failed. */
+/* What hangs on a device is no longer held up: there is an error that ends it. */
+static void end_hung_of(int index) {
+    List all = hung;
+    hung = (List){NULL, NULL};
+    Op *op;
+    while ((op = pop(&all))) {
+        if (op->work.context->index == index) {
+            op->fate = HEALTHY;
+            push(&unsettled, op);
+        } else {
+            push(&hung, op);
+        }
+    }
+}
+
+/* An operation of the context failed, which breaks its device for the whole process. */
+static void break_context(Context *context, int error) {
+    if (!context->sticky) context->sticky = error;
+    if (error == CONTEXT_IS_DESTROYED || context->device->broken) return;
+    context->device->broken = error;
+    end_hung_of(context->index);
+    if (waiters) pthread_cond_broadcast(&something_done);
+}
+
+/* After work that was carried out, or that failed. What only waited for failed work breaks nothing. */
 static void end(Op *op, int error) {
     Context *context = op->work.context;
-    if (error && !context->sticky) context->sticky = error;
+    if (error && !op->inherited) break_context(context, error);
     if (!op->exec) {
         end_op(op, error);
         return;
@@ -147,10 +173,17 @@ static void end(Op *op, int error) {
 static void settle_one(Op *op) {
     Work *work = &op->work;
     int error = closing ? CONTEXT_IS_DESTROYED : usable(work->context);
-    if (!error && op->fate == LOSE) {
+    if (!error && op->fate == LOSE && !op->inherited) {
         lose_device(op->fate_device, op->fate_code);
         op->fate = HEALTHY;
         error = usable(work->context);
+    }
+    if (!error && op->inherited) {
+        if (!emu.failed_work_errors) {
+            push(&stranded, op);
+            return;
+        }
+        error = op->inherited;
     }
     if (work->kind == HOST && work->host.callback && !closing) {
         op->fate_code = error;
@@ -285,25 +318,41 @@ static void *call_host_functions(void *unused) {
         else host.function(host.data);
         pthread_mutex_lock(&emu.lock);
         running--;
-        finish(op, OK);
+        finish(op, host.callback ? status : OK);
     }
     return NULL;
 }
 
 /* ---- Waiting ---- */
 
-int wait_a_while(const char *what, double since) {
-    if (now_us() - since > 1e6 * emu.patience) {
-        problem("%s waited %d seconds in vain", what, emu.patience);
-        return 0;
-    }
+static __thread int call_waited; /* the call of this thread */
+
+static void wait_for_anything(void) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
     waiters++;
     pthread_cond_timedwait(&something_done, &emu.lock, &until);
     waiters--;
+}
+
+int wait_a_while(const char *what, double since) {
+    if (closing) return 0;
+    if (emu.patience && now_us() - since > 1e6 * emu.patience) {
+        problem("%s waited %d seconds in vain", what, emu.patience);
+        return 0;
+    }
+    if (!call_waited) waiting_calls++;
+    call_waited = 1;
+    wait_for_anything();
     return 1;
+}
+
+void waited(void) {
+    if (!call_waited) return;
+    call_waited = 0;
+    waiting_calls--;
+    if (closing) pthread_cond_broadcast(&something_done);
 }
 
 CUresult wait_for(Op *op) {
@@ -311,7 +360,8 @@ CUresult wait_for(Op *op) {
     double since = now_us();
     keep(op);
     while (!op->done && !result) {
-        if (!wait_a_while("a thread", since)) result = LAUNCH_TIMEOUT;
+        result = usable(op->work.context);
+        if (!result && !wait_a_while("a thread", since)) result = LAUNCH_TIMEOUT;
     }
     if (op->done) result = op->error;
     drop(op);
@@ -320,7 +370,7 @@ CUresult wait_for(Op *op) {
 
 CUresult wait_for_context(Context *context) {
     double since = now_us();
-    while (context->pending > 0) {
+    while (context->pending > 0 && !usable(context)) {
         if (!wait_a_while("a thread", since)) return LAUNCH_TIMEOUT;
     }
     return usable(context);
@@ -352,17 +402,8 @@ void run_hung(int code) {
 void lose_device(int index, int code) {
     if (index < 0 || index >= emu.devices) return;
     emu.device[index].lost = code;
-    List all = hung;
-    hung = (List){NULL, NULL};
-    Op *op;
-    while ((op = pop(&all))) {
-        if (op->work.context->index == index) {
-            op->fate = HEALTHY;
-            push(&unsettled, op);
-        } else {
-            push(&hung, op);
-        }
-    }
+    end_hung_of(index);
+    if (waiters) pthread_cond_broadcast(&something_done);
     settle();
 }
 
@@ -375,10 +416,10 @@ void quiesce(void) {
         settle();
     }
     run_hung(CONTEXT_IS_DESTROYED);
-    double since = now_us();
-    while (running || host_ready.first) {
-        if (!wait_a_while("a reset", since)) break;
-    }
+    Op *op;
+    while ((op = pop(&stranded))) finish(op, CONTEXT_IS_DESTROYED);
+    if (waiters) pthread_cond_broadcast(&something_done);
+    while (running || host_ready.first || waiting_calls) wait_for_anything();
     closing = 0;
 }
 
@@ -478,7 +519,7 @@ API CUresult cuStreamQuery(Handle handle) {
     Stream *stream;
     TRY(stream_of(handle, &stream));
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
-    LEAVE(!stream->last || stream->last->done ? OK : NOT_READY);
+    LEAVE(!stream->last ? OK : stream->last->done ? stream->last->error : NOT_READY);
 }
 
 API CUresult cuStreamSynchronize(Handle handle) {
@@ -631,7 +672,7 @@ API CUresult cuEventQuery(Handle handle) {
     EVENT_OF(event, handle);
     CHECK(!event->capture, CAPTURED_EVENT);
     TRY(usable(event->context));
-    LEAVE(!event->op || event->op->done ? OK : NOT_READY);
+    LEAVE(!event->op ? OK : event->op->done ? event->op->error : NOT_READY);
 }
 
 API CUresult cuEventSynchronize(Handle handle) {
@@ -667,7 +708,8 @@ API CUresult cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned flag
         LEAVE(capture_work(stream, &(Work){.kind = WAIT, .event = event}));
     }
     if (event->capture || stream->capture) LEAVE(capture_wait(stream, event));
-    if (!event->op || event->op->done) LEAVE(OK);
+    TRY(usable(event->context));
+    if (!event->op || (event->op->done && !event->op->error)) LEAVE(OK);
     Op *op = new_op(&(Work){.kind = MARK, .context = stream->context});
     op->waits = 1;
     depend(op, stream->last);

@@ -159,7 +159,8 @@ static int command(const char *line) {
     else if (!strcmp(word, "frees")) emu.free_waits = !strcmp(w[0], "wait");
     else if (!strcmp(word, "workers") && number > 0) emu.workers = number;
     else if (!strcmp(word, "shuffle")) emu.shuffle = strtoull(w[0], NULL, 10);
-    else if (!strcmp(word, "patience") && number > 0) emu.patience = number;
+    else if (!strcmp(word, "patience") && number >= 0) emu.patience = number;
+    else if (!strcmp(word, "failed-work")) emu.failed_work_errors = !strcmp(w[0], "errors");
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
     else if (!strcmp(word, "launches")) emu.launches_skipped = !strcmp(w[0], "skipped");
@@ -188,7 +189,8 @@ static void describe(void) {
     emu.free_waits = 1;
     emu.workers = 4;
     emu.shuffle = 0;
-    emu.patience = 60;
+    emu.patience = 0;
+    emu.failed_work_errors = 0;
     emu.paused = 0;
     emu.launches_skipped = 0;
     p3_16xlarge();
@@ -282,6 +284,7 @@ CUresult enter(const char *function) {
 }
 
 CUresult leave(CUresult result) {
+    waited();
     pthread_mutex_unlock(&emu.lock);
     return result;
 }

@@ -18,6 +18,7 @@ typedef struct {
     unsigned flags;
     uint64_t id;
     int busy; /* operations that are touching it */
+    int ended; /* its context has; to be discarded when it is no longer busy */
 } Memory;
 
 static Memory **memories; /* in the order of their addresses */
@@ -85,8 +86,9 @@ void release_memory(Context *context) {
     for (int m = count - 1; m >= 0; m--) {
         Memory *memory = memories[m];
         if (context && memory->context != context) continue;
-        if (context) counters.abandoned++;
-        discard(memory);
+        if (context && !memory->ended) counters.abandoned++;
+        memory->ended = 1;
+        if (!memory->busy) discard(memory);
     }
 }
 
@@ -463,7 +465,9 @@ CUresult pin(const Context *context, const Range *ranges, int number, const char
 void unpin(const Range *ranges, int number) {
     pthread_mutex_lock(&emu.lock);
     for (int r = 0; r < number; r++) {
-        if (ranges[r].bytes) find(ranges[r].at)->busy--;
+        if (!ranges[r].bytes) continue;
+        Memory *memory = find(ranges[r].at);
+        if (!--memory->busy && memory->ended) discard(memory);
     }
     pthread_mutex_unlock(&emu.lock);
 }

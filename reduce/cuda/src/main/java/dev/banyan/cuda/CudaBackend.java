@@ -43,9 +43,12 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
  * the step and the error; all other runs that have not ended fail with it, and the backend then refuses everything but
- * {@link #close}. A copy that does not end in time has the same effect. Other backends are not touched, unless the
- * driver gives up the device for the whole process. Memory in which copies still run after a timeout is freed once they
- * have ended, when the next backend is made or closed.
+ * {@link #close}. A copy that does not end in time has the same effect. Memory in which copies still run after a
+ * timeout is freed once they have ended, when the next backend is made or closed.
+ *
+ * <p>After an error of a device the driver refuses all work there until the process ends, and may never end what other
+ * devices do behind it. From then on nothing is freed, as that could wait for ever, and no further backend can be made
+ * in the process. Backends of other devices go on.
  *
  * <p>Safe for use from any thread.
  */
@@ -88,6 +91,7 @@ public final class CudaBackend implements Backend {
             throw new IllegalArgumentException("a CUDA backend of " + ordinals.length + " ranks, timeout " + timeout
                     + " and " + bufferLimit + " bytes of receive buffers; all must be positive");
         }
+        ProcessFault.check();
         CudaLibrary.load();
         freeClosed();
         int count = CudaDevices.count();
@@ -110,8 +114,10 @@ public final class CudaBackend implements Backend {
             }
             runs = new Runs(ranks.getFirst(), lanes, timeoutNanos, tuning.clock());
         } catch (Throwable e) {
-            lanes.values().forEach(CopyLane::free);
-            byOrdinal.values().forEach(CudaDevice::close);
+            if (byOrdinal.values().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS)) {
+                lanes.values().forEach(CopyLane::free);
+                byOrdinal.values().forEach(CudaDevice::close);
+            }
             throw e;
         }
         memory = new DeviceMemory(ranks, lanes, this::isRunning);
@@ -205,6 +211,9 @@ public final class CudaBackend implements Backend {
             return work.get();
         } catch (CollectiveTimeoutException e) {
             throw breaking(e);
+        } catch (CudaException e) {
+            CudaException explained = runs.explain(e);
+            throw explained.equals(e) ? e : breaking(explained);
         }
     }
 
@@ -289,6 +298,9 @@ public final class CudaBackend implements Backend {
     }
 
     private void freeReleased() {
+        if (ProcessFault.isThere()) {
+            return;
+        }
         released.removeIf(executable -> {
             if (runs.isInFlight(run -> run.executable().equals(executable))) {
                 return false;
@@ -330,6 +342,10 @@ public final class CudaBackend implements Backend {
         runs.close();
         freeClosed();
         synchronized (LIVING) {
+            if (ProcessFault.isThere()) {
+                LIVING.remove(this);
+                LOG.warn("memory of a backend is left to the end of the process, since a device has failed");
+            }
             if (LIVING.contains(this)) {
                 LOG.warn("memory of a backend is kept until copies that did not end in time have ended");
             }
@@ -339,6 +355,9 @@ public final class CudaBackend implements Backend {
     /** Frees the closed backends that have no device on which a backend is stuck: the driver would wait for it. */
     private static void freeClosed() {
         synchronized (LIVING) {
+            if (ProcessFault.isThere()) {
+                return;
+            }
             Set<Integer> stuck = LIVING.stream()
                     .filter(CudaBackend::isStuck)
                     .flatMap(backend -> backend.lanes.keySet().stream())

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
@@ -27,7 +29,28 @@ final class EmulatedGpus {
     static CudaEmulator driver() {
         CudaEmulator emulator = CudaEmulator.load();
         CudaLibrary.load();
+        ProcessFault.forget();
         return emulator;
+    }
+
+    /** Plays the end of this process and the begin of another one. */
+    static void beginNewProcess(CudaEmulator emulator) {
+        emulator.reset();
+        ProcessFault.forget();
+    }
+
+    /** Runs what may block in the driver, on a thread of its own, and fails if it does not end. */
+    static void within(Duration deadline, Runnable work) {
+        CompletableFuture<Void> ended = new CompletableFuture<>();
+        Thread.ofPlatform().daemon().start(() -> {
+            try {
+                work.run();
+                ended.complete(null);
+            } catch (Throwable e) {
+                ended.completeExceptionally(e);
+            }
+        });
+        assertThat(ended).as("a call that ends").succeedsWithin(deadline);
     }
 
     static void ok(int result) {

@@ -266,7 +266,7 @@ class RunsInFlightTest {
                     .isInstanceOf(CudaException.class)
                     .hasMessageContaining("CUDA_ERROR_ILLEGAL_ADDRESS");
         }
-        emulator.reset();
+        EmulatedGpus.beginNewProcess(emulator);
     }
 
     @Test
