@@ -121,6 +121,7 @@ typedef struct {
     void *snapshot; /* of pageable memory; freed with the operation */
     int source_known, target_known; /* else pageable memory */
     int staged; /* between devices without peer access */
+    int late; /* the call has returned, and the copy begins when something waits for it */
 } Copy;
 
 typedef struct {
@@ -191,6 +192,7 @@ typedef struct {
     pthread_mutex_t lock;
     int initialized, driver_version, strict, free_waits, workers, devices;
     int patience; /* in seconds, after which a call that waits gives up; 0 for none */
+    int pageable_late; /* copies from pageable memory are under way when their calls return */
     int failed_work_errors; /* what waits for failed work ends with its error; else it stays where it is */
     uint64_t calls, shuffle;
     int paused;
@@ -226,6 +228,8 @@ void add_object(Object *object, Kind kind);
 void *find_object(Handle handle, Kind kind);
 void remove_object(Object *object);
 
+/* A number of the sequence that the shuffle's seed begins; it is not 0. */
+uint64_t random_number(void);
 /* The fate of an operation that is about to begin, by the faults on command. */
 void decide_fate(Op *op);
 double now_us(void);
@@ -248,6 +252,8 @@ void depend(Op *op, Op *on);
 /* Queues work behind a stream, or makes a node of it where the stream is capturing. *op, if wanted, is to be dropped. */
 CUresult submit(Stream *stream, const Work *work, Op **op);
 void begin(Op *op);
+/* Lets late copies begin. */
+void begin_late_copies(void);
 CUresult wait_for(Op *op);
 CUresult wait_for_context(Context *context);
 /* Waits until something is done; 0 when patience has run out, which is noted, or at a reset. */

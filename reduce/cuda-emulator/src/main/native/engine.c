@@ -32,7 +32,7 @@ static Op *pop(List *list) {
 
 static Op **ready; /* from ready_first to ready_end */
 static size_t ready_first, ready_end, ready_room;
-static List host_ready, hung, stranded, spare;
+static List host_ready, hung, stranded, late, spare;
 static int ready_number; /* read without the lock by the thread that looks out */
 static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, waiting_calls, closing;
 
@@ -59,9 +59,12 @@ void drop(Op *op) {
     push(&spare, op);
 }
 
+static int is_late(const Op *op) { return op->work.kind == COPY && op->work.copy.late; }
+
 void depend(Op *op, Op *on) {
     if (on && on->done && !op->inherited) op->inherited = on->error;
     if (!on || on->done) return;
+    if (is_late(on)) begin_late_copies();
     if (on->nexts == on->room) {
         on->room = on->room ? 2 * on->room : 4;
         on->next = realloc(on->next, (size_t)on->room * sizeof *on->next);
@@ -104,6 +107,11 @@ static void make_ready(Op *op) {
         workers++;
         start_thread(work_on);
     }
+}
+
+void begin_late_copies(void) {
+    Op *op;
+    while ((op = pop(&late))) make_ready(op);
 }
 
 static void make_host_ready(Op *op) {
@@ -205,6 +213,8 @@ static void settle_one(Op *op) {
         if (!op->waits) end(op, OK);
     } else if (work->kind == HOST && !work->host.own) {
         make_host_ready(op);
+    } else if (is_late(op) && !op->nexts) {
+        push(&late, op);
     } else {
         make_ready(op);
     }
@@ -232,10 +242,7 @@ static void finish(Op *op, int error) {
 
 static Op *take(void) {
     if (emu.shuffle) {
-        emu.shuffle ^= emu.shuffle << 13;
-        emu.shuffle ^= emu.shuffle >> 7;
-        emu.shuffle ^= emu.shuffle << 17;
-        size_t chosen = ready_first + emu.shuffle % (ready_end - ready_first);
+        size_t chosen = ready_first + random_number() % (ready_end - ready_first);
         Op *op = ready[chosen];
         ready[chosen] = ready[ready_first];
         ready[ready_first] = op;
@@ -358,6 +365,7 @@ void waited(void) {
 CUresult wait_for(Op *op) {
     CUresult result = OK;
     double since = now_us();
+    if (is_late(op)) begin_late_copies();
     keep(op);
     while (!op->done && !result) {
         result = usable(op->work.context);
@@ -370,6 +378,7 @@ CUresult wait_for(Op *op) {
 
 CUresult wait_for_context(Context *context) {
     double since = now_us();
+    begin_late_copies();
     while (context->pending > 0 && !usable(context)) {
         if (!wait_a_while("a thread", since)) return LAUNCH_TIMEOUT;
     }
@@ -410,6 +419,7 @@ void lose_device(int index, int code) {
 /* Ends all work. */
 void quiesce(void) {
     closing = 1;
+    begin_late_copies();
     while (ready_first != ready_end) {
         Op *op = take();
         op->work.kind == LAUNCH ? end_op(op, CONTEXT_IS_DESTROYED) : finish(op, CONTEXT_IS_DESTROYED);
@@ -519,6 +529,7 @@ API CUresult cuStreamQuery(Handle handle) {
     Stream *stream;
     TRY(stream_of(handle, &stream));
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
+    if (stream->last && is_late(stream->last)) begin_late_copies();
     LEAVE(!stream->last ? OK : stream->last->done ? stream->last->error : NOT_READY);
 }
 

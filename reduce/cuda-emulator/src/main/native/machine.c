@@ -160,6 +160,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "workers") && number > 0) emu.workers = number;
     else if (!strcmp(word, "shuffle")) emu.shuffle = strtoull(w[0], NULL, 10);
     else if (!strcmp(word, "patience") && number >= 0) emu.patience = number;
+    else if (!strcmp(word, "pageable")) emu.pageable_late = !strcmp(w[0], "late");
     else if (!strcmp(word, "failed-work")) emu.failed_work_errors = !strcmp(w[0], "errors");
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
@@ -191,6 +192,7 @@ static void describe(void) {
     emu.shuffle = 0;
     emu.patience = 0;
     emu.failed_work_errors = 0;
+    emu.pageable_late = 0;
     emu.paused = 0;
     emu.launches_skipped = 0;
     p3_16xlarge();
@@ -297,6 +299,12 @@ static int is_kind(const Op *op, const char *kind, int from, int to) {
         case HOST: return !strcmp(kind, "host") || !strcmp(kind, "any");
         default: return 0;
     }
+}
+
+uint64_t random_number(void) {
+    emu.shuffle ^= emu.shuffle << 13;
+    emu.shuffle ^= emu.shuffle >> 7;
+    return emu.shuffle ^= emu.shuffle << 17;
 }
 
 void decide_fate(Op *op) {

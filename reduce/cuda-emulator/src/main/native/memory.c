@@ -546,7 +546,7 @@ static CUresult copy_in(Stream *stream, Copy copy, int wait) {
         free(copy.snapshot);
         return code;
     }
-    if (op && (wait || !copy.target_known)) {
+    if (op && !copy.late && (wait || !copy.target_known)) {
         code = wait_for(op);
         if (!code) code = usable(stream->context);
     }
@@ -565,8 +565,12 @@ static CUresult copy_row(CUdeviceptr target, Side target_side, CUdeviceptr sourc
     size_t done = 0;
     do {
         size_t piece = bytes - done < most ? bytes - done : most;
-        code = copy_in(stream, (Copy){.target = target + done, .source = source + done, .bytes = piece, .rows = 1}, wait);
+        Copy copy = {.target = target + done, .source = source + done, .bytes = piece, .rows = 1};
         done += piece;
+        /* From pageable memory: the last piece may still be on its way, in the default stream, when the call returns. */
+        copy.late = wait && done == bytes && find(target) && !find(source)
+                    && (emu.pageable_late || (emu.shuffle && random_number() % 2));
+        code = copy_in(stream, copy, wait);
     } while (!code && done < bytes);
     return code;
 }

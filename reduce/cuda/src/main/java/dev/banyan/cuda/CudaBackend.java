@@ -5,6 +5,7 @@ import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -18,11 +19,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -61,6 +62,7 @@ public final class CudaBackend implements Backend {
     /** Guards what launches use. No thread waits for a device while it holds it. */
     private final ReentrantLock lock = new ReentrantLock();
 
+    private final long timeoutNanos;
     private final List<CudaDevice> ranks;
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
     private final DeviceMemory memory;
@@ -95,7 +97,7 @@ public final class CudaBackend implements Backend {
         CudaLibrary.load();
         freeClosed();
         int count = CudaDevices.count();
-        long timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
+        timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
         Map<Integer, CudaDevice> byOrdinal = new LinkedHashMap<>();
         try {
             List<CudaDevice> opened = new ArrayList<>();
@@ -120,7 +122,7 @@ public final class CudaBackend implements Backend {
             }
             throw e;
         }
-        memory = new DeviceMemory(ranks, lanes, this::isRunning);
+        memory = new DeviceMemory(ranks, lanes, this::wouldWait);
         plans = new PlanMaker(ranks, new PeerAccess(ranks, peerAccess), tuning.moves(), bufferLimit);
         graphs = new GraphCache(
                 tuning.graphNodes(), graph -> runs.isInFlight(run -> run.graph().equals(graph)));
@@ -311,22 +313,39 @@ public final class CudaBackend implements Backend {
         });
     }
 
-    /** Whether something of the backend may touch memory. */
-    private boolean isRunning() {
-        return runs.isRunning() || lanes.values().stream().anyMatch(CopyLane::isRunning);
+    /** Whether the backend is not known to have nothing to do on its devices. */
+    private boolean isBusy() {
+        ranks.getFirst().tryEnter();
+        return runs.isBusy() || lanes.values().stream().anyMatch(CopyLane::isBusy);
     }
 
-    /**
-     * Whether something did not end in time and may still touch memory; the driver frees nothing on its devices
-     * then.
-     */
-    private boolean isStuck() {
-        return (closed || runs.failure() != null) && isRunning();
+    private boolean sharesDeviceWith(CudaBackend other) {
+        return lanes.keySet().stream()
+                .anyMatch(device -> other.lanes.keySet().stream().anyMatch(one -> one.ordinal() == device.ordinal()));
+    }
+
+    /** Whether a call that frees memory on the backend's devices would wait for work of this backend or of another. */
+    private boolean wouldWait() {
+        synchronized (LIVING) {
+            return LIVING.stream().anyMatch(other -> sharesDeviceWith(other) && other.isBusy());
+        }
+    }
+
+    /** Whether that is to change soon, as the work of other backends ends or times out. */
+    private boolean wouldWaitForSoundBackends() {
+        synchronized (LIVING) {
+            return LIVING.stream()
+                    .anyMatch(other -> !other.equals(this)
+                            && other.failure() == null
+                            && sharesDeviceWith(other)
+                            && other.isBusy());
+        }
     }
 
     /**
      * Waits for the runs that were started, each of which ends or times out, and frees all memory of the backend. What
-     * a stuck run may touch is freed later. Closing twice is no error.
+     * is busy, of this backend or of others on its devices, would make the driver wait: where that lasts longer than
+     * the timeout, memory is freed later, when the next backend is made or closed. Closing twice is no error.
      */
     @Override
     public void close() {
@@ -340,6 +359,9 @@ public final class CudaBackend implements Backend {
             lock.unlock();
         }
         runs.close();
+        Waiting.until(
+                () -> wouldWaitForSoundBackends() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS,
+                System.nanoTime() + timeoutNanos);
         freeClosed();
         synchronized (LIVING) {
             if (ProcessFault.isThere()) {
@@ -347,32 +369,46 @@ public final class CudaBackend implements Backend {
                 LOG.warn("memory of a backend is left to the end of the process, since a device has failed");
             }
             if (LIVING.contains(this)) {
-                LOG.warn("memory of a backend is kept until copies that did not end in time have ended");
+                LOG.warn("memory of a backend is kept until work that did not end in time has ended");
             }
         }
     }
 
-    /** Frees the closed backends that have no device on which a backend is stuck: the driver would wait for it. */
+    /**
+     * Frees the closed backends on whose devices nothing is busy. A thread of its own does it: the driver also waits for
+     * work of others in this process, of which nobody knows whether it ends.
+     */
     private static void freeClosed() {
+        List<CudaBackend> idle;
         synchronized (LIVING) {
             if (ProcessFault.isThere()) {
                 return;
             }
-            Set<Integer> stuck = LIVING.stream()
-                    .filter(CudaBackend::isStuck)
-                    .flatMap(backend -> backend.lanes.keySet().stream())
-                    .map(CudaDevice::ordinal)
-                    .collect(Collectors.toSet());
-            LIVING.stream()
-                    .filter(backend -> backend.closed
-                            && backend.lanes.keySet().stream().noneMatch(device -> stuck.contains(device.ordinal())))
-                    .toList()
-                    .forEach(CudaBackend::free);
+            idle = LIVING.stream()
+                    .filter(backend -> backend.closed && !backend.wouldWait())
+                    .toList();
+            idle.forEach(LIVING::remove);
+        }
+        for (CudaBackend backend : idle) {
+            CompletableFuture<Void> freed = new CompletableFuture<>();
+            Thread.ofPlatform().daemon().name("banyan-cuda-freeing").start(() -> {
+                try {
+                    backend.free();
+                    freed.complete(null);
+                } catch (Throwable e) {
+                    freed.completeExceptionally(e);
+                }
+            });
+            try {
+                Completions.join(freed.orTimeout(backend.timeoutNanos, TimeUnit.NANOSECONDS));
+            } catch (CompletionException e) {
+                LOG.warn("the driver has not freed the memory of a backend yet; it waits for other work of this"
+                        + " process");
+            }
         }
     }
 
     private void free() {
-        LIVING.remove(this);
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
         ranks.getFirst().tryEnter();
         executables.forEach(executable -> plans.close(executable.plan()));

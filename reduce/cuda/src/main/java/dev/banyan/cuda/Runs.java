@@ -165,10 +165,9 @@ final class Runs {
         }
     }
 
-    /** Whether a run may touch memory. */
-    boolean isRunning() {
-        look();
-        return isInFlight(_ -> true);
+    /** Whether the stream is not known to have come to its end. */
+    boolean isBusy() {
+        return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
     }
 
     /** Returns why no further run is launched, or null. */

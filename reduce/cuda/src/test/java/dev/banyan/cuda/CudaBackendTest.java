@@ -25,6 +25,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -200,6 +201,45 @@ class CudaBackendTest {
             assertThat(emulator.count("calls cuGraphAddKernelNode"))
                     .isEqualTo(nodes)
                     .isPositive();
+        }
+        nothingIsLeft();
+    }
+
+    /** The driver may return from copies of pageable memory before the device has the bytes. */
+    @Test
+    void whatIsWrittenIsThereForTheNextCollective() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        int[] devices = IntStream.range(0, 8).toArray();
+        emulator.tell("pageable late", "shuffle 5");
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
+                Arena arena = Arena.ofShared()) {
+            int count = 3000;
+            int[] values = new int[count];
+            List<MemorySegment> sources = List.of(
+                    MemorySegment.ofArray(values),
+                    arena.allocate(4L * count, 64),
+                    backend.allocateHost(4L * count, arena),
+                    MemorySegment.ofArray(new byte[4 * count]));
+            List<MemorySegment> buffers = IntStream.range(0, 8)
+                    .mapToObj(rank -> cuda.allocate(rank, 4L * count))
+                    .toList();
+            for (int round = 0; round < 40; round++) {
+                int sum = 0;
+                for (int rank = 0; rank < 8; rank++) {
+                    Arrays.fill(values, random.nextInt(1000));
+                    sum += values[0];
+                    MemorySegment source = sources.get((round + rank) % sources.size());
+                    source.copyFrom(MemorySegment.ofArray(values));
+                    cuda.copyToDevice(buffers.get(rank), source);
+                    source.fill((byte) 1);
+                }
+                cuda.allReduce(buffers, count, DataType.I32, ReduceOp.SUM);
+                for (MemorySegment buffer : buffers) {
+                    cuda.copyToHost(buffer, MemorySegment.ofArray(values));
+                    assertThat(values).containsOnly(sum);
+                }
+            }
         }
         nothingIsLeft();
     }

@@ -76,7 +76,7 @@ class EmulatedFaultsTest {
     void theKthOperationFailsAndItsContextWithIt() {
         CUcontext other = enter(1);
         CUdeviceptr there = holding(0);
-        CUcontext context = enter(0);
+        enter(0);
         CUstream stream = stream();
         CUdeviceptr pointer = holding(1, 2);
         emulator.tell("op copy 2 fail 719");

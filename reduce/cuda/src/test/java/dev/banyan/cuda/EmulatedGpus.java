@@ -89,6 +89,8 @@ final class EmulatedGpus {
     static CUdeviceptr holding(int... values) {
         CUdeviceptr pointer = allocate(4L * values.length);
         ok(JCudaDriver.cuMemcpyHtoD(pointer, Pointer.to(values), 4L * values.length));
+        // The copy may be late.
+        ok(JCudaDriver.cuStreamSynchronize(null));
         return pointer;
     }
 

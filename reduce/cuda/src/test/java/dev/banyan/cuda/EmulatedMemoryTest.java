@@ -52,6 +52,34 @@ class EmulatedMemoryTest {
         return MemorySegment.ofAddress(address(pointer)).reinterpret(bytes);
     }
 
+    /** Nothing but the default stream is ordered with it. */
+    @Test
+    void aCopyFromPageableMemoryMayBeLate() {
+        emulator.tell("pageable late");
+        enter(0);
+        CUdeviceptr pointer = allocate(4);
+        int[] source = {5};
+        ok(cuMemcpyHtoD(pointer, Pointer.to(source), 4));
+        source[0] = 6;
+        CUstream stream = stream();
+        int[] got = new int[1];
+        ok(cuMemcpyDtoHAsync(Pointer.to(got), pointer, 4, stream));
+        ok(cuStreamSynchronize(stream));
+        assertThat(got[0]).isEqualTo(-1);
+        fails(cuStreamQuery(null), CUresult.CUDA_ERROR_NOT_READY);
+        ok(cuStreamSynchronize(null));
+        ok(cuMemcpyDtoHAsync(Pointer.to(got), pointer, 4, stream));
+        assertThat(got[0]).isEqualTo(5);
+        CUdeviceptr other = allocate(4);
+        ok(cuMemcpyHtoD(other, Pointer.to(source), 4));
+        assertThat(ints(other, 1)).as("in the default stream").containsExactly(6);
+        Pointer host = new Pointer();
+        pinned(host, 4).putInt(0, 7);
+        ok(cuMemcpyHtoD(other, host, 4));
+        ok(cuMemcpyDtoHAsync(Pointer.to(got), other, 4, stream));
+        assertThat(got[0]).as("pinned memory is there").isEqualTo(7);
+    }
+
     @Test
     void memoryIsPoisonedAndCounted() {
         enter(0);
