@@ -45,7 +45,7 @@ enum { MOST_DEVICES = 32, MOST_SOURCES = 32, PARAMETER_BYTES = 288 };
 
 /* ---- Objects behind handles ---- */
 
-typedef enum { CONTEXT = 1, STREAM, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXEC, POOL } Kind;
+typedef enum { CONTEXT = 1, STREAM, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXEC, POOL, BACKING } Kind;
 
 typedef struct {
     Kind kind;
@@ -284,6 +284,8 @@ CUresult check_fill(const Fill *fill, const Context *context);
 CUresult pin(const Context *context, const Range *ranges, int count, const char *what);
 void unpin(const Range *ranges, int count);
 void release_memory(Context *context);
+void free_pool(Object *object);
+void free_backing(Object *object);
 int64_t count_memory(const char *what);
 /* Notes the guard zones that were written to. */
 void check_guards(void);

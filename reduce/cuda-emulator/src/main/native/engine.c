@@ -756,7 +756,8 @@ void free_object(Object *object) {
         case MODULE: free_module(object); break;
         case GRAPH: free_graph((Graph *)object); break;
         case EXEC: free_exec((Exec *)object); break;
-        case POOL: free(object); break;
+        case POOL: free_pool(object); break;
+        case BACKING: free_backing(object); break;
         case CONTEXT: case FUNCTION: case NODE: break; /* they end with others */
     }
 }

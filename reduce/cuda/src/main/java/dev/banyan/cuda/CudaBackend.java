@@ -36,7 +36,12 @@ import org.slf4j.LoggerFactory;
  * <p><b>Buffers</b> are device memory of any owner, aligned to the element: of {@link #allocate(int, long) allocate},
  * or any address by {@link #memory}. Their segments are handles: the host must not read or write them. Segments of this
  * class refuse that, except those of an arena, whose owner is the arena. {@link #copyToDevice} and {@link #copyToHost}
- * copy to and from the host, in streams of their own, so that they wait for no collective.
+ * copy to and from the host, in streams of their own, so that they wait for no collective. Memory of pools
+ * (cuMemAllocAsync) is opened to the devices of its peers for reading and writing. Mapped memory (cuMemMap) is taken if
+ * cuMemSetAccess has opened all of a buffer to them, and is else refused.
+ *
+ * <p>Whose memory a buffer is gets asked once, when the graph of its address is made. An address that is freed and then
+ * belongs to memory of another kind, of another device or with less access must not be used with the same communicator.
  *
  * <p><b>Runs.</b> The first run of an executable with given buffers makes a CUDA graph of all its copies and kernels,
  * which is kept; a further run with the same buffers is one launch, and allocates nothing on a device. Runs of one

@@ -92,7 +92,8 @@ final class CudaExecutable implements Executable {
     /**
      * Builds a graph.
      *
-     * @throws IllegalArgumentException if an address is no memory of the rank's device
+     * @throws IllegalArgumentException if an address is no memory of the rank's device, or another device that must
+     *     touch it cannot be let to
      */
     Graph build(GraphCache.Key key, DeviceMemory memory) {
         int ranks = plan.devices().size();
@@ -106,6 +107,7 @@ final class CudaExecutable implements Executable {
                 }
             });
         }
+        new BufferAccess(plan, addresses).grant();
         return new GraphBuilder(plan, Arrays.copyOf(addresses, ranks), Arrays.copyOfRange(addresses, ranks, 2 * ranks))
                 .build();
     }

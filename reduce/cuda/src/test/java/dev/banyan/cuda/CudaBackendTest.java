@@ -32,6 +32,8 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
@@ -342,6 +344,78 @@ class CudaBackendTest {
     }
 
     @Test
+    void buffersMayBeOfPools() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        int[] devices = IntStream.range(0, 8).toArray();
+        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                CudaBackend copying = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES)) {
+            for (CudaBackend backend : List.of(direct, copying)) {
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
+                List<CUdeviceptr> buffers = new ArrayList<>();
+                for (int ordinal : devices) {
+                    EmulatedGpus.enter(ordinal);
+                    CUdeviceptr buffer = new CUdeviceptr();
+                    EmulatedGpus.ok(JCudaDriver.cuMemAllocAsync(buffer, 4000, new CUstream()));
+                    buffers.add(buffer);
+                }
+                sums(cuda, buffers);
+                long calls = emulator.count("calls cuPointerGetAttribute");
+                sums(cuda, buffers);
+                assertThat(emulator.count("calls cuPointerGetAttribute"))
+                        .as("of the test and its copies")
+                        .isEqualTo(calls + 24);
+            }
+        }
+        EmulatedGpus.beginNewProcess(emulator);
+    }
+
+    /** Of two mappings; the second begins within the buffer. */
+    @Test
+    void mappedBuffersMustBeOpen() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
+            List<CUdeviceptr> mapped = List.of(EmulatedGpus.mapped(0, 2), EmulatedGpus.mapped(1, 2));
+            List<CUdeviceptr> buffers = mapped.stream()
+                    .map(pointer -> EmulatedGpus.at(pointer, EmulatedGpus.GRANULE - 2000))
+                    .toList();
+            assertThatThrownBy(() -> sums(cuda, buffers))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageMatching(
+                            "the buffer of rank . at 0x[0-9a-f]+ is mapped memory that device . may not touch; allow"
+                                    + " it by cuMemSetAccess, or take data through the host by MXNET_ENABLE_GPU_P2P=0");
+            EmulatedGpus.open(mapped.get(0), 1, 1);
+            EmulatedGpus.open(mapped.get(1), 1, 0);
+            assertThatThrownBy(() -> sums(cuda, buffers)).hasMessageContaining("may not touch");
+            EmulatedGpus.open(mapped.get(0), 2, 1);
+            EmulatedGpus.open(mapped.get(1), 2, 0);
+            sums(cuda, buffers);
+        }
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.NONE, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
+            sums(cuda, List.of(EmulatedGpus.mapped(0, 1), EmulatedGpus.mapped(1, 1)));
+        }
+        EmulatedGpus.beginNewProcess(emulator);
+    }
+
+    /** Sums 1000 numbers of each rank, in foreign memory. */
+    private static void sums(Communicator cuda, List<CUdeviceptr> pointers) {
+        List<MemorySegment> buffers = pointers.stream()
+                .map(pointer -> CudaBackend.memory(
+                        EmulatedGpus.attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pointer), 4000))
+                .toList();
+        int[] values = new int[1000];
+        Arrays.fill(values, 3);
+        buffers.forEach(buffer -> cuda.copyToDevice(buffer, MemorySegment.ofArray(values)));
+        cuda.allReduce(buffers, 1000, DataType.I32, ReduceOp.SUM);
+        for (MemorySegment buffer : buffers) {
+            int[] got = new int[1000];
+            cuda.copyToHost(buffer, MemorySegment.ofArray(got));
+            assertThat(got).containsOnly(3 * pointers.size());
+        }
+    }
+
+    @Test
     void wrongBuffersAreRefused() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
         try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
@@ -359,6 +433,14 @@ class CudaBackendTest {
             assertThatThrownBy(() -> cuda.allReduce(List.of(good, odd), 4, DataType.F32, ReduceOp.SUM))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("align it to its elements");
+            MemorySegment far = cuda.allocate(1, 64);
+            assertThatThrownBy(() -> cuda.allReduce(
+                            List.of(CudaBackend.memory(good.address(), 68), CudaBackend.memory(far.address(), 68)),
+                            17,
+                            DataType.F32,
+                            ReduceOp.SUM))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("ends 4 bytes behind its allocation");
             assertThatThrownBy(() -> good.get(ValueLayout.JAVA_BYTE, 0)).isInstanceOf(WrongThreadException.class);
             MemorySegment other = cuda.allocate(1, 64);
             cuda.allReduce(

@@ -3,6 +3,13 @@ package dev.banyan.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
@@ -14,7 +21,14 @@ import jcuda.driver.CUdevice;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUfunction;
+import jcuda.driver.CUmemAccess_flags;
+import jcuda.driver.CUmemAllocationProp;
+import jcuda.driver.CUmemAllocationType;
+import jcuda.driver.CUmemGenericAllocationHandle;
+import jcuda.driver.CUmemLocation;
+import jcuda.driver.CUmemLocationType;
 import jcuda.driver.CUmodule;
+import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
@@ -23,6 +37,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What the tests of the emulated driver do again and again. Each call must succeed. */
 final class EmulatedGpus {
+    /** Bytes of the shortest mapping. */
+    static final long GRANULE = 2 << 20;
+
     private EmulatedGpus() {}
 
     /** Returns the emulated driver in its first state, with the bindings loaded. */
@@ -84,6 +101,61 @@ final class EmulatedGpus {
         CUdeviceptr pointer = new CUdeviceptr();
         ok(JCudaDriver.cuMemAlloc(pointer, bytes));
         return pointer;
+    }
+
+    /**
+     * Mapped memory of a device, which the device alone may touch.
+     *
+     * @param granules mappings of 2 MiB each
+     */
+    static CUdeviceptr mapped(int ordinal, int granules) {
+        CUdeviceptr pointer = new CUdeviceptr();
+        ok(JCudaDriver.cuMemAddressReserve(pointer, granules * GRANULE, 0, new CUdeviceptr(), 0));
+        CUmemAllocationProp properties = new CUmemAllocationProp();
+        properties.type = CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location = new CUmemLocation(CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, ordinal);
+        for (int g = 0; g < granules; g++) {
+            CUmemGenericAllocationHandle memory = new CUmemGenericAllocationHandle();
+            ok(JCudaDriver.cuMemCreate(memory, GRANULE, properties, 0));
+            ok(JCudaDriver.cuMemMap(at(pointer, g * GRANULE), GRANULE, 0, memory, 0));
+            ok(JCudaDriver.cuMemRelease(memory));
+        }
+        open(pointer, granules, ordinal);
+        return pointer;
+    }
+
+    /** Opens mapped memory to a device. JCuda's binding of the function passes another location than it is given. */
+    @SuppressWarnings("restricted")
+    static void open(CUdeviceptr pointer, int granules, int ordinal) {
+        MethodHandle setAccess = Linker.nativeLinker()
+                .downcallHandle(
+                        SymbolLookup.loaderLookup().find("cuMemSetAccess").orElseThrow(),
+                        FunctionDescriptor.of(
+                                ValueLayout.JAVA_INT,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.ADDRESS,
+                                ValueLayout.JAVA_LONG));
+        long address = attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pointer);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment access = arena.allocateFrom(
+                    ValueLayout.JAVA_INT,
+                    CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE,
+                    ordinal,
+                    CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+            ok((int) setAccess.invokeExact(address, granules * GRANULE, access, 1L));
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** What the driver says of an address. */
+    static long attribute(int attribute, CUdeviceptr pointer) {
+        long[] value = {0};
+        ok(JCudaDriver.cuPointerGetAttribute(Pointer.to(value), attribute, pointer));
+        return value[0];
     }
 
     static CUdeviceptr holding(int... values) {

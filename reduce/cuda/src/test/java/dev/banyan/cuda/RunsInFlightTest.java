@@ -410,7 +410,7 @@ class RunsInFlightTest {
                     sound.allocateHost(100, arena);
                     held = emulator.count("bytes");
                     emulator.tell("op kernel 1 hang");
-                    start(executable, buffers);
+                    var _ = start(executable, buffers);
                 }
                 assertThat(emulator.count("bytes")).isEqualTo(held);
                 sound.close();
