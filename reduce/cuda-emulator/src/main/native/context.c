@@ -19,6 +19,11 @@ static Context **top(void) {
     return stack.depth ? &stack.context[stack.depth - 1] : NULL;
 }
 
+int stack_depth(void) {
+    top();
+    return stack.depth;
+}
+
 CUresult usable(const Context *context) {
     if (context->destroyed) return CONTEXT_IS_DESTROYED;
     const Device *device = context->device;

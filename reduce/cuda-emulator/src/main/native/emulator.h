@@ -239,6 +239,8 @@ double now_us(void);
 /* The calling thread's context; *context is set where the code is OK. */
 CUresult current(Context **context);
 CUresult usable(const Context *context);
+/* How many contexts the calling thread has on its stack. */
+int stack_depth(void);
 CUresult context_of(Handle handle, Context **context);
 int may_access(const Context *context, const Context *owner);
 void reset_contexts(void);

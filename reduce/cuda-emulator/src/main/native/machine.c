@@ -379,6 +379,7 @@ static int64_t count_of(const char *what) {
     for (int kind = CONTEXT; kind <= EXEC; kind++) {
         if (!strcmp(what, kinds[kind])) return count_objects(kind);
     }
+    if (!strcmp(what, "stack depth")) return stack_depth();
     if (!strcmp(what, "calls")) return (int64_t)emu.calls;
     if (!strncmp(what, "calls ", 6)) {
         int64_t calls = 0;

@@ -13,10 +13,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -56,7 +58,7 @@ import org.slf4j.LoggerFactory;
  * devices do behind it. From then on nothing is freed, as that could wait for ever, and no further backend can be made
  * in the process. Backends of other devices go on.
  *
- * <p>Safe for use from any thread.
+ * <p>Safe for use from any thread, whose current context stays what it is.
  */
 public final class CudaBackend implements Backend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
@@ -103,28 +105,28 @@ public final class CudaBackend implements Backend {
         freeClosed();
         int count = CudaDevices.count();
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
-        Map<Integer, CudaDevice> byOrdinal = new LinkedHashMap<>();
+        Map<Integer, CudaDevice> opened = new LinkedHashMap<>();
         try {
-            List<CudaDevice> opened = new ArrayList<>();
             for (int ordinal : ordinals) {
                 if (ordinal < 0 || ordinal >= count) {
                     throw new IllegalArgumentException(
                             "device " + ordinal + "; this machine has " + count + ", 0.." + (count - 1));
                 }
-                opened.add(byOrdinal.computeIfAbsent(ordinal, CudaDevice::new));
+                opened.computeIfAbsent(ordinal, CudaDevice::new);
             }
-            ranks = List.copyOf(opened);
-            for (CudaDevice device : byOrdinal.values()) {
-                CopyLane lane = new CopyLane(device, timeoutNanos);
-                lanes.put(device, lane);
-                device.makeOne(lane);
+            ranks = Arrays.stream(ordinals)
+                    .mapToObj(ordinal -> Objects.requireNonNull(opened.get(ordinal)))
+                    .toList();
+            try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+                for (CudaDevice device : opened.values()) {
+                    CopyLane lane = new CopyLane(device, timeoutNanos);
+                    lanes.put(device, lane);
+                    device.makeOne(lane);
+                }
+                runs = new Runs(ranks.getFirst(), lanes, timeoutNanos, tuning.clock());
             }
-            runs = new Runs(ranks.getFirst(), lanes, timeoutNanos, tuning.clock());
         } catch (Throwable e) {
-            if (byOrdinal.values().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS)) {
-                lanes.values().forEach(CopyLane::free);
-                byOrdinal.values().forEach(CudaDevice::close);
-            }
+            abandon(List.copyOf(opened.values()));
             throw e;
         }
         memory = new DeviceMemory(ranks, lanes, this::wouldWait);
@@ -134,6 +136,19 @@ public final class CudaBackend implements Backend {
         join = new StreamJoin(ranks, runs.stream());
         synchronized (LIVING) {
             LIVING.add(this);
+        }
+    }
+
+    /** Frees what a backend has that could not be made; nothing where a device has a fault. */
+    private void abandon(List<CudaDevice> opened) {
+        if (opened.isEmpty()) {
+            return;
+        }
+        try (CallerContext _ = CallerContext.tryKeep(opened.getFirst())) {
+            if (opened.stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS)) {
+                lanes.values().forEach(CopyLane::free);
+                opened.forEach(CudaDevice::close);
+            }
         }
     }
 
@@ -182,9 +197,10 @@ public final class CudaBackend implements Backend {
             return arena.allocate(bytes, 64);
         }
         checkUsable();
-        ranks.getFirst().enter();
-        HostBlock block = new HostBlock(bytes);
-        return block.segment(arena, () -> free(block));
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            HostBlock block = new HostBlock(bytes);
+            return block.segment(arena, () -> free(block));
+        }
     }
 
     private void free(HostBlock block) {
@@ -214,6 +230,12 @@ public final class CudaBackend implements Backend {
     /** Runs what copies or clears; a copy that does not end in time breaks the backend. */
     private MemorySegment copied(Supplier<MemorySegment> work) {
         checkUsable();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            return work(work);
+        }
+    }
+
+    private MemorySegment work(Supplier<MemorySegment> work) {
         try {
             return work.get();
         } catch (CollectiveTimeoutException e) {
@@ -241,7 +263,7 @@ public final class CudaBackend implements Backend {
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks.size());
         lock.lock();
-        try {
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             checkUsable();
             freeReleased();
             CudaExecutable executable = new CudaExecutable(this, plans.plan(schedule, type, op));
@@ -260,8 +282,20 @@ public final class CudaBackend implements Backend {
             @Nullable CallerStreams streams) {
         CudaStreams callers = streams == null ? null : join.check(streams);
         lock.lock();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            return startInTurn(executable, inputs, outputs, callers);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CompletableFuture<Void> startInTurn(
+            CudaExecutable executable,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CudaStreams callers) {
+        checkUsable();
         try {
-            checkUsable();
             GraphCache.Key key = executable.key(inputs, outputs);
             Graph graph = graphs.get(key, () -> executable.build(key, memory));
             if (callers != null) {
@@ -274,14 +308,19 @@ public final class CudaBackend implements Backend {
             return run.future();
         } catch (CudaException e) {
             throw breaking(runs.explain(executable, e));
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Looks for ends of runs on the calling thread for a short while, until a future is done. */
     void poll(Future<?> ended) {
-        runs.poll(ended);
+        if (ended.isDone()) {
+            return;
+        }
+        try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
+            if (kept != null) {
+                runs.poll(ended);
+            }
+        }
     }
 
     private void checkUsable() {
@@ -294,7 +333,7 @@ public final class CudaBackend implements Backend {
     /** Frees what an executable has, or keeps it until its runs have ended. */
     void release(CudaExecutable executable) {
         lock.lock();
-        try {
+        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
             if (executables.remove(executable)) {
                 released.add(executable);
                 freeReleased();
@@ -320,8 +359,9 @@ public final class CudaBackend implements Backend {
 
     /** Whether the backend is not known to have nothing to do on its devices. */
     private boolean isBusy() {
-        ranks.getFirst().tryEnter();
-        return runs.isBusy() || lanes.values().stream().anyMatch(CopyLane::isBusy);
+        try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
+            return kept == null || runs.isBusy() || lanes.values().stream().anyMatch(CopyLane::isBusy);
+        }
     }
 
     private boolean sharesDeviceWith(CudaBackend other) {
@@ -363,7 +403,9 @@ public final class CudaBackend implements Backend {
         } finally {
             lock.unlock();
         }
-        runs.close();
+        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
+            runs.close();
+        }
         Waiting.until(
                 () -> wouldWaitForSoundBackends() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS,
                 System.nanoTime() + timeoutNanos);

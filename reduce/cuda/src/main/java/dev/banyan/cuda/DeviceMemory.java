@@ -95,7 +95,10 @@ final class DeviceMemory {
 
     /** Frees what arenas gave back, unless something runs. */
     private void freeKept() {
-        if (!kept.isEmpty() && !ProcessFault.isThere() && !running.getAsBoolean()) {
+        if (kept.isEmpty() || ProcessFault.isThere() || running.getAsBoolean()) {
+            return;
+        }
+        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
             boolean sound = ranks.getFirst().fault() == CUresult.CUDA_SUCCESS;
             for (IntSupplier memory = kept.poll(); memory != null; memory = kept.poll()) {
                 int result = memory.getAsInt();

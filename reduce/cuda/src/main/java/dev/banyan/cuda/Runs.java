@@ -188,12 +188,9 @@ final class Runs {
 
     /**
      * Looks for ends on the calling thread until a future is done, but for no longer than a short collective takes:
-     * being woken by the watcher would take a good part of that.
+     * being woken by the watcher would take a good part of that. A context is current.
      */
     void poll(Future<?> ended) {
-        if (ended.isDone() || !first.tryEnter()) {
-            return;
-        }
         pollers.incrementAndGet();
         try {
             long begun = System.nanoTime();
@@ -376,7 +373,6 @@ final class Runs {
      * device, what its failure left running gets another timeout to end.
      */
     void close() {
-        first.tryEnter();
         Waiting.until(
                 () -> {
                     look();
