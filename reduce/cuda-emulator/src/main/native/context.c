@@ -19,9 +19,15 @@ static Context **top(void) {
     return stack.depth ? &stack.context[stack.depth - 1] : NULL;
 }
 
+int stack_depth(void) {
+    top();
+    return stack.depth;
+}
+
 CUresult usable(const Context *context) {
     if (context->destroyed) return CONTEXT_IS_DESTROYED;
-    return context->device->lost ? context->device->lost : context->sticky;
+    const Device *device = context->device;
+    return device->lost ? device->lost : device->broken ? device->broken : context->sticky;
 }
 
 CUresult current(Context **context) {
@@ -94,11 +100,13 @@ void reset_contexts(void) {
     CHECK((number) >= 0 && (number) < emu.devices, INVALID_DEVICE); \
     Device *device = &emu.device[number]
 
+static CUresult usable_device(const Device *device) { return device->lost ? device->lost : device->broken; }
+
 API CUresult cuDevicePrimaryCtxRetain(Handle *handle, CUdevice number) {
     ENTER();
     DEVICE(device, number);
     CHECK(handle, INVALID_VALUE);
-    CHECK(!device->lost, device->lost);
+    TRY(usable_device(device));
     if (!device->primary) device->primary = new_context(number, device->primary_flags);
     device->retained++;
     *handle = device->primary->object.handle;
@@ -150,7 +158,7 @@ API CUresult cuCtxCreate_v2(Handle *handle, unsigned flags, CUdevice number) {
     ENTER();
     DEVICE(device, number);
     CHECK(handle, INVALID_VALUE);
-    CHECK(!device->lost, device->lost);
+    TRY(usable_device(device));
     Context *context = new_context(number, flags);
     *handle = context->object.handle;
     LEAVE(push_context(context));

@@ -45,7 +45,7 @@ enum { MOST_DEVICES = 32, PARAMETER_BYTES = 512 };
 
 /* ---- Objects behind handles ---- */
 
-typedef enum { CONTEXT = 1, STREAM, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXEC, POOL } Kind;
+typedef enum { CONTEXT = 1, STREAM, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXEC, POOL, BACKING } Kind;
 
 typedef struct {
     Kind kind;
@@ -65,6 +65,7 @@ typedef struct {
     uint64_t bytes, used;
     int taken; /* of its multiprocessors, by blocks that run, in parts of WHOLE_DEVICE */
     int lost; /* the code that everything on it gives, or 0 */
+    int broken; /* the same since an operation failed on it: no other context repairs that, as only another process would */
     int rank[MOST_DEVICES]; /* performance rank of the way to each peer; -1 where there is no peer access */
     int corrupt[MOST_DEVICES], stall[MOST_DEVICES];
     struct Context *primary;
@@ -121,6 +122,7 @@ typedef struct {
     void *snapshot; /* of pageable memory; freed with the operation */
     int source_known, target_known; /* else pageable memory */
     int staged; /* between devices without peer access */
+    int late; /* the call has returned, and the copy begins when something waits for it */
 } Copy;
 
 typedef struct {
@@ -165,6 +167,7 @@ struct Op {
     Work work;
     int waits; /* for how many others */
     int done, error, refs;
+    int inherited; /* the error of what it waited for, so that it must not start */
     double began, ended; /* us */
     Op **next; /* who waits for it */
     int nexts, room;
@@ -184,7 +187,10 @@ struct Op {
 
 typedef struct {
     pthread_mutex_t lock;
-    int initialized, driver_version, strict, free_waits, workers, devices, patience;
+    int initialized, driver_version, strict, free_waits, workers, devices;
+    int patience; /* in seconds, after which a call that waits gives up; 0 for none */
+    int pageable_late; /* copies from pageable memory are under way when their calls return */
+    int failed_work_errors; /* what waits for failed work ends with its error; else it stays where it is */
     uint64_t calls, shuffle;
     int paused;
     int lost_edge; /* number of the edge that the next graph leaves out, or 0 */
@@ -221,6 +227,8 @@ void add_object(Object *object, Kind kind);
 void *find_object(Handle handle, Kind kind);
 void remove_object(Object *object);
 
+/* A number of the sequence that the shuffle's seed begins; it is not 0. */
+uint64_t random_number(void);
 /* The fate of an operation that is about to begin, by the faults on command. */
 void decide_fate(Op *op);
 double now_us(void);
@@ -230,6 +238,8 @@ double now_us(void);
 /* The calling thread's context; *context is set where the code is OK. */
 CUresult current(Context **context);
 CUresult usable(const Context *context);
+/* How many contexts the calling thread has on its stack. */
+int stack_depth(void);
 CUresult context_of(Handle handle, Context **context);
 int may_access(const Context *context, const Context *owner);
 void reset_contexts(void);
@@ -243,15 +253,19 @@ void depend(Op *op, Op *on);
 /* Queues work behind a stream, or makes a node of it where the stream is capturing. *op, if wanted, is to be dropped. */
 CUresult submit(Stream *stream, const Work *work, Op **op);
 void begin(Op *op);
+/* Lets late copies begin. */
+void begin_late_copies(void);
 CUresult wait_for(Op *op);
 CUresult wait_for_context(Context *context);
-/* Waits until something is done; 0 when patience has run out, which is noted. */
+/* Waits until something is done; 0 when patience has run out, which is noted, or at a reset. */
 int wait_a_while(const char *what, double since);
 CUresult stream_of(Handle handle, Stream **stream);
 void run_hung(int code);
 /* Of a node of a graph. */
 void record_now(Op *by);
 void lose_device(int index, int code);
+/* The call of this thread, if it has waited, is over. */
+void waited(void);
 void resume_work(void);
 void quiesce(void);
 /* Frees an object of any kind and forgets its handle. */
@@ -268,10 +282,12 @@ typedef struct {
 /* Whether a copy or fill is possible, at the time of the call. */
 CUresult check_copy(Copy *copy, const Context *context);
 CUresult check_fill(const Fill *fill, const Context *context);
-/* Whether a kernel may touch the ranges; pins their memory until unpin. */
-CUresult pin(const Context *context, const Range *ranges, int count, const char *what);
+/* Whether a copy or fill may touch the ranges; pins their memory until unpin. */
+CUresult pin(const Range *ranges, int count, const char *what);
 void unpin(const Range *ranges, int count);
 void release_memory(Context *context);
+void free_pool(Object *object);
+void free_backing(Object *object);
 int64_t count_memory(const char *what);
 /* Notes the guard zones that were written to. */
 void check_guards(void);
@@ -359,7 +375,7 @@ void count_launch(Exec *exec, const Context *launched, int by);
 void follow_launch(Exec *exec, Op *launch);
 /* Begins the first nodes; the launch itself if there are none. */
 Op *begin_graph(Op *launch);
-/* A node is done; the launch if it was the last one. */
+/* A node is done, with an error or without, which those behind it inherit; the launch if it was the last one. */
 Op *end_node(Op *node, int error);
 void free_graph(Graph *graph);
 void free_exec(Exec *exec);

@@ -32,9 +32,9 @@ static Op *pop(List *list) {
 
 static Op **ready; /* from ready_first to ready_end */
 static size_t ready_first, ready_end, ready_room;
-static List host_ready, hung, spare;
+static List host_ready, hung, stranded, late, spare;
 static int ready_number; /* read without the lock by the thread that looks out */
-static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, closing;
+static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, waiting_calls, closing;
 static int conducting; /* one thread at a time, while a seed interleaves what runs */
 
 /* ---- Operations ---- */
@@ -61,12 +61,16 @@ void drop(Op *op) {
     push(&spare, op);
 }
 
+static int is_late(const Op *op) { return op->work.kind == COPY && op->work.copy.late; }
+
 void depend(Op *op, Op *on) {
     if (!on) return;
     if (on->done) {
+        if (!op->inherited) op->inherited = on->error;
         order_after(op, on);
         return;
     }
+    if (is_late(on)) begin_late_copies();
     if (on->nexts == on->room) {
         on->room = on->room ? 2 * on->room : 4;
         on->next = realloc(on->next, (size_t)on->room * sizeof *on->next);
@@ -111,6 +115,11 @@ static void make_ready(Op *op) {
     }
 }
 
+void begin_late_copies(void) {
+    Op *op;
+    while ((op = pop(&late))) make_ready(op);
+}
+
 static void make_host_ready(Op *op) {
     push(&host_ready, op);
     if (idle_host_workers) pthread_cond_signal(&host_work_there);
@@ -132,6 +141,7 @@ static void end_op(Op *op, int error) {
     if (op->work.kind == LAUNCH) count_launch(op->work.exec, context, -1);
     for (int n = 0; n < op->nexts; n++) {
         order_after(op->next[n], op);
+        if (!op->next[n]->inherited) op->next[n]->inherited = error;
         if (!--op->next[n]->waits) push(&unsettled, op->next[n]);
     }
     op->nexts = 0;
@@ -139,10 +149,34 @@ static void end_op(Op *op, int error) {
     drop(op);
 }
 
-/* After work that was carried out, or that failed. */
+/* What hangs on a device is no longer held up: there is an error that ends it. */
+static void end_hung_of(int index) {
+    List all = hung;
+    hung = (List){NULL, NULL};
+    Op *op;
+    while ((op = pop(&all))) {
+        if (op->work.context->index == index) {
+            op->fate = HEALTHY;
+            push(&unsettled, op);
+        } else {
+            push(&hung, op);
+        }
+    }
+}
+
+/* An operation of the context failed, which breaks its device for the whole process. */
+static void break_context(Context *context, int error) {
+    if (!context->sticky) context->sticky = error;
+    if (error == CONTEXT_IS_DESTROYED || context->device->broken) return;
+    context->device->broken = error;
+    end_hung_of(context->index);
+    if (waiters) pthread_cond_broadcast(&something_done);
+}
+
+/* After work that was carried out, or that failed. What only waited for failed work breaks nothing. */
 static void end(Op *op, int error) {
     Context *context = op->work.context;
-    if (error && !context->sticky) context->sticky = error;
+    if (error && !op->inherited) break_context(context, error);
     if (!op->exec) {
         end_op(op, error);
         return;
@@ -154,10 +188,17 @@ static void end(Op *op, int error) {
 static void settle_one(Op *op) {
     Work *work = &op->work;
     int error = closing ? CONTEXT_IS_DESTROYED : usable(work->context);
-    if (!error && op->fate == LOSE) {
+    if (!error && op->fate == LOSE && !op->inherited) {
         lose_device(op->fate_device, op->fate_code);
         op->fate = HEALTHY;
         error = usable(work->context);
+    }
+    if (!error && op->inherited) {
+        if (!emu.failed_work_errors) {
+            push(&stranded, op);
+            return;
+        }
+        error = op->inherited;
     }
     if (work->kind == HOST && work->host.callback && !closing) {
         op->fate_code = error;
@@ -179,6 +220,8 @@ static void settle_one(Op *op) {
         if (!op->waits) end(op, OK);
     } else if (work->kind == HOST && !work->host.own) {
         make_host_ready(op);
+    } else if (is_late(op) && !op->nexts) {
+        push(&late, op);
     } else {
         make_ready(op);
     }
@@ -233,10 +276,7 @@ static Op *take_interleaved(void) {
 static Op *take(void) {
     if (emu.interleave) return take_interleaved();
     if (emu.shuffle) {
-        emu.shuffle ^= emu.shuffle << 13;
-        emu.shuffle ^= emu.shuffle >> 7;
-        emu.shuffle ^= emu.shuffle << 17;
-        return take_at(ready_first + emu.shuffle % (ready_end - ready_first));
+        return take_at(ready_first + random_number() % (ready_end - ready_first));
     }
     return take_at(ready_first);
 }
@@ -319,33 +359,51 @@ static void *call_host_functions(void *unused) {
         else host.function(host.data);
         pthread_mutex_lock(&emu.lock);
         running--;
-        finish(op, OK);
+        finish(op, host.callback ? status : OK);
     }
     return NULL;
 }
 
 /* ---- Waiting ---- */
 
-int wait_a_while(const char *what, double since) {
-    if (now_us() - since > 1e6 * emu.patience) {
-        problem("%s waited %d seconds in vain", what, emu.patience);
-        return 0;
-    }
+static __thread int call_waited; /* the call of this thread */
+
+static void wait_for_anything(void) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
     waiters++;
     pthread_cond_timedwait(&something_done, &emu.lock, &until);
     waiters--;
+}
+
+int wait_a_while(const char *what, double since) {
+    if (closing) return 0;
+    if (emu.patience && now_us() - since > 1e6 * emu.patience) {
+        problem("%s waited %d seconds in vain", what, emu.patience);
+        return 0;
+    }
+    if (!call_waited) waiting_calls++;
+    call_waited = 1;
+    wait_for_anything();
     return 1;
+}
+
+void waited(void) {
+    if (!call_waited) return;
+    call_waited = 0;
+    waiting_calls--;
+    if (closing) pthread_cond_broadcast(&something_done);
 }
 
 CUresult wait_for(Op *op) {
     CUresult result = OK;
     double since = now_us();
+    if (is_late(op)) begin_late_copies();
     keep(op);
     while (!op->done && !result) {
-        if (!wait_a_while("a thread", since)) result = LAUNCH_TIMEOUT;
+        result = usable(op->work.context);
+        if (!result && !wait_a_while("a thread", since)) result = LAUNCH_TIMEOUT;
     }
     if (op->done) {
         result = op->error;
@@ -357,7 +415,8 @@ CUresult wait_for(Op *op) {
 
 CUresult wait_for_context(Context *context) {
     double since = now_us();
-    while (context->pending > 0) {
+    begin_late_copies();
+    while (context->pending > 0 && !usable(context)) {
         if (!wait_a_while("a thread", since)) return LAUNCH_TIMEOUT;
     }
     order_host(context->standard->last);
@@ -391,33 +450,25 @@ void run_hung(int code) {
 void lose_device(int index, int code) {
     if (index < 0 || index >= emu.devices) return;
     emu.device[index].lost = code;
-    List all = hung;
-    hung = (List){NULL, NULL};
-    Op *op;
-    while ((op = pop(&all))) {
-        if (op->work.context->index == index) {
-            op->fate = HEALTHY;
-            push(&unsettled, op);
-        } else {
-            push(&hung, op);
-        }
-    }
+    end_hung_of(index);
+    if (waiters) pthread_cond_broadcast(&something_done);
     settle();
 }
 
 /* Ends all work. */
 void quiesce(void) {
     closing = 1;
+    begin_late_copies();
     while (ready_first != ready_end) {
         Op *op = take();
         op->work.kind == LAUNCH ? end_op(op, CONTEXT_IS_DESTROYED) : finish(op, CONTEXT_IS_DESTROYED);
         settle();
     }
     run_hung(CONTEXT_IS_DESTROYED);
-    double since = now_us();
-    while (running || host_ready.first) {
-        if (!wait_a_while("a reset", since)) break;
-    }
+    Op *op;
+    while ((op = pop(&stranded))) finish(op, CONTEXT_IS_DESTROYED);
+    if (waiters) pthread_cond_broadcast(&something_done);
+    while (running || host_ready.first || waiting_calls) wait_for_anything();
     closing = 0;
 }
 
@@ -518,9 +569,10 @@ API CUresult cuStreamQuery(Handle handle) {
     Stream *stream;
     TRY(stream_of(handle, &stream));
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
+    if (stream->last && is_late(stream->last)) begin_late_copies();
     CHECK(!stream->last || stream->last->done, NOT_READY);
     order_host(stream->last);
-    LEAVE(OK);
+    LEAVE(stream->last ? stream->last->error : OK);
 }
 
 API CUresult cuStreamSynchronize(Handle handle) {
@@ -678,7 +730,7 @@ API CUresult cuEventQuery(Handle handle) {
     TRY(usable(event->context));
     CHECK(!event->op || event->op->done, NOT_READY);
     order_host(event->op);
-    LEAVE(OK);
+    LEAVE(event->op ? event->op->error : OK);
 }
 
 API CUresult cuEventSynchronize(Handle handle) {
@@ -714,7 +766,8 @@ API CUresult cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned flag
         LEAVE(capture_work(stream, &(Work){.kind = WAIT, .event = event}));
     }
     if (event->capture || stream->capture) LEAVE(capture_wait(stream, event));
-    if (!event->op || event->op->done) LEAVE(OK);
+    TRY(usable(event->context));
+    if (!event->op || (event->op->done && !event->op->error)) LEAVE(OK);
     Op *op = new_op(&(Work){.kind = MARK, .context = stream->context});
     op->waits = 1;
     depend(op, stream->last);
@@ -750,7 +803,8 @@ void free_object(Object *object) {
         case MODULE: free_module(object); break;
         case GRAPH: free_graph((Graph *)object); break;
         case EXEC: free_exec((Exec *)object); break;
-        case POOL: free(object); break;
+        case POOL: free_pool(object); break;
+        case BACKING: free_backing(object); break;
         case CONTEXT: case FUNCTION: case NODE: break; /* they end with others */
     }
 }

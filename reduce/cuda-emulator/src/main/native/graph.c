@@ -589,7 +589,7 @@ Op *begin_graph(Op *launch) {
     for (int n = 0; n < exec->count; n++) {
         Op *op = &exec->ops[n];
         op->waits = exec->waits[n];
-        op->waited = op->done = 0;
+        op->waited = op->done = op->inherited = 0;
         if (!op->work.context) op->work.context = launch->work.context;
         op->progress = 0;
         order_node(op, launch);
@@ -608,6 +608,7 @@ Op *end_node(Op *op, int error) {
     for (int n = 0; n < exec->nexts[op->node]; n++) {
         Op *next = &exec->ops[exec->next[op->node][n]];
         order_after(next, op);
+        if (!next->inherited) next->inherited = error;
         if (!--next->waits) begin(next);
     }
     if (--exec->left) return NULL;

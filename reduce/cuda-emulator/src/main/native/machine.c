@@ -171,7 +171,9 @@ static int command(const char *line) {
     else if (!strcmp(word, "shuffle")) emu.shuffle = strtoull(w[0], NULL, 10);
     else if (!strcmp(word, "interleave")) return interleave(strtoull(w[0], NULL, 10));
     else if (!strcmp(word, "lose-edge") && number > 0) emu.lost_edge = number;
-    else if (!strcmp(word, "patience") && number > 0) emu.patience = number;
+    else if (!strcmp(word, "patience") && number >= 0) emu.patience = number;
+    else if (!strcmp(word, "pageable")) emu.pageable_late = !strcmp(w[0], "late");
+    else if (!strcmp(word, "failed-work")) emu.failed_work_errors = !strcmp(w[0], "errors");
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
     else if (!strcmp(word, "launches")) emu.launches_skipped = !strcmp(w[0], "skipped");
@@ -200,7 +202,9 @@ static void describe(void) {
     emu.free_waits = 1;
     emu.workers = 4;
     emu.shuffle = 0;
-    emu.patience = 60;
+    emu.patience = 0;
+    emu.failed_work_errors = 0;
+    emu.pageable_late = 0;
     emu.paused = 0;
     emu.launches_skipped = 0;
     emu.lost_edge = 0;
@@ -296,6 +300,7 @@ CUresult enter(const char *function) {
 }
 
 CUresult leave(CUresult result) {
+    waited();
     pthread_mutex_unlock(&emu.lock);
     return result;
 }
@@ -308,6 +313,12 @@ static int is_kind(const Op *op, const char *kind, int from, int to) {
         case HOST: return !strcmp(kind, "host") || !strcmp(kind, "any");
         default: return 0;
     }
+}
+
+uint64_t random_number(void) {
+    emu.shuffle ^= emu.shuffle << 13;
+    emu.shuffle ^= emu.shuffle >> 7;
+    return emu.shuffle ^= emu.shuffle << 17;
 }
 
 void decide_fate(Op *op) {
@@ -384,6 +395,7 @@ static int64_t count_of(const char *what) {
     for (int kind = CONTEXT; kind <= EXEC; kind++) {
         if (!strcmp(what, kinds[kind])) return count_objects(kind);
     }
+    if (!strcmp(what, "stack depth")) return stack_depth();
     if (!strcmp(what, "calls")) return (int64_t)emu.calls;
     if (!strncmp(what, "calls ", 6)) {
         int64_t calls = 0;

@@ -4,9 +4,28 @@
  */
 #include "emulator.h"
 
-enum { GUARD_BYTES = 512, POISON = 0xFF, GUARD = 0xA5, HOST_MAPPED = 2 };
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { GUARD_BYTES = 512, POISON = 0xFF, GUARD = 0xA5, HOST_MAPPED = 2, READ_WRITE = 3, GRANULARITY = 2 << 20 };
 
 typedef enum { ON_DEVICE, ON_HOST, REGISTERED } Place;
+
+/* A pool of stream-ordered memory. */
+typedef struct {
+    Object object;
+    int device;
+    int refs; /* its handle and what is allocated from it */
+    unsigned char access[MOST_DEVICES]; /* flags of CUmemAccess_flags */
+} Pool;
+
+/* What cuMemCreate allocates, a file in memory. */
+typedef struct {
+    Object object;
+    int device, file;
+    uint64_t bytes;
+    int refs; /* its handle and its mappings */
+} Backing;
 
 typedef struct {
     CUdeviceptr at;
@@ -19,10 +38,23 @@ typedef struct {
     uint64_t id;
     int busy; /* operations that are touching it */
     Shadows *shadows; /* of its bytes, while a seed interleaves what runs */
+    Pool *pool; /* that it is of, or NULL */
+    Backing *backing; /* that is mapped here, or NULL */
+    unsigned char access[MOST_DEVICES]; /* of a mapping */
+    int ended; /* its context has; to be discarded when it is no longer busy */
 } Memory;
+
+typedef struct Reservation {
+    CUdeviceptr at;
+    uint64_t bytes;
+    struct Reservation *next;
+} Reservation;
+
+static Reservation *reservations;
 
 static Memory **memories; /* in the order of their addresses */
 static int count, room;
+static uint64_t next_id = 1;
 
 /* The place of the first one that ends behind the address. */
 static int place_of(CUdeviceptr at) {
@@ -62,7 +94,7 @@ static void check_zone(const Memory *memory, const unsigned char *zone, uint64_t
 }
 
 static void check_guard(const Memory *memory) {
-    if (memory->place == REGISTERED) return;
+    if (!memory->raw) return;
     uint64_t end = GUARD_BYTES + memory->bytes;
     check_zone(memory, memory->raw, GUARD_BYTES, "before");
     check_zone(memory, memory->raw + end, memory->raw_bytes - end, "after");
@@ -72,11 +104,31 @@ void check_guards(void) {
     for (int m = 0; m < count; m++) check_guard(memories[m]);
 }
 
+static void drop_pool(Pool *pool) {
+    if (pool && !--pool->refs) free(pool);
+}
+
+static void drop_backing(Backing *backing) {
+    if (--backing->refs) return;
+    emu.device[backing->device].used -= backing->bytes;
+    close(backing->file);
+    free(backing);
+}
+
+void free_backing(Object *object) { drop_backing((Backing *)object); }
+
 static void discard(Memory *memory) {
     check_guard(memory);
     int place = place_of(memory->at);
     memmove(memories + place, memories + place + 1, (size_t)(--count - place) * sizeof *memories);
-    if (memory->place == ON_DEVICE) memory->context->device->used -= memory->bytes;
+    if (memory->backing) {
+        void *at = (void *)memory->at;
+        if (mmap(at, memory->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != at) abort();
+        drop_backing(memory->backing);
+    } else if (memory->place == ON_DEVICE) {
+        memory->context->device->used -= memory->bytes;
+    }
+    drop_pool(memory->pool);
     free_shadows(memory->shadows);
     free(memory->raw);
     free(memory);
@@ -87,8 +139,15 @@ void release_memory(Context *context) {
     for (int m = count - 1; m >= 0; m--) {
         Memory *memory = memories[m];
         if (context && memory->context != context) continue;
-        if (context) counters.abandoned++;
-        discard(memory);
+        if (context && !memory->ended) counters.abandoned++;
+        memory->ended = 1;
+        if (!memory->busy) discard(memory);
+    }
+    while (!context && reservations) {
+        Reservation *reservation = reservations;
+        reservations = reservation->next;
+        munmap((void *)reservation->at, reservation->bytes);
+        free(reservation);
     }
 }
 
@@ -110,7 +169,6 @@ int64_t count_memory(const char *what) {
 
 /* Takes the lock off while it writes. */
 static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned flags, CUdeviceptr *at) {
-    static uint64_t ids = 1;
     Device *device = context->device;
     if (!bytes) return INVALID_VALUE;
     if (place == ON_DEVICE) {
@@ -135,7 +193,7 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
     memory->context = context;
     memory->place = place;
     memory->flags = flags;
-    memory->id = ids++;
+    memory->id = next_id++;
     add(memory);
     return OK;
 }
@@ -144,7 +202,7 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
 static CUresult free_at(CUdeviceptr at, Place place) {
     if (!at) return OK;
     Memory *memory = find(at);
-    if (!memory || memory->at != at || memory->place != place) {
+    if (!memory || memory->at != at || memory->place != place || memory->backing) {
         problem("0x%llx is freed, but no such memory is allocated", (unsigned long long)at);
         return INVALID_VALUE;
     }
@@ -164,6 +222,17 @@ static CUresult free_at(CUdeviceptr at, Place place) {
     discard(memory);
     /* What is freed is free, but the driver tells of the context's error. */
     return context->destroyed ? OK : usable(context);
+}
+
+/*
+ * Whether work of the context may touch memory. cuCtxEnablePeerAccess opens what cuMemAlloc allocates; pools and mappings
+ * have access of their own for each device.
+ */
+static int accessible(const Context *context, const Memory *memory) {
+    if (memory->place != ON_DEVICE) return 1;
+    if (memory->backing) return memory->access[context->index] == READ_WRITE;
+    if (memory->pool) return memory->pool->access[context->index] == READ_WRITE;
+    return may_access(context, memory->context);
 }
 
 /* ---- Allocation ---- */
@@ -272,13 +341,21 @@ API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdevicep
     LEAVE(OK);
 }
 
+static const Reservation *reservation_of(CUdeviceptr at) {
+    const Reservation *found = reservations;
+    while (found && (at < found->at || at - found->at >= found->bytes)) found = found->next;
+    return found;
+}
+
 static CUresult pointer_attribute(void *value, int which, CUdeviceptr at) {
     const Memory *memory = find(at);
     if (!value || which < 1 || which > 21) return INVALID_VALUE;
     if (!memory) return INVALID_VALUE;
     int on_device = memory->place == ON_DEVICE;
+    const Reservation *reservation = memory->backing ? reservation_of(at) : NULL;
+    Context *context;
     switch (which) {
-        case 1: *(Handle *)value = memory->context->object.handle; return OK;
+        case 1: *(Handle *)value = memory->backing ? 0 : memory->context->object.handle; return OK;
         case 2: *(unsigned *)value = on_device ? 2 : 1; return OK;
         case 3: *(CUdeviceptr *)value = at; return OK;
         case 4:
@@ -289,9 +366,19 @@ static CUresult pointer_attribute(void *value, int which, CUdeviceptr at) {
         case 7: *(uint64_t *)value = memory->id; return OK;
         case 8: *(int *)value = 0; return OK;
         case 9: *(int *)value = memory->context->index; return OK;
-        case 11: *(CUdeviceptr *)value = memory->at; return OK;
-        case 12: *(size_t *)value = memory->bytes; return OK;
+        case 10: *(int *)value = on_device && !memory->pool && !memory->backing; return OK;
+        case 11: *(CUdeviceptr *)value = reservation ? reservation->at : memory->at; return OK;
+        case 12: *(size_t *)value = reservation ? reservation->bytes : memory->bytes; return OK;
         case 13: *(int *)value = 1; return OK;
+        case 14: *(uint64_t *)value = 0; return OK;
+        case 16: {
+            CUresult code = current(&context);
+            if (!code) *(unsigned *)value = accessible(context, memory) ? READ_WRITE : 0;
+            return code;
+        }
+        case 17: *(Handle *)value = memory->pool ? memory->pool->object.handle : 0; return OK;
+        case 18: *(size_t *)value = memory->bytes; return OK;
+        case 19: *(CUdeviceptr *)value = memory->at; return OK;
         default: return NOT_SUPPORTED;
     }
 }
@@ -314,10 +401,27 @@ API CUresult cuPointerGetAttributes(unsigned wanted, int *which, void **values, 
 
 /* ---- Stream-ordered allocation ---- */
 
-typedef struct {
-    Object object;
-    int device;
-} Pool;
+static Pool *default_pools[MOST_DEVICES];
+
+static Pool *new_pool(int device) {
+    Pool *pool = calloc(1, sizeof *pool);
+    pool->device = device;
+    pool->refs = 1;
+    pool->access[device] = READ_WRITE;
+    add_object(&pool->object, POOL);
+    return pool;
+}
+
+static Pool *default_pool(int device) {
+    if (!default_pools[device]) default_pools[device] = new_pool(device);
+    return default_pools[device];
+}
+
+void free_pool(Object *object) {
+    Pool *pool = (Pool *)object;
+    if (default_pools[pool->device] == pool) default_pools[pool->device] = NULL;
+    drop_pool(pool);
+}
 
 API CUresult cuMemPoolCreate(Handle *handle, const int *properties) {
     ENTER();
@@ -325,18 +429,63 @@ API CUresult cuMemPoolCreate(Handle *handle, const int *properties) {
     int device = properties[3]; /* type, handle types, type of the location, its number */
     CHECK(properties[0] == 1 && properties[2] == 1, INVALID_VALUE);
     CHECK(device >= 0 && device < emu.devices, INVALID_DEVICE);
-    Pool *pool = calloc(1, sizeof *pool);
-    pool->device = device;
-    add_object(&pool->object, POOL);
-    *handle = pool->object.handle;
+    *handle = new_pool(device)->object.handle;
     LEAVE(OK);
 }
 
 API CUresult cuMemPoolDestroy(Handle handle) {
     ENTER();
     Pool *pool = find_object(handle, POOL);
-    CHECK(pool, INVALID_VALUE);
+    CHECK(pool && default_pools[pool->device] != pool, INVALID_VALUE);
     free_object(&pool->object);
+    LEAVE(OK);
+}
+
+API CUresult cuDeviceGetDefaultMemPool(Handle *handle, CUdevice device) {
+    ENTER();
+    CHECK(device >= 0 && device < emu.devices, INVALID_DEVICE);
+    CHECK(handle, INVALID_VALUE);
+    *handle = default_pool(device)->object.handle;
+    LEAVE(OK);
+}
+
+/* CUmemLocation and CUmemAccessDesc. */
+typedef struct {
+    int type, id;
+} Location;
+
+typedef struct {
+    Location location;
+    int flags;
+} Access;
+
+static CUresult check_access(const Access *access, size_t number, int owner) {
+    if (!access || !number) return INVALID_VALUE;
+    for (size_t a = 0; a < number; a++) {
+        int device = access[a].location.id, flags = access[a].flags;
+        if (access[a].location.type != 1 || (flags != 0 && flags != 1 && flags != READ_WRITE)) return INVALID_VALUE;
+        if (device < 0 || device >= emu.devices) return INVALID_DEVICE;
+        if (device != owner && emu.device[device].rank[owner] < 0) return INVALID_DEVICE;
+    }
+    return OK;
+}
+
+API CUresult cuMemPoolSetAccess(Handle handle, const Access *access, size_t number) {
+    ENTER();
+    Pool *pool = find_object(handle, POOL);
+    CHECK(pool, INVALID_VALUE);
+    TRY(check_access(access, number, pool->device));
+    for (size_t a = 0; a < number; a++) CHECK(access[a].location.id != pool->device || access[a].flags, INVALID_VALUE);
+    for (size_t a = 0; a < number; a++) pool->access[access[a].location.id] = (unsigned char)access[a].flags;
+    LEAVE(OK);
+}
+
+API CUresult cuMemPoolGetAccess(int *flags, Handle handle, const Location *location) {
+    ENTER();
+    const Pool *pool = find_object(handle, POOL);
+    CHECK(flags && pool && location && location->type == 1, INVALID_VALUE);
+    CHECK(location->id >= 0 && location->id < emu.devices, INVALID_DEVICE);
+    *flags = pool->access[location->id];
     LEAVE(OK);
 }
 
@@ -347,24 +496,30 @@ API CUresult cuMemPoolTrimTo(Handle handle, size_t bytes) {
     LEAVE(OK);
 }
 
-static CUresult allocate_in_order(CUdeviceptr *at, size_t bytes, Handle stream_handle) {
+static CUresult allocate_in_order(CUdeviceptr *at, size_t bytes, Pool *pool, Handle stream_handle) {
     Stream *stream;
     CUresult code = stream_of(stream_handle, &stream);
     if (code) return code;
     if (!at) return INVALID_VALUE;
     if (stream->capture) return spoil_capture(stream->capture), CAPTURE_UNSUPPORTED;
-    return allocate(stream->context, ON_DEVICE, bytes, 0, at);
+    code = allocate(stream->context, ON_DEVICE, bytes, 0, at);
+    if (code) return code;
+    if (!pool) pool = default_pool(stream->context->index);
+    pool->refs++;
+    find(*at)->pool = pool;
+    return OK;
 }
 
 API CUresult cuMemAllocAsync(CUdeviceptr *at, size_t bytes, Handle stream) {
     ENTER();
-    LEAVE(allocate_in_order(at, bytes, stream));
+    LEAVE(allocate_in_order(at, bytes, NULL, stream));
 }
 
 API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t bytes, Handle handle, Handle stream) {
     ENTER();
-    CHECK(find_object(handle, POOL), INVALID_VALUE);
-    LEAVE(allocate_in_order(at, bytes, stream));
+    Pool *pool = find_object(handle, POOL);
+    CHECK(pool, INVALID_VALUE);
+    LEAVE(allocate_in_order(at, bytes, pool, stream));
 }
 
 /* Carried out by a thread of the pool. */
@@ -382,17 +537,215 @@ API CUresult cuMemFreeAsync(CUdeviceptr at, Handle stream_handle) {
     Stream *stream;
     TRY(stream_of(stream_handle, &stream));
     Memory *memory = find(at);
-    CHECK(memory && memory->at == at && memory->place == ON_DEVICE, INVALID_VALUE);
+    CHECK(memory && memory->at == at && memory->place == ON_DEVICE && !memory->backing, INVALID_VALUE);
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
     LEAVE(submit(stream, &(Work){.kind = HOST, .host = {.own = free_now, .data = (void *)at}}, NULL));
+}
+
+/* ---- Virtual memory ---- */
+
+/* The beginning of CUmemAllocationProp. */
+typedef struct {
+    int type, handle_types;
+    Location location;
+    void *windows;
+    uint64_t flags;
+} Properties;
+
+static CUresult check_properties(const Properties *properties) {
+    if (!properties || properties->type != 1 || properties->location.type != 1) return INVALID_VALUE;
+    return properties->location.id >= 0 && properties->location.id < emu.devices ? OK : INVALID_DEVICE;
+}
+
+API CUresult cuMemGetAllocationGranularity(size_t *bytes, const Properties *properties, int option) {
+    ENTER();
+    TRY(check_properties(properties));
+    CHECK(bytes && (option == 0 || option == 1), INVALID_VALUE);
+    *bytes = GRANULARITY;
+    LEAVE(OK);
+}
+
+API CUresult cuMemCreate(Handle *handle, size_t bytes, const Properties *properties, unsigned long long flags) {
+    ENTER();
+    TRY(check_properties(properties));
+    CHECK(handle && bytes && bytes % GRANULARITY == 0 && !flags, INVALID_VALUE);
+    Device *device = &emu.device[properties->location.id];
+    CHECK(bytes <= device->bytes - device->used, OUT_OF_MEMORY);
+    int file = memfd_create("emulated CUDA memory", MFD_CLOEXEC);
+    CHECK(file >= 0, OUT_OF_MEMORY);
+    if (ftruncate(file, (off_t)bytes)) {
+        close(file);
+        LEAVE(OUT_OF_MEMORY);
+    }
+    device->used += bytes;
+    Backing *backing = calloc(1, sizeof *backing);
+    backing->device = properties->location.id;
+    backing->file = file;
+    backing->bytes = bytes;
+    backing->refs = 1;
+    add_object(&backing->object, BACKING);
+    *handle = backing->object.handle;
+    LEAVE(OK);
+}
+
+/* Mappings keep the memory. */
+API CUresult cuMemRelease(Handle handle) {
+    ENTER();
+    Backing *backing = find_object(handle, BACKING);
+    CHECK(backing, INVALID_VALUE);
+    free_object(&backing->object);
+    LEAVE(OK);
+}
+
+API CUresult cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t alignment, CUdeviceptr wish, unsigned long long flags) {
+    ENTER();
+    (void)wish;
+    CHECK(at && bytes && bytes % GRANULARITY == 0 && alignment <= GRANULARITY && !flags, INVALID_VALUE);
+    char *raw = mmap(NULL, bytes + GRANULARITY, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(raw != MAP_FAILED, OUT_OF_MEMORY);
+    size_t before = (GRANULARITY - (uintptr_t)raw % GRANULARITY) % GRANULARITY;
+    if (before) munmap(raw, before);
+    munmap(raw + before + bytes, GRANULARITY - before);
+    Reservation *reservation = calloc(1, sizeof *reservation);
+    *reservation = (Reservation){(CUdeviceptr)(raw + before), bytes, reservations};
+    reservations = reservation;
+    *at = reservation->at;
+    LEAVE(OK);
+}
+
+static int is_mapped_within(CUdeviceptr at, uint64_t bytes) {
+    int place = place_of(at);
+    return place < count && memories[place]->at < at + bytes;
+}
+
+API CUresult cuMemAddressFree(CUdeviceptr at, size_t bytes) {
+    ENTER();
+    CHECK(!is_mapped_within(at, bytes), INVALID_VALUE);
+    for (Reservation **place = &reservations; *place; place = &(*place)->next) {
+        Reservation *found = *place;
+        if (found->at != at || found->bytes != bytes) continue;
+        *place = found->next;
+        munmap((void *)at, bytes);
+        free(found);
+        LEAVE(OK);
+    }
+    LEAVE(INVALID_VALUE);
+}
+
+/* No context owns a mapping. */
+static Context *nobody_on(int device) {
+    static Context nobody[MOST_DEVICES];
+    nobody[device] = (Context){.device = &emu.device[device], .index = device};
+    return &nobody[device];
+}
+
+API CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, Handle handle, unsigned long long flags) {
+    ENTER();
+    Backing *backing = find_object(handle, BACKING);
+    const Reservation *reservation = reservation_of(at);
+    CHECK(backing && reservation && bytes && !flags, INVALID_VALUE);
+    CHECK(at % GRANULARITY == 0 && bytes % GRANULARITY == 0 && offset % GRANULARITY == 0, INVALID_VALUE);
+    CHECK(offset <= backing->bytes && bytes <= backing->bytes - offset, INVALID_VALUE);
+    CHECK(bytes <= reservation->bytes - (at - reservation->at) && !is_mapped_within(at, bytes), INVALID_VALUE);
+    void *mapped = mmap((void *)at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, backing->file, (off_t)offset);
+    CHECK(mapped == (void *)at, OUT_OF_MEMORY);
+    Memory *memory = calloc(1, sizeof *memory);
+    *memory = (Memory){.at = at, .bytes = bytes, .context = nobody_on(backing->device), .place = ON_DEVICE,
+                       .id = next_id++, .backing = backing};
+    backing->refs++;
+    add(memory);
+    LEAVE(OK);
+}
+
+/* Whether the range is that of whole mappings without gaps. */
+static int is_of_mappings(CUdeviceptr at, uint64_t bytes) {
+    CUdeviceptr end = at + bytes;
+    while (at < end) {
+        const Memory *memory = find(at);
+        if (!memory || !memory->backing || memory->at != at || memory->bytes > end - at) return 0;
+        at += memory->bytes;
+    }
+    return bytes > 0;
+}
+
+API CUresult cuMemUnmap(CUdeviceptr at, size_t bytes) {
+    ENTER();
+    CHECK(is_of_mappings(at, bytes), INVALID_VALUE);
+    for (CUdeviceptr end = at + bytes; at < end;) {
+        Memory *memory = find(at);
+        at += memory->bytes;
+        memory->ended = 1;
+        if (!memory->busy) discard(memory);
+        else problem("0x%llx is unmapped while work touches it", (unsigned long long)memory->at);
+    }
+    LEAVE(OK);
+}
+
+API CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const Access *access, size_t number) {
+    ENTER();
+    CHECK(is_of_mappings(at, bytes), INVALID_VALUE);
+    for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
+        TRY(check_access(access, number, find(place)->context->index));
+    }
+    for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
+        for (size_t a = 0; a < number; a++) find(place)->access[access[a].location.id] = (unsigned char)access[a].flags;
+    }
+    LEAVE(OK);
+}
+
+API CUresult cuMemGetAccess(unsigned long long *flags, const Location *location, CUdeviceptr at) {
+    ENTER();
+    const Memory *memory = find(at);
+    CHECK(flags && location && location->type == 1 && memory && memory->backing, INVALID_VALUE);
+    CHECK(location->id >= 0 && location->id < emu.devices, INVALID_DEVICE);
+    *flags = memory->access[location->id];
+    LEAVE(OK);
 }
 
 /* ---- What work may touch ---- */
 
 static uint64_t extent(uint64_t rows, uint64_t pitch, uint64_t bytes) { return rows ? (rows - 1) * pitch + bytes : 0; }
 
-static int holds(const Memory *memory, CUdeviceptr at, uint64_t bytes) {
-    return memory->at <= at && bytes <= memory->bytes - (at - memory->at);
+/* The bytes from the address on that are of the memory which holds it. */
+static uint64_t part(const Memory *memory, CUdeviceptr at, uint64_t bytes) {
+    uint64_t left = memory->bytes - (at - memory->at);
+    return bytes < left ? bytes : left;
+}
+
+/* Whether a range lies in one allocation, or in mappings without a gap. */
+static int is_whole(CUdeviceptr at, uint64_t bytes) {
+    for (const Memory *memory = find(at); memory; memory = find(at)) {
+        uint64_t here = part(memory, at, bytes);
+        if (here == bytes) return 1;
+        if (!memory->backing) return 0;
+        at += here;
+        bytes -= here;
+    }
+    return 0;
+}
+
+/* Whether work of the context may touch a whole range. */
+static int is_open(const Context *context, CUdeviceptr at, uint64_t bytes) {
+    while (bytes) {
+        const Memory *memory = find(at);
+        uint64_t here = part(memory, at, bytes);
+        if (!accessible(context, memory)) return 0;
+        at += here;
+        bytes -= here;
+    }
+    return 1;
+}
+
+/* Work begins or ends to touch a range. */
+static void touch(CUdeviceptr at, uint64_t bytes, int by) {
+    while (bytes) {
+        Memory *memory = find(at);
+        uint64_t here = part(memory, at, bytes);
+        memory->busy += by;
+        at += here;
+        bytes -= here;
+        if (!memory->busy && memory->ended) discard(memory);
+    }
 }
 
 void copy_devices(const Copy *copy, int *from, int *to) {
@@ -403,20 +756,30 @@ void copy_devices(const Copy *copy, int *from, int *to) {
 
 CUresult check_copy(Copy *copy, const Context *context) {
     const Memory *source = find(copy->source), *target = find(copy->target);
-    if ((source && !holds(source, copy->source, extent(copy->rows, copy->source_pitch, copy->bytes)))
-        || (target && !holds(target, copy->target, extent(copy->rows, copy->target_pitch, copy->bytes)))) {
+    uint64_t read = extent(copy->rows, copy->source_pitch, copy->bytes);
+    uint64_t written = extent(copy->rows, copy->target_pitch, copy->bytes);
+    if ((source && !is_whole(copy->source, read)) || (target && !is_whole(copy->target, written))) {
         problem("a copy of %llu bytes leaves its allocation", (unsigned long long)copy->bytes);
         return INVALID_VALUE;
     }
     copy->source_known = source != NULL;
     copy->target_known = target != NULL;
     copy->staged = 0;
+    const Memory *ends[] = {source, target};
+    for (int e = 0; e < 2; e++) {
+        const Memory *end = ends[e];
+        if (!end || (!end->pool && !end->backing)) continue;
+        if (is_open(context, e ? copy->target : copy->source, e ? written : read)) continue;
+        problem("a copy by device %d, which has no access to the pool or mapping at 0x%llx", context->index,
+                (unsigned long long)end->at);
+        return INVALID_VALUE;
+    }
     if (!source || !target || source->place != ON_DEVICE || target->place != ON_DEVICE) return OK;
     const Context *from = source->context, *to = target->context;
     if (from->index == to->index) return OK;
-    int access = context->index == from->index ? may_access(context, to)
-               : context->index == to->index ? may_access(context, from)
-               : may_access(from, to) || may_access(to, from);
+    int access = context->index == from->index ? accessible(context, target)
+               : context->index == to->index ? accessible(context, source)
+               : accessible(from, target) || accessible(to, source);
     if (access) return OK;
     copy->staged = 1;
     if (!emu.strict) return OK;
@@ -429,12 +792,12 @@ CUresult check_fill(const Fill *fill, const Context *context) {
     const Memory *target = find(fill->target);
     uint64_t bytes = fill->width * fill->element_bytes;
     if (fill->target % fill->element_bytes) return INVALID_VALUE;
-    if (!target || !holds(target, fill->target, extent(fill->rows, fill->pitch, bytes))) return INVALID_VALUE;
-    if (target->place == ON_DEVICE && !may_access(context, target->context)) return INVALID_VALUE;
+    bytes = extent(fill->rows, fill->pitch, bytes);
+    if (!target || !is_whole(fill->target, bytes) || !is_open(context, fill->target, bytes)) return INVALID_VALUE;
     return OK;
 }
 
-CUresult pin(const Context *context, const Range *ranges, int number, const char *what) {
+CUresult pin(const Range *ranges, int number, const char *what) {
     pthread_mutex_lock(&emu.lock);
     int pinned = 0;
     CUresult code = OK;
@@ -445,17 +808,14 @@ CUresult pin(const Context *context, const Range *ranges, int number, const char
         const char *why = NULL;
         if (range->at % range->align) why = "is misaligned";
         else if (!memory) why = "is not allocated";
-        else if (!holds(memory, range->at, range->bytes)) why = "leaves its allocation";
-        else if (memory->place == ON_DEVICE && context && !may_access(context, memory->context))
-            why = "is on a device whose peer access was not enabled";
-        else if (memory->place != ON_DEVICE && context && !(memory->flags & HOST_MAPPED)) why = "is not mapped";
+        else if (!is_whole(range->at, range->bytes)) why = "leaves its allocation";
         if (why) {
             problem("%s: range %d, %llu bytes at 0x%llx, %s", what, pinned, (unsigned long long)range->bytes,
                     (unsigned long long)range->at, why);
             code = range->at % range->align ? MISALIGNED_ADDRESS : ILLEGAL_ADDRESS;
             break;
         }
-        memory->busy++;
+        touch(range->at, range->bytes, 1);
     }
     pthread_mutex_unlock(&emu.lock);
     if (code) unpin(ranges, pinned);
@@ -465,7 +825,7 @@ CUresult pin(const Context *context, const Range *ranges, int number, const char
 void unpin(const Range *ranges, int number) {
     pthread_mutex_lock(&emu.lock);
     for (int r = 0; r < number; r++) {
-        if (ranges[r].bytes) find(ranges[r].at)->busy--;
+        touch(ranges[r].at, ranges[r].bytes, -1);
     }
     pthread_mutex_unlock(&emu.lock);
 }
@@ -493,16 +853,21 @@ static int is_behind_allocation(CUdeviceptr at) {
 
 CUresult open_window(const Context *context, CUdeviceptr at, uint64_t bytes, Window *window, const char **why) {
     pthread_mutex_lock(&emu.lock);
-    Memory *memory = find(at);
+    const Memory *memory = find(at);
     *why = NULL;
     if (!memory) *why = is_behind_allocation(at) ? "leaves its allocation" : "is not allocated";
-    else if (!holds(memory, at, bytes)) *why = "leaves its allocation";
-    else if (memory->place == ON_DEVICE && !may_access(context, memory->context))
-        *why = "is on a device whose peer access was not enabled";
+    else if (!is_whole(at, bytes)) *why = "leaves its allocation";
+    else if (!is_open(context, at, bytes)) *why = "is on a device whose peer access was not enabled";
     else if (memory->place != ON_DEVICE && !(memory->flags & HOST_MAPPED)) *why = "is not mapped";
     if (!*why) {
-        memory->busy++;
         *window = (Window){memory->at, memory->bytes};
+        /* Mappings that follow each other are one range. */
+        while (memory->backing) {
+            memory = find(window->at + window->bytes);
+            if (!memory || !memory->backing || !accessible(context, memory)) break;
+            window->bytes += memory->bytes;
+        }
+        touch(window->at, window->bytes, 1);
     }
     pthread_mutex_unlock(&emu.lock);
     return *why ? ILLEGAL_ADDRESS : OK;
@@ -510,7 +875,7 @@ CUresult open_window(const Context *context, CUdeviceptr at, uint64_t bytes, Win
 
 void close_window(const Window *window) {
     pthread_mutex_lock(&emu.lock);
-    find(window->at)->busy--;
+    touch(window->at, window->bytes, -1);
     pthread_mutex_unlock(&emu.lock);
 }
 
@@ -537,7 +902,7 @@ CUresult carry_out_copy(Op *op) {
     Range ranges[2] = {
         {copy->target, copy->target_known ? extent(copy->rows, copy->target_pitch, copy->bytes) : 0, 1},
         {copy->source, copy->source_known ? extent(copy->rows, copy->source_pitch, copy->bytes) : 0, 1}};
-    CUresult code = pin(NULL, ranges, 2, "a copy");
+    CUresult code = pin(ranges, 2, "a copy");
     if (code) return code;
     const unsigned char *source = copy->snapshot ? copy->snapshot : (const unsigned char *)copy->source;
     unsigned char *target = (unsigned char *)copy->target;
@@ -571,7 +936,7 @@ CUresult carry_out_fill(Op *op) {
     const Fill *fill = &op->work.fill;
     uint64_t bytes = fill->width * fill->element_bytes;
     Range range = {fill->target, extent(fill->rows, fill->pitch, bytes), 1};
-    CUresult code = pin(NULL, &range, 1, "a fill");
+    CUresult code = pin(&range, 1, "a fill");
     if (code) return code;
     for (uint64_t row = 0; row < fill->rows; row++) {
         unsigned char *target = (unsigned char *)fill->target + row * fill->pitch;
@@ -614,7 +979,7 @@ static CUresult copy_in(Stream *stream, Copy copy, int wait) {
         free(copy.snapshot);
         return code;
     }
-    if (op && (wait || !copy.target_known)) {
+    if (op && !copy.late && (wait || !copy.target_known)) {
         code = wait_for(op);
         if (!code) code = usable(stream->context);
     }
@@ -633,8 +998,12 @@ static CUresult copy_row(CUdeviceptr target, Side target_side, CUdeviceptr sourc
     size_t done = 0;
     do {
         size_t piece = bytes - done < most ? bytes - done : most;
-        code = copy_in(stream, (Copy){.target = target + done, .source = source + done, .bytes = piece, .rows = 1}, wait);
+        Copy copy = {.target = target + done, .source = source + done, .bytes = piece, .rows = 1};
         done += piece;
+        /* From pageable memory: the last piece may still be on its way, in the default stream, when the call returns. */
+        copy.late = wait && done == bytes && find(target) && !find(source)
+                    && (emu.pageable_late || (emu.shuffle && random_number() % 2));
+        code = copy_in(stream, copy, wait);
     } while (!code && done < bytes);
     return code;
 }

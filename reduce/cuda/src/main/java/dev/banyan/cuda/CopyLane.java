@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import jcuda.Pointer;
 import jcuda.driver.CUevent;
@@ -82,8 +83,11 @@ final class CopyLane {
 
     /** Copies to the host and returns when the host has all bytes. */
     void read(long source, MemorySegment target) {
+        if (target.isReadOnly()) {
+            throw new IllegalArgumentException("the host's memory, the target of a copy, is read-only");
+        }
         inTurn(target, () -> {
-            if (!target.isReadOnly() && isPinned(target)) {
+            if (isPinned(target)) {
                 check(
                         JCudaDriver.cuMemcpyDtoHAsync(
                                 new HostAddress(target.address()),
@@ -137,9 +141,9 @@ final class CopyLane {
         });
     }
 
-    /** Whether a copy has not ended. */
-    boolean isRunning() {
-        return JCudaDriver.cuStreamQuery(stream) == CUresult.CUDA_ERROR_NOT_READY;
+    /** Whether a copy is not known to have ended. */
+    boolean isBusy() {
+        return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
     }
 
     /** Whether something went wrong on the device. Cheaper than {@link CudaDevice#fault}, as no context changes. */
@@ -157,9 +161,11 @@ final class CopyLane {
         return objects.free();
     }
 
-    /** Runs a copy when those before have ended; keeps the host's memory reachable meanwhile. */
+    /** Runs a copy when those before have ended or have had their time; keeps the host's memory reachable meanwhile. */
     private void inTurn(MemorySegment host, Runnable copy) {
-        lock.lock();
+        if (!lockInTime()) {
+            throw late();
+        }
         try {
             device.enter();
             // A copy that failed may have left work that uses the staging memory.
@@ -169,6 +175,25 @@ final class CopyLane {
         } finally {
             Reference.reachabilityFence(host);
             lock.unlock();
+        }
+    }
+
+    /** Locks within the timeout; an interrupt is kept for the caller and does not end the wait. */
+    private boolean lockInTime() {
+        long deadline = System.nanoTime() + timeoutNanos;
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return lock.tryLock(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -202,11 +227,15 @@ final class CopyLane {
     private void await(int half) {
         int result = Waiting.until(() -> JCudaDriver.cuEventQuery(copied.get(half)), System.nanoTime() + timeoutNanos);
         if (result == CUresult.CUDA_ERROR_NOT_READY) {
-            throw new CollectiveTimeoutException("a copy to or from device " + device.ordinal()
-                    + " did not end within " + Math.ceilDiv(timeoutNanos, 1_000_000)
-                    + " ms; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
+            throw late();
         }
         check(result, "a copy");
+    }
+
+    private CollectiveTimeoutException late() {
+        return new CollectiveTimeoutException("a copy to or from device " + device.ordinal() + " did not end within "
+                + Math.ceilDiv(timeoutNanos, 1_000_000)
+                + " ms; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
     }
 
     private void check(int result, String what) {

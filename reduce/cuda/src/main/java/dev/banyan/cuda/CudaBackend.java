@@ -5,6 +5,7 @@ import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
+import dev.banyan.reduce.internal.Completions;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -12,17 +13,19 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,7 +38,12 @@ import org.slf4j.LoggerFactory;
  * <p><b>Buffers</b> are device memory of any owner, aligned to the element: of {@link #allocate(int, long) allocate},
  * or any address by {@link #memory}. Their segments are handles: the host must not read or write them. Segments of this
  * class refuse that, except those of an arena, whose owner is the arena. {@link #copyToDevice} and {@link #copyToHost}
- * copy to and from the host, in streams of their own, so that they wait for no collective.
+ * copy to and from the host, in streams of their own, so that they wait for no collective. Memory of pools
+ * (cuMemAllocAsync) is opened to the devices of its peers for reading and writing. Mapped memory (cuMemMap) is taken if
+ * cuMemSetAccess has opened all of a buffer to them, and is else refused.
+ *
+ * <p>Whose memory a buffer is gets asked once, when the graph of its address is made. An address that is freed and then
+ * belongs to memory of another kind, of another device or with less access must not be used with the same communicator.
  *
  * <p><b>Runs.</b> The first run of an executable with given buffers makes a CUDA graph of all its copies and kernels,
  * which is kept; a further run with the same buffers is one launch, and allocates nothing on a device. Runs of one
@@ -43,11 +51,14 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
  * the step and the error; all other runs that have not ended fail with it, and the backend then refuses everything but
- * {@link #close}. A copy that does not end in time has the same effect. Other backends are not touched, unless the
- * driver gives up the device for the whole process. Memory in which copies still run after a timeout is freed once they
- * have ended, when the next backend is made or closed.
+ * {@link #close}. A copy that does not end in time has the same effect. Memory in which copies still run after a
+ * timeout is freed once they have ended, when the next backend is made or closed.
  *
- * <p>Safe for use from any thread.
+ * <p>After an error of a device the driver refuses all work there until the process ends, and may never end what other
+ * devices do behind it. From then on nothing is freed, as that could wait for ever, and no further backend can be made
+ * in the process. Backends of other devices go on.
+ *
+ * <p>Safe for use from any thread, whose current context stays what it is.
  */
 public final class CudaBackend implements Backend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
@@ -58,6 +69,7 @@ public final class CudaBackend implements Backend {
     /** Guards what launches use. No thread waits for a device while it holds it. */
     private final ReentrantLock lock = new ReentrantLock();
 
+    private final long timeoutNanos;
     private final List<CudaDevice> ranks;
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
     private final DeviceMemory memory;
@@ -88,39 +100,55 @@ public final class CudaBackend implements Backend {
             throw new IllegalArgumentException("a CUDA backend of " + ordinals.length + " ranks, timeout " + timeout
                     + " and " + bufferLimit + " bytes of receive buffers; all must be positive");
         }
+        ProcessFault.check();
         CudaLibrary.load();
         freeClosed();
         int count = CudaDevices.count();
-        long timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
-        Map<Integer, CudaDevice> byOrdinal = new LinkedHashMap<>();
+        timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
+        Map<Integer, CudaDevice> opened = new LinkedHashMap<>();
         try {
-            List<CudaDevice> opened = new ArrayList<>();
             for (int ordinal : ordinals) {
                 if (ordinal < 0 || ordinal >= count) {
                     throw new IllegalArgumentException(
                             "device " + ordinal + "; this machine has " + count + ", 0.." + (count - 1));
                 }
-                opened.add(byOrdinal.computeIfAbsent(ordinal, CudaDevice::new));
+                opened.computeIfAbsent(ordinal, CudaDevice::new);
             }
-            ranks = List.copyOf(opened);
-            for (CudaDevice device : byOrdinal.values()) {
-                CopyLane lane = new CopyLane(device, timeoutNanos);
-                lanes.put(device, lane);
-                device.makeOne(lane);
+            ranks = Arrays.stream(ordinals)
+                    .mapToObj(ordinal -> Objects.requireNonNull(opened.get(ordinal)))
+                    .toList();
+            try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+                for (CudaDevice device : opened.values()) {
+                    CopyLane lane = new CopyLane(device, timeoutNanos);
+                    lanes.put(device, lane);
+                    device.makeOne(lane);
+                }
+                runs = new Runs(ranks.getFirst(), lanes, timeoutNanos, tuning.clock());
             }
-            runs = new Runs(ranks.getFirst(), lanes, timeoutNanos, tuning.clock());
         } catch (Throwable e) {
-            lanes.values().forEach(CopyLane::free);
-            byOrdinal.values().forEach(CudaDevice::close);
+            abandon(List.copyOf(opened.values()));
             throw e;
         }
-        memory = new DeviceMemory(ranks, lanes, this::isRunning);
+        memory = new DeviceMemory(ranks, lanes, this::wouldWait);
         plans = new PlanMaker(ranks, new PeerAccess(ranks, peerAccess), tuning.moves(), bufferLimit);
         graphs = new GraphCache(
                 tuning.graphNodes(), graph -> runs.isInFlight(run -> run.graph().equals(graph)));
         join = new StreamJoin(ranks, runs.stream());
         synchronized (LIVING) {
             LIVING.add(this);
+        }
+    }
+
+    /** Frees what a backend has that could not be made; nothing where a device has a fault. */
+    private void abandon(List<CudaDevice> opened) {
+        if (opened.isEmpty()) {
+            return;
+        }
+        try (CallerContext _ = CallerContext.tryKeep(opened.getFirst())) {
+            if (opened.stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS)) {
+                lanes.values().forEach(CopyLane::free);
+                opened.forEach(CudaDevice::close);
+            }
         }
     }
 
@@ -169,9 +197,10 @@ public final class CudaBackend implements Backend {
             return arena.allocate(bytes, 64);
         }
         checkUsable();
-        ranks.getFirst().enter();
-        HostBlock block = new HostBlock(bytes);
-        return block.segment(arena, () -> free(block));
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            HostBlock block = new HostBlock(bytes);
+            return block.segment(arena, () -> free(block));
+        }
     }
 
     private void free(HostBlock block) {
@@ -201,10 +230,19 @@ public final class CudaBackend implements Backend {
     /** Runs what copies or clears; a copy that does not end in time breaks the backend. */
     private MemorySegment copied(Supplier<MemorySegment> work) {
         checkUsable();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            return work(work);
+        }
+    }
+
+    private MemorySegment work(Supplier<MemorySegment> work) {
         try {
             return work.get();
         } catch (CollectiveTimeoutException e) {
             throw breaking(e);
+        } catch (CudaException e) {
+            CudaException explained = runs.explain(e);
+            throw explained.equals(e) ? e : breaking(explained);
         }
     }
 
@@ -225,7 +263,7 @@ public final class CudaBackend implements Backend {
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks.size());
         lock.lock();
-        try {
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             checkUsable();
             freeReleased();
             CudaExecutable executable = new CudaExecutable(this, plans.plan(schedule, type, op));
@@ -244,8 +282,17 @@ public final class CudaBackend implements Backend {
             @Nullable CallerStreams streams) {
         CudaStreams callers = streams == null ? null : join.check(streams);
         lock.lock();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            return startInTurn(executable, inputs, outputs, callers);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CompletableFuture<Void> startInTurn(
+            CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
+        checkUsable();
         try {
-            checkUsable();
             GraphCache.Key key = executable.key(inputs, outputs);
             Graph graph = graphs.get(key, () -> executable.build(key, memory));
             if (callers != null) {
@@ -258,14 +305,19 @@ public final class CudaBackend implements Backend {
             return run.future();
         } catch (CudaException e) {
             throw breaking(runs.explain(executable, e));
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Looks for ends of runs on the calling thread for a short while, until a future is done. */
     void poll(Future<?> ended) {
-        runs.poll(ended);
+        if (ended.isDone()) {
+            return;
+        }
+        try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
+            if (kept != null) {
+                runs.poll(ended);
+            }
+        }
     }
 
     private void checkUsable() {
@@ -278,7 +330,7 @@ public final class CudaBackend implements Backend {
     /** Frees what an executable has, or keeps it until its runs have ended. */
     void release(CudaExecutable executable) {
         lock.lock();
-        try {
+        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
             if (executables.remove(executable)) {
                 released.add(executable);
                 freeReleased();
@@ -289,6 +341,9 @@ public final class CudaBackend implements Backend {
     }
 
     private void freeReleased() {
+        if (ProcessFault.isThere()) {
+            return;
+        }
         released.removeIf(executable -> {
             if (runs.isInFlight(run -> run.executable().equals(executable))) {
                 return false;
@@ -299,22 +354,40 @@ public final class CudaBackend implements Backend {
         });
     }
 
-    /** Whether something of the backend may touch memory. */
-    private boolean isRunning() {
-        return runs.isRunning() || lanes.values().stream().anyMatch(CopyLane::isRunning);
+    /** Whether the backend is not known to have nothing to do on its devices. */
+    private boolean isBusy() {
+        try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
+            return kept == null || runs.isBusy() || lanes.values().stream().anyMatch(CopyLane::isBusy);
+        }
     }
 
-    /**
-     * Whether something did not end in time and may still touch memory; the driver frees nothing on its devices
-     * then.
-     */
-    private boolean isStuck() {
-        return (closed || runs.failure() != null) && isRunning();
+    private boolean sharesDeviceWith(CudaBackend other) {
+        return lanes.keySet().stream()
+                .anyMatch(device -> other.lanes.keySet().stream().anyMatch(one -> one.ordinal() == device.ordinal()));
+    }
+
+    /** Whether a call that frees memory on the backend's devices would wait for work of this backend or of another. */
+    private boolean wouldWait() {
+        synchronized (LIVING) {
+            return LIVING.stream().anyMatch(other -> sharesDeviceWith(other) && other.isBusy());
+        }
+    }
+
+    /** Whether that is to change soon, as the work of other backends ends or times out. */
+    private boolean wouldWaitForSoundBackends() {
+        synchronized (LIVING) {
+            return LIVING.stream()
+                    .anyMatch(other -> !other.equals(this)
+                            && other.failure() == null
+                            && sharesDeviceWith(other)
+                            && other.isBusy());
+        }
     }
 
     /**
      * Waits for the runs that were started, each of which ends or times out, and frees all memory of the backend. What
-     * a stuck run may touch is freed later. Closing twice is no error.
+     * is busy, of this backend or of others on its devices, would make the driver wait: where that lasts longer than
+     * the timeout, memory is freed later, when the next backend is made or closed. Closing twice is no error.
      */
     @Override
     public void close() {
@@ -327,33 +400,59 @@ public final class CudaBackend implements Backend {
         } finally {
             lock.unlock();
         }
-        runs.close();
+        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
+            runs.close();
+        }
+        Waiting.until(
+                () -> wouldWaitForSoundBackends() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS,
+                System.nanoTime() + timeoutNanos);
         freeClosed();
         synchronized (LIVING) {
+            if (ProcessFault.isThere()) {
+                LIVING.remove(this);
+                LOG.warn("memory of a backend is left to the end of the process, since a device has failed");
+            }
             if (LIVING.contains(this)) {
-                LOG.warn("memory of a backend is kept until copies that did not end in time have ended");
+                LOG.warn("memory of a backend is kept until work that did not end in time has ended");
             }
         }
     }
 
-    /** Frees the closed backends that have no device on which a backend is stuck: the driver would wait for it. */
+    /**
+     * Frees the closed backends on whose devices nothing is busy. A thread of its own does it: the driver also waits for
+     * work of others in this process, of which nobody knows whether it ends.
+     */
     private static void freeClosed() {
+        List<CudaBackend> idle;
         synchronized (LIVING) {
-            Set<Integer> stuck = LIVING.stream()
-                    .filter(CudaBackend::isStuck)
-                    .flatMap(backend -> backend.lanes.keySet().stream())
-                    .map(CudaDevice::ordinal)
-                    .collect(Collectors.toSet());
-            LIVING.stream()
-                    .filter(backend -> backend.closed
-                            && backend.lanes.keySet().stream().noneMatch(device -> stuck.contains(device.ordinal())))
-                    .toList()
-                    .forEach(CudaBackend::free);
+            if (ProcessFault.isThere()) {
+                return;
+            }
+            idle = LIVING.stream()
+                    .filter(backend -> backend.closed && !backend.wouldWait())
+                    .toList();
+            idle.forEach(LIVING::remove);
+        }
+        for (CudaBackend backend : idle) {
+            CompletableFuture<Void> freed = new CompletableFuture<>();
+            Thread.ofPlatform().daemon().name("banyan-cuda-freeing").start(() -> {
+                try {
+                    backend.free();
+                    freed.complete(null);
+                } catch (Throwable e) {
+                    freed.completeExceptionally(e);
+                }
+            });
+            try {
+                Completions.join(freed.orTimeout(backend.timeoutNanos, TimeUnit.NANOSECONDS));
+            } catch (CompletionException e) {
+                LOG.warn("the driver has not freed the memory of a backend yet; it waits for other work of this"
+                        + " process");
+            }
         }
     }
 
     private void free() {
-        LIVING.remove(this);
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
         ranks.getFirst().tryEnter();
         executables.forEach(executable -> plans.close(executable.plan()));

@@ -19,6 +19,7 @@ final class CudaExecutable implements Executable {
     private final CudaBackend backend;
     private final GraphPlan plan;
     private final MemorySegment marks;
+    private final int markCount;
     /** Of the last run: a training step uses the same buffers again and again. */
     private GraphCache.@Nullable Key lastKey;
 
@@ -26,6 +27,8 @@ final class CudaExecutable implements Executable {
         this.backend = backend;
         this.plan = plan;
         marks = plan.marks().memory();
+        markCount =
+                plan.routes().stream().mapToInt(route -> route.steps().size()).sum();
     }
 
     @Override
@@ -89,7 +92,8 @@ final class CudaExecutable implements Executable {
     /**
      * Builds a graph.
      *
-     * @throws IllegalArgumentException if an address is no memory of the rank's device
+     * @throws IllegalArgumentException if an address is no memory of the rank's device, or another device that must
+     *     touch it cannot be let to
      */
     Graph build(GraphCache.Key key, DeviceMemory memory) {
         int ranks = plan.devices().size();
@@ -103,6 +107,7 @@ final class CudaExecutable implements Executable {
                 }
             });
         }
+        new BufferAccess(plan, addresses).grant();
         return new GraphBuilder(plan, Arrays.copyOf(addresses, ranks), Arrays.copyOfRange(addresses, ranks, 2 * ranks))
                 .build();
     }
@@ -121,6 +126,16 @@ final class CudaExecutable implements Executable {
         } else {
             marks.fill((byte) 0);
         }
+    }
+
+    /** Whether all steps have set their marks. */
+    boolean isMarked() {
+        for (int mark = 0; mark < markCount; mark++) {
+            if (marks.getAtIndex(ValueLayout.JAVA_INT, mark) == 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Returns the first step that is not done and whose predecessors are, if possible one of a device. */

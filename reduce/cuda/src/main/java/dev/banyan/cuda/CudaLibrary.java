@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class CudaLibrary {
     private static final String TEMPORARY = "java.io.tmpdir";
-    private static final String DRIVER = "libcuda.so.1";
+    /** Name of the driver's library. */
+    static final String DRIVER = "libcuda.so.1";
     /** What the bindings call and older drivers lack. The first call of what is missing would end the process. */
     private static final List<String> LATE =
             List.of("cuInit", "cuGraphInstantiateWithFlags", "cuGraphAddKernelNode_v2");

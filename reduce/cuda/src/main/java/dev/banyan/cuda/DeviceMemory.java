@@ -19,7 +19,7 @@ import jcuda.driver.JCudaDriver;
 /**
  * Memory that a backend allocates for its users, and copies between any memory of its devices and the host.
  *
- * <p>The driver waits for a device's work before it frees memory. Memory that an arena frees while something runs is
+ * <p>The driver waits for a device's work before it frees memory. Memory that an arena frees while something runs there is
  * therefore kept until a later call finds that nothing runs.
  *
  * <p>Safe for use from any thread.
@@ -36,7 +36,7 @@ final class DeviceMemory {
     /**
      * @param ranks the device of each rank
      * @param lanes copies to and from each device
-     * @param running whether something may touch memory
+     * @param running whether something runs on the devices, so that the driver would wait before it frees memory
      */
     DeviceMemory(List<CudaDevice> ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running) {
         this.ranks = ranks;
@@ -95,7 +95,10 @@ final class DeviceMemory {
 
     /** Frees what arenas gave back, unless something runs. */
     private void freeKept() {
-        if (!kept.isEmpty() && !running.getAsBoolean()) {
+        if (kept.isEmpty() || ProcessFault.isThere() || running.getAsBoolean()) {
+            return;
+        }
+        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
             boolean sound = ranks.getFirst().fault() == CUresult.CUDA_SUCCESS;
             for (IntSupplier memory = kept.poll(); memory != null; memory = kept.poll()) {
                 int result = memory.getAsInt();

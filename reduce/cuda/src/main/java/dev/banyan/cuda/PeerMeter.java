@@ -87,7 +87,7 @@ public final class PeerMeter implements AutoCloseable {
         Gpu(int ordinal, long bytes) {
             device = new CudaDevice(ordinal);
             objects = new DriverObjects(device);
-            try {
+            try (CallerContext _ = CallerContext.keep(device)) {
                 sender = objects.stream();
                 peerSender = objects.stream();
                 receiver = objects.stream();
@@ -102,8 +102,10 @@ public final class PeerMeter implements AutoCloseable {
                 }
                 check(JCudaDriver.cuMemcpyHtoD(source, pattern.pointer(), bytes), "cuMemcpyHtoD");
             } catch (Throwable e) {
-                objects.free();
-                device.close();
+                try (CallerContext _ = CallerContext.tryKeep(device)) {
+                    objects.free();
+                    device.close();
+                }
                 throw e;
             }
         }
@@ -114,8 +116,11 @@ public final class PeerMeter implements AutoCloseable {
 
         @Override
         public void close() {
-            List<Integer> results = objects.free();
-            device.close();
+            List<Integer> results;
+            try (CallerContext _ = CallerContext.tryKeep(device)) {
+                results = objects.free();
+                device.close();
+            }
             results.forEach(result -> check(result, "freeing what copies were timed with"));
         }
     }
@@ -138,6 +143,12 @@ public final class PeerMeter implements AutoCloseable {
      * @throws CudaException if the driver fails
      */
     public PairFigures measure(int from, int to) {
+        try (CallerContext _ = CallerContext.keep(gpus.get(from).device)) {
+            return figures(from, to);
+        }
+    }
+
+    private PairFigures figures(int from, int to) {
         Gpu one = gpus.get(from);
         Gpu other = gpus.get(to);
         double[] host = hostFigures(one, other);

@@ -24,9 +24,16 @@ import org.jspecify.annotations.Nullable;
  * has passed since the one before it ended, breaks the queue: all runs that have not ended fail, and no further one is
  * launched.
  *
+ * <p>The event behind a run belongs to the first device, and the driver does not promise that it says what went wrong
+ * on another one: it may stay as it is for ever. So all devices are asked for faults about once a millisecond while a
+ * run is waited for, and when it has ended or its time is over. A run has ended well if its event has been reached, its
+ * steps have set their marks, and then no device has a fault.
+ *
  * <p>Launches are made by one thread at a time. Everything else is safe for use from any thread.
  */
 final class Runs {
+    private static final long FAULTS_ASKED_NANOS = 1_000_000;
+
     private final CudaDevice first;
     private final Map<CudaDevice, CopyLane> lanes;
     private final long timeoutNanos;
@@ -42,6 +49,8 @@ final class Runs {
     private final ArrayDeque<CUevent> spareEvents = new ArrayDeque<>();
     /** The time from which the timeout of the first run in flight counts. */
     private long firstSince;
+    /** When the devices were asked for faults, by {@link System#nanoTime()}. */
+    private long faultsAsked = System.nanoTime();
 
     private @Nullable RuntimeException failure;
     private boolean watched;
@@ -79,7 +88,7 @@ final class Runs {
     Run launch(CudaExecutable executable, Graph graph) {
         CUevent event = event();
         first.enter();
-        executable.clearMarks(isInFlight(run -> run.executable().equals(executable)), stream);
+        executable.clearMarks(takeMarks(executable), stream);
         int result = JCudaDriver.cuGraphLaunch(graph.exec(), stream);
         if (result == CUresult.CUDA_SUCCESS) {
             result = JCudaDriver.cuEventRecord(event, stream);
@@ -87,7 +96,7 @@ final class Runs {
         if (result != CUresult.CUDA_SUCCESS) {
             throw failed(executable, result);
         }
-        Run run = new Run(executable, graph, event, new CompletableFuture<>());
+        Run run = new Run(executable, graph, event);
         lock.lock();
         try {
             checkUnbroken();
@@ -104,6 +113,23 @@ final class Runs {
             lock.unlock();
         }
         return run;
+    }
+
+    /** Takes the marks from the runs of an executable that are in flight, and returns whether there are any. */
+    private boolean takeMarks(CudaExecutable executable) {
+        lock.lock();
+        try {
+            boolean taken = false;
+            for (Run run : inFlight) {
+                if (run.executable().equals(executable)) {
+                    run.loseMarks();
+                    taken = true;
+                }
+            }
+            return taken;
+        } finally {
+            lock.unlock();
+        }
     }
 
     private CUevent event() {
@@ -139,10 +165,9 @@ final class Runs {
         }
     }
 
-    /** Whether a run may touch memory. */
-    boolean isRunning() {
-        look();
-        return isInFlight(_ -> true);
+    /** Whether the stream is not known to have come to its end. */
+    boolean isBusy() {
+        return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
     }
 
     /** Returns why no further run is launched, or null. */
@@ -163,12 +188,9 @@ final class Runs {
 
     /**
      * Looks for ends on the calling thread until a future is done, but for no longer than a short collective takes:
-     * being woken by the watcher would take a good part of that.
+     * being woken by the watcher would take a good part of that. A context is current.
      */
     void poll(Future<?> ended) {
-        if (ended.isDone() || !first.tryEnter()) {
-            return;
-        }
         pollers.incrementAndGet();
         try {
             long begun = System.nanoTime();
@@ -232,7 +254,10 @@ final class Runs {
                 }
             }
             if (result == CUresult.CUDA_ERROR_NOT_READY) {
-                if (clock.getAsLong() - firstSince >= timeoutNanos) {
+                boolean late = clock.getAsLong() - firstSince >= timeoutNanos;
+                if (isFaulty(late)) {
+                    reason = failed(inFlight.element().executable(), CUresult.CUDA_ERROR_LAUNCH_FAILED);
+                } else if (late) {
                     reason = late(inFlight.element().executable());
                 }
             } else if (result != CUresult.CUDA_SUCCESS) {
@@ -248,14 +273,35 @@ final class Runs {
     }
 
     /**
-     * Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. The event
-     * alone does not say that all is well: it belongs to the first device.
+     * Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. The marks of
+     * a run behind which another one of its executable was started may have been cleared for that.
      */
     private int result(Run run) {
         int result = JCudaDriver.cuEventQuery(run.ended());
-        return result == CUresult.CUDA_SUCCESS && lanes.values().stream().anyMatch(CopyLane::isFaulty)
-                ? CUresult.CUDA_ERROR_LAUNCH_FAILED
-                : result;
+        if (result != CUresult.CUDA_SUCCESS) {
+            return result;
+        }
+        boolean done = !run.hasMarks() || run.executable().isMarked();
+        return done && !isFaulty(true) ? CUresult.CUDA_SUCCESS : CUresult.CUDA_ERROR_LAUNCH_FAILED;
+    }
+
+    /**
+     * Whether a device is known to have a fault.
+     *
+     * @param now whether they are asked even if they were a short while ago
+     */
+    private boolean isFaulty(boolean now) {
+        long time = System.nanoTime();
+        if (!now && time - faultsAsked < FAULTS_ASKED_NANOS) {
+            return false;
+        }
+        faultsAsked = time;
+        for (CopyLane lane : lanes.values()) {
+            if (lane.isFaulty()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Fails all runs that have not ended; no further one is launched. */
@@ -277,8 +323,32 @@ final class Runs {
 
     /** Returns what to report for an error of a start: the fault of a device if there is one. */
     CudaException explain(CudaExecutable executable, CudaException error) {
-        boolean faulty = lanes.keySet().stream().anyMatch(device -> device.fault() != CUresult.CUDA_SUCCESS);
-        return faulty && failure() == null ? failed(executable, CUresult.CUDA_ERROR_UNKNOWN) : error;
+        return faulty() != null && failure() == null ? failed(executable, CUresult.CUDA_ERROR_UNKNOWN) : error;
+    }
+
+    /** Returns the same for an error of what belongs to no run. */
+    CudaException explain(CudaException error) {
+        Faulty faulty = faulty();
+        return faulty == null || failure() != null ? error : fault(faulty, String.valueOf(error.getMessage()));
+    }
+
+    /** A device and its error. */
+    private record Faulty(CudaDevice device, int error) {}
+
+    private @Nullable Faulty faulty() {
+        for (CudaDevice device : lanes.keySet()) {
+            int fault = device.fault();
+            if (fault != CUresult.CUDA_SUCCESS) {
+                return new Faulty(device, fault);
+            }
+        }
+        return null;
+    }
+
+    /** A fault of a device, after which the process must end. */
+    private static CudaException fault(Faulty faulty, String what) {
+        ProcessFault.note("device " + faulty.device().ordinal() + " failed with " + Cuda.name(faulty.error()));
+        return new CudaException(what + "; " + ProcessFault.REMEDY + ", without that device if it is lost");
     }
 
     private CollectiveTimeoutException late(CudaExecutable executable) {
@@ -290,28 +360,19 @@ final class Runs {
     }
 
     private CudaException failed(CudaExecutable executable, int result) {
-        CudaDevice faulty = null;
-        int error = result;
-        for (CudaDevice device : lanes.keySet()) {
-            int fault = device.fault();
-            if (fault != CUresult.CUDA_SUCCESS) {
-                faulty = device;
-                error = fault;
-                break;
-            }
-        }
-        CudaExecutable.Unfinished step = executable.firstUnfinished(faulty);
-        CudaDevice named = faulty == null ? step.device() : faulty;
-        return new CudaException(executable.name() + " failed on device " + named.ordinal() + " in " + step.step()
-                + ": " + Cuda.name(error) + "; create a new communicator, without that device if it is lost");
+        Faulty faulty = faulty();
+        CudaExecutable.Unfinished step = executable.firstUnfinished(faulty == null ? null : faulty.device());
+        CudaDevice named = faulty == null ? step.device() : faulty.device();
+        String what = executable.name() + " failed on device " + named.ordinal() + " in " + step.step() + ": "
+                + Cuda.name(faulty == null ? result : faulty.error());
+        return faulty == null ? new CudaException(what + "; create a new communicator") : fault(faulty, what);
     }
 
     /**
-     * Waits until every run has ended or timed out, and ends the watcher. When a run has failed, what its failure left
-     * running gets another timeout to end.
+     * Waits until every run has ended or timed out, and ends the watcher. When a run has failed without a fault of a
+     * device, what its failure left running gets another timeout to end.
      */
     void close() {
-        first.tryEnter();
         Waiting.until(
                 () -> {
                     look();
@@ -331,7 +392,7 @@ final class Runs {
             lock.unlock();
         }
         unwatched.join();
-        if (late) {
+        if (late || ProcessFault.isThere()) {
             return;
         }
         Waiting.until(

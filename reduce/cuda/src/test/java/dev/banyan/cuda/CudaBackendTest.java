@@ -25,12 +25,15 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
@@ -206,6 +209,45 @@ class CudaBackendTest {
         nothingIsLeft();
     }
 
+    /** The driver may return from copies of pageable memory before the device has the bytes. */
+    @Test
+    void whatIsWrittenIsThereForTheNextCollective() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        int[] devices = IntStream.range(0, 8).toArray();
+        emulator.tell("pageable late", "shuffle 5");
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
+                Arena arena = Arena.ofShared()) {
+            int count = 3000;
+            int[] values = new int[count];
+            List<MemorySegment> sources = List.of(
+                    MemorySegment.ofArray(values),
+                    arena.allocate(4L * count, 64),
+                    backend.allocateHost(4L * count, arena),
+                    MemorySegment.ofArray(new byte[4 * count]));
+            List<MemorySegment> buffers = IntStream.range(0, 8)
+                    .mapToObj(rank -> cuda.allocate(rank, 4L * count))
+                    .toList();
+            for (int round = 0; round < 40; round++) {
+                int sum = 0;
+                for (int rank = 0; rank < 8; rank++) {
+                    Arrays.fill(values, random.nextInt(1000));
+                    sum += values[0];
+                    MemorySegment source = sources.get((round + rank) % sources.size());
+                    source.copyFrom(MemorySegment.ofArray(values));
+                    cuda.copyToDevice(buffers.get(rank), source);
+                    source.fill((byte) 1);
+                }
+                cuda.allReduce(buffers, count, DataType.I32, ReduceOp.SUM);
+                for (MemorySegment buffer : buffers) {
+                    cuda.copyToHost(buffer, MemorySegment.ofArray(values));
+                    assertThat(values).containsOnly(sum);
+                }
+            }
+        }
+        nothingIsLeft();
+    }
+
     @Test
     void keysOfOneLengthKeepAGraphEach() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
@@ -304,6 +346,78 @@ class CudaBackendTest {
     }
 
     @Test
+    void buffersMayBeOfPools() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        int[] devices = IntStream.range(0, 8).toArray();
+        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                CudaBackend copying = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES)) {
+            for (CudaBackend backend : List.of(direct, copying)) {
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
+                List<CUdeviceptr> buffers = new ArrayList<>();
+                for (int ordinal : devices) {
+                    EmulatedGpus.enter(ordinal);
+                    CUdeviceptr buffer = new CUdeviceptr();
+                    EmulatedGpus.ok(JCudaDriver.cuMemAllocAsync(buffer, 4000, new CUstream()));
+                    buffers.add(buffer);
+                }
+                sums(cuda, buffers);
+                long calls = emulator.count("calls cuPointerGetAttribute");
+                sums(cuda, buffers);
+                assertThat(emulator.count("calls cuPointerGetAttribute"))
+                        .as("of the test and its copies")
+                        .isEqualTo(calls + 24);
+            }
+        }
+        EmulatedGpus.beginNewProcess(emulator);
+    }
+
+    /** Of two mappings; the second begins within the buffer. */
+    @Test
+    void mappedBuffersMustBeOpen() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
+            List<CUdeviceptr> mapped = List.of(EmulatedGpus.mapped(0, 2), EmulatedGpus.mapped(1, 2));
+            List<CUdeviceptr> buffers = mapped.stream()
+                    .map(pointer -> EmulatedGpus.at(pointer, EmulatedGpus.GRANULE - 2000))
+                    .toList();
+            assertThatThrownBy(() -> sums(cuda, buffers))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageMatching(
+                            "the buffer of rank . at 0x[0-9a-f]+ is mapped memory that device . may not touch; allow"
+                                    + " it by cuMemSetAccess, or take data through the host by MXNET_ENABLE_GPU_P2P=0");
+            EmulatedGpus.open(mapped.get(0), 1, 1);
+            EmulatedGpus.open(mapped.get(1), 1, 0);
+            assertThatThrownBy(() -> sums(cuda, buffers)).hasMessageContaining("may not touch");
+            EmulatedGpus.open(mapped.get(0), 2, 1);
+            EmulatedGpus.open(mapped.get(1), 2, 0);
+            sums(cuda, buffers);
+        }
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.NONE, 64 * MEBIBYTE);
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
+            sums(cuda, List.of(EmulatedGpus.mapped(0, 1), EmulatedGpus.mapped(1, 1)));
+        }
+        EmulatedGpus.beginNewProcess(emulator);
+    }
+
+    /** Sums 1000 numbers of each rank, in foreign memory. */
+    private static void sums(Communicator cuda, List<CUdeviceptr> pointers) {
+        List<MemorySegment> buffers = pointers.stream()
+                .map(pointer -> CudaBackend.memory(
+                        EmulatedGpus.attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pointer), 4000))
+                .toList();
+        int[] values = new int[1000];
+        Arrays.fill(values, 3);
+        buffers.forEach(buffer -> cuda.copyToDevice(buffer, MemorySegment.ofArray(values)));
+        cuda.allReduce(buffers, 1000, DataType.I32, ReduceOp.SUM);
+        for (MemorySegment buffer : buffers) {
+            int[] got = new int[1000];
+            cuda.copyToHost(buffer, MemorySegment.ofArray(got));
+            assertThat(got).containsOnly(3 * pointers.size());
+        }
+    }
+
+    @Test
     void wrongBuffersAreRefused() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
         try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
@@ -321,6 +435,14 @@ class CudaBackendTest {
             assertThatThrownBy(() -> cuda.allReduce(List.of(good, odd), 4, DataType.F32, ReduceOp.SUM))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("align it to its elements");
+            MemorySegment far = cuda.allocate(1, 64);
+            assertThatThrownBy(() -> cuda.allReduce(
+                            List.of(CudaBackend.memory(good.address(), 68), CudaBackend.memory(far.address(), 68)),
+                            17,
+                            DataType.F32,
+                            ReduceOp.SUM))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("ends 4 bytes behind its allocation");
             assertThatThrownBy(() -> good.get(ValueLayout.JAVA_BYTE, 0)).isInstanceOf(WrongThreadException.class);
             MemorySegment other = cuda.allocate(1, 64);
             cuda.allReduce(

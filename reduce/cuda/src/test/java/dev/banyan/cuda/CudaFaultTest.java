@@ -20,7 +20,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -42,6 +44,23 @@ class CudaFaultTest {
     private static final int COUNT = 5000;
     /** Pieces are copied before they are reduced. */
     private static final Tuning COPIES = new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime);
+
+    /** Calls of the driver that wait for work of the device. */
+    private static final List<String> WAITING_CALLS = List.of(
+            "cuMemFree",
+            "cuMemFreeHost",
+            "cuMemFreeAsync",
+            "cuMemHostUnregister",
+            "cuStreamSynchronize",
+            "cuEventSynchronize",
+            "cuCtxSynchronize",
+            "cuStreamDestroy",
+            "cuModuleUnload",
+            "cuGraphExecDestroy",
+            "cuDevicePrimaryCtxRelease",
+            "cuDevicePrimaryCtxReset",
+            "cuMemcpyHtoD",
+            "cuMemcpyDtoH");
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
 
@@ -119,16 +138,64 @@ class CudaFaultTest {
         nothingIsLeftAndTheNextOneWorks();
     }
 
+    /** Whether what waits for failed work stays where it is or ends with the error, the first call fails. */
     @ParameterizedTest
     @MethodSource("failingWork")
-    void failingWorkNamesDeviceStepAndError(String fault) {
-        assertThatThrownBy(() -> runTwice(PATIENCE, () -> emulator.tell(fault)))
-                .isInstanceOf(CudaException.class)
-                .hasMessageMatching("(?s)all_reduce by .* failed on device [0-7] in the .* of .*: CUDA_ERROR_\\w+; .*");
-        if (fault.contains("lose")) {
-            emulator.reset();
+    void failingWorkNamesDeviceStepAndErrorAndEndsTheProcess(String fault) {
+        for (String mode : List.of("pends", "errors")) {
+            Map<String, Long> calls = new HashMap<>();
+            EmulatedGpus.within(
+                    PATIENCE,
+                    () -> assertThatThrownBy(() -> run(
+                                    PATIENCE,
+                                    () -> emulator.tell("failed-work " + mode, fault),
+                                    () -> WAITING_CALLS.forEach(
+                                            call -> calls.put(call, emulator.count("calls " + call)))))
+                            .isInstanceOf(CudaException.class)
+                            .hasMessageMatching(
+                                    "(?s)all_reduce by .* failed on device [0-7] in the .* of .*: CUDA_ERROR_\\w+;"
+                                            + " end this process and start a new one, .*"));
+            WAITING_CALLS.forEach(call -> assertThat(emulator.count("calls " + call))
+                    .as("%s after the failure", call)
+                    .isEqualTo(calls.get(call)));
+            long all = emulator.count("calls");
+            assertThatThrownBy(() -> new CudaBackend(new int[] {6, 7}, PATIENCE, PeerRule.ALL, LIMIT))
+                    .isInstanceOf(CudaException.class)
+                    .hasMessageMatching("CUDA cannot be used again in this process, as device [0-7] failed with"
+                            + " CUDA_ERROR_\\w+; end this process and start a new one");
+            assertThat(emulator.count("calls")).isEqualTo(all);
+            EmulatedGpus.beginNewProcess(emulator);
         }
         nothingIsLeftAndTheNextOneWorks();
+    }
+
+    /** A copy to or from a device meets its error as well. */
+    @Test
+    void aFailingCopyEndsTheProcessToo() {
+        EmulatedGpus.within(PATIENCE, () -> {
+            try (CudaBackend backend = new CudaBackend(DEVICES, PATIENCE, PeerRule.ALL, LIMIT, COPIES)) {
+                MemorySegment buffer = backend.allocate(3, 64);
+                emulator.tell("op copy 1 fail 214");
+                assertThatThrownBy(() -> backend.copyToDevice(buffer, MemorySegment.ofArray(new byte[64])))
+                        .isInstanceOf(CudaException.class)
+                        .hasMessageMatching(
+                                ".* on device 3 failed: CUDA_ERROR_ECC_UNCORRECTABLE; end this process and start a"
+                                        + " new one, without that device if it is lost");
+                assertThat(backend.failure()).isInstanceOf(CudaException.class);
+            }
+        });
+        EmulatedGpus.beginNewProcess(emulator);
+        nothingIsLeftAndTheNextOneWorks();
+    }
+
+    @Test
+    void anErrorIsFoundWhereAnotherDeviceHangs() {
+        assertThatThrownBy(
+                        () -> run(SHORT, () -> emulator.tell("op kernel 1 hang", "op kernel 2 lose 6 214"), () -> {}))
+                .isInstanceOf(CudaException.class)
+                .hasMessageContaining("failed on device 6")
+                .hasMessageContaining("CUDA_ERROR_ECC_UNCORRECTABLE");
+        EmulatedGpus.beginNewProcess(emulator);
     }
 
     @ParameterizedTest
@@ -180,7 +247,25 @@ class CudaFaultTest {
             assertThatThrownBy(call::join).hasCauseInstanceOf(CudaException.class);
             assertThat(cuda.failure()).containsInstanceOf(CudaException.class);
         }
+        EmulatedGpus.beginNewProcess(emulator);
         nothingIsLeftAndTheNextOneWorks();
+    }
+
+    /** One call, which fails. */
+    private static void run(Duration timeout, Runnable before, Runnable after) {
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.MULTI_TREE))
+                .build();
+        try (CudaBackend backend = new CudaBackend(DEVICES, timeout, PeerRule.ALL, LIMIT, COPIES);
+                Communicator cuda = Communicator.create(MACHINE, config, backend)) {
+            List<MemorySegment> buffers = buffers(cuda);
+            before.run();
+            try {
+                cuda.allReduce(buffers, COUNT, DataType.F32, ReduceOp.SUM);
+            } finally {
+                after.run();
+            }
+        }
     }
 
     /** @param beforeRuns what happens when the buffers are there */

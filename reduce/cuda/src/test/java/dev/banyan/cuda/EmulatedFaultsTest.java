@@ -23,13 +23,22 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.IntSupplier;
 import java.util.stream.Stream;
+import jcuda.Pointer;
+import jcuda.driver.CUDA_KERNEL_NODE_PARAMS;
+import jcuda.driver.CUDA_MEMSET_NODE_PARAMS;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUfunction;
 import jcuda.driver.CUgraph;
 import jcuda.driver.CUgraphExec;
+import jcuda.driver.CUgraphNode;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstreamCaptureMode;
@@ -37,6 +46,8 @@ import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Faults of the emulated driver on command, and what it does not play. */
 class EmulatedFaultsTest {
@@ -65,7 +76,7 @@ class EmulatedFaultsTest {
     void theKthOperationFailsAndItsContextWithIt() {
         CUcontext other = enter(1);
         CUdeviceptr there = holding(0);
-        CUcontext context = enter(0);
+        enter(0);
         CUstream stream = stream();
         CUdeviceptr pointer = holding(1, 2);
         emulator.tell("op copy 2 fail 719");
@@ -77,10 +88,124 @@ class EmulatedFaultsTest {
         assertThat(emulator.count("allocations")).as("freed all the same").isEqualTo(1);
         ok(cuCtxSetCurrent(other));
         assertThat(ints(there, 1)).containsExactly(0);
-        ok(cuDevicePrimaryCtxRelease(device(0)));
-        CUcontext again = enter(0);
-        assertThat(again).isNotEqualTo(context);
+    }
+
+    /** As in the driver, which asks for the end of the process. */
+    @ParameterizedTest
+    @ValueSource(ints = {700, 716, 719, 702, 214})
+    void nothingButAResetRepairsAContext(int code) {
+        enter(0);
+        CUdeviceptr pointer = holding(1);
+        CUcontext other = enter(1);
+        emulator.tell("op fill 1 fail " + code);
+        enter(0);
+        ok(cuMemsetD32(pointer, 1, 1));
+        fails(cuCtxSynchronize(), code);
+        ok(cuDevicePrimaryCtxReset(device(0)));
+        fails(cuDevicePrimaryCtxRetain(new CUcontext(), device(0)), code);
+        fails(cuCtxCreate(new CUcontext(), 0, device(0)), code);
+        ok(cuCtxSetCurrent(other));
+        assertThat(ints(holding(2), 1)).containsExactly(2);
+        emulator.reset();
+        enter(0);
         assertThat(ints(holding(3), 1)).containsExactly(3);
+    }
+
+    /** The nodes of a graph: a kernel of device 0, which fails; behind it a fill of device 1; and a fill before none. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatComesAfterFailedWorkNeverStarts(boolean errors) {
+        emulator.tell("failed-work " + (errors ? "errors" : "pends"));
+        enter(0);
+        CUdeviceptr near = holding(1);
+        CUfunction add = addition();
+        CUcontext second = enter(1);
+        CUdeviceptr far = holding(5);
+        CUdeviceptr free = holding(5);
+        CUstream stream = stream();
+        CUstream other = stream();
+        CUgraph graph = new CUgraph();
+        ok(cuGraphCreate(graph, 0));
+        CUgraphNode kernel = new CUgraphNode();
+        CUDA_KERNEL_NODE_PARAMS launch = new CUDA_KERNEL_NODE_PARAMS();
+        launch.func = add;
+        launch.gridDimX =
+                launch.gridDimY = launch.gridDimZ = launch.blockDimX = launch.blockDimY = launch.blockDimZ = 1;
+        launch.kernelParams = EmulatedGpus.parameters(1, near, near, near);
+        ok(cuGraphAddKernelNode(kernel, graph, new CUgraphNode[0], 0, launch));
+        fill(graph, far, second, kernel);
+        fill(graph, free, second);
+        CUgraphExec exec = new CUgraphExec();
+        ok(cuGraphInstantiate(exec, graph, 0));
+        emulator.tell("op kernel 1 fail 700");
+        ok(cuGraphLaunch(exec, stream));
+        CUevent event = EmulatedGpus.recorded(stream);
+        ok(cuStreamWaitEvent(other, event, 0));
+        ok(cuMemsetD32Async(far, 6, 1, other));
+        CUevent behind = EmulatedGpus.recorded(other);
+        awaitFault(0);
+        ok(cuCtxSetCurrent(second));
+        int expected = errors ? CUresult.CUDA_ERROR_ILLEGAL_ADDRESS : CUresult.CUDA_ERROR_NOT_READY;
+        if (errors) {
+            fails(cuStreamSynchronize(stream), expected);
+            fails(cuEventSynchronize(behind), expected);
+        }
+        fails(cuEventQuery(event), expected);
+        fails(cuStreamQuery(stream), expected);
+        fails(cuEventQuery(behind), expected);
+        fails(cuStreamQuery(other), expected);
+        CUstream third = stream();
+        int[] value = new int[1];
+        ok(cuMemcpyDtoHAsync(Pointer.to(value), far, 4, third));
+        assertThat(value[0]).as("behind the failed node").isEqualTo(5);
+        do {
+            ok(cuMemcpyDtoHAsync(Pointer.to(value), free, 4, third));
+        } while (value[0] == 5);
+        assertThat(value[0]).as("a node that waits for none").isEqualTo(9);
+        fails(cuGraphLaunch(exec, third), CUresult.CUDA_ERROR_ILLEGAL_ADDRESS);
+    }
+
+    private static void fill(CUgraph graph, CUdeviceptr target, CUcontext context, CUgraphNode... after) {
+        CUDA_MEMSET_NODE_PARAMS node = new CUDA_MEMSET_NODE_PARAMS();
+        node.dst = target;
+        node.value = 9;
+        node.elementSize = 4;
+        node.width = 1;
+        node.height = 1;
+        ok(cuGraphAddMemsetNode(new CUgraphNode(), graph, after, after.length, node, context));
+    }
+
+    private static void awaitFault(int ordinal) {
+        CUcontext context = new CUcontext();
+        while (cuDevicePrimaryCtxRetain(context, device(ordinal)) == CUresult.CUDA_SUCCESS) {
+            ok(cuDevicePrimaryCtxRelease(device(ordinal)));
+        }
+    }
+
+    @Test
+    void freesAndSynchronisationsWaitForWhatHangs() throws InterruptedException {
+        CUcontext context = enter(0);
+        CUstream stream = stream();
+        CUdeviceptr pointer = holding(5);
+        CUdeviceptr other = holding(5);
+        emulator.tell("op fill 1 hang");
+        ok(cuMemsetD32Async(pointer, 1, 1, stream));
+        List<IntSupplier> calls =
+                List.of(() -> cuMemFree(other), () -> cuStreamSynchronize(stream), JCudaDriver::cuCtxSynchronize);
+        List<Thread> threads = new ArrayList<>();
+        for (IntSupplier call : calls) {
+            threads.add(Thread.ofPlatform().daemon().start(() -> {
+                ok(cuCtxSetCurrent(context));
+                ok(call.getAsInt());
+            }));
+        }
+        for (Thread thread : threads) {
+            assertThat(thread.join(Duration.ofMillis(50))).isFalse();
+        }
+        emulator.tell("release 0");
+        for (Thread thread : threads) {
+            assertThat(thread.join(Duration.ofSeconds(20))).isTrue();
+        }
     }
 
     @Test

@@ -4,16 +4,32 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUfunction;
+import jcuda.driver.CUmemAccess_flags;
+import jcuda.driver.CUmemAllocationProp;
+import jcuda.driver.CUmemAllocationType;
+import jcuda.driver.CUmemGenericAllocationHandle;
+import jcuda.driver.CUmemLocation;
+import jcuda.driver.CUmemLocationType;
 import jcuda.driver.CUmodule;
+import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
@@ -22,13 +38,37 @@ import org.jspecify.annotations.Nullable;
 
 /** What the tests of the emulated driver do again and again. Each call must succeed. */
 final class EmulatedGpus {
+    /** Bytes of the shortest mapping. */
+    static final long GRANULE = 2 << 20;
+
     private EmulatedGpus() {}
 
     /** Returns the emulated driver in its first state, with the bindings loaded. */
     static CudaEmulator driver() {
         CudaEmulator emulator = CudaEmulator.load();
         CudaLibrary.load();
+        ProcessFault.forget();
         return emulator;
+    }
+
+    /** Plays the end of this process and the begin of another one. */
+    static void beginNewProcess(CudaEmulator emulator) {
+        emulator.reset();
+        ProcessFault.forget();
+    }
+
+    /** Runs what may block in the driver, on a thread of its own, and fails if it does not end. */
+    static void within(Duration deadline, Runnable work) {
+        CompletableFuture<Void> ended = new CompletableFuture<>();
+        Thread.ofPlatform().daemon().start(() -> {
+            try {
+                work.run();
+                ended.complete(null);
+            } catch (Throwable e) {
+                ended.completeExceptionally(e);
+            }
+        });
+        assertThat(ended).as("a call that ends").succeedsWithin(deadline);
     }
 
     static void ok(int result) {
@@ -64,9 +104,66 @@ final class EmulatedGpus {
         return pointer;
     }
 
+    /**
+     * Mapped memory of a device, which the device alone may touch.
+     *
+     * @param granules mappings of 2 MiB each
+     */
+    static CUdeviceptr mapped(int ordinal, int granules) {
+        CUdeviceptr pointer = new CUdeviceptr();
+        ok(JCudaDriver.cuMemAddressReserve(pointer, granules * GRANULE, 0, new CUdeviceptr(), 0));
+        CUmemAllocationProp properties = new CUmemAllocationProp();
+        properties.type = CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location = new CUmemLocation(CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, ordinal);
+        for (int g = 0; g < granules; g++) {
+            CUmemGenericAllocationHandle memory = new CUmemGenericAllocationHandle();
+            ok(JCudaDriver.cuMemCreate(memory, GRANULE, properties, 0));
+            ok(JCudaDriver.cuMemMap(at(pointer, g * GRANULE), GRANULE, 0, memory, 0));
+            ok(JCudaDriver.cuMemRelease(memory));
+        }
+        open(pointer, granules, ordinal);
+        return pointer;
+    }
+
+    /** Opens mapped memory to a device. JCuda's binding of the function passes another location than it is given. */
+    @SuppressWarnings("restricted")
+    static void open(CUdeviceptr pointer, int granules, int ordinal) {
+        MethodHandle setAccess = Linker.nativeLinker()
+                .downcallHandle(
+                        SymbolLookup.loaderLookup().find("cuMemSetAccess").orElseThrow(),
+                        FunctionDescriptor.of(
+                                ValueLayout.JAVA_INT,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.ADDRESS,
+                                ValueLayout.JAVA_LONG));
+        long address = attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pointer);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment access = arena.allocateFrom(
+                    ValueLayout.JAVA_INT,
+                    CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE,
+                    ordinal,
+                    CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+            ok((int) setAccess.invokeExact(address, granules * GRANULE, access, 1L));
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** What the driver says of an address. */
+    static long attribute(int attribute, CUdeviceptr pointer) {
+        long[] value = {0};
+        ok(JCudaDriver.cuPointerGetAttribute(Pointer.to(value), attribute, pointer));
+        return value[0];
+    }
+
     static CUdeviceptr holding(int... values) {
         CUdeviceptr pointer = allocate(4L * values.length);
         ok(JCudaDriver.cuMemcpyHtoD(pointer, Pointer.to(values), 4L * values.length));
+        // The copy may be late.
+        ok(JCudaDriver.cuStreamSynchronize(null));
         return pointer;
     }
 

@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import static dev.banyan.cuda.EmulatedGpus.allocate;
 import static dev.banyan.cuda.EmulatedGpus.at;
+import static dev.banyan.cuda.EmulatedGpus.attribute;
 import static dev.banyan.cuda.EmulatedGpus.device;
 import static dev.banyan.cuda.EmulatedGpus.enter;
 import static dev.banyan.cuda.EmulatedGpus.fails;
@@ -20,6 +21,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.List;
 import jcuda.Pointer;
 import jcuda.driver.CUDA_MEMCPY2D;
 import jcuda.driver.CUcontext;
@@ -50,6 +52,91 @@ class EmulatedMemoryTest {
     @SuppressWarnings("restricted")
     private static MemorySegment around(CUdeviceptr pointer, long bytes) {
         return MemorySegment.ofAddress(address(pointer)).reinterpret(bytes);
+    }
+
+    @Test
+    void peerAccessOpensNoPoolsAndNoMappings() {
+        CUcontext second = enter(1);
+        CUdeviceptr plain = holding(1);
+        CUdeviceptr pooled = new CUdeviceptr();
+        ok(cuMemAllocAsync(pooled, 4, new CUstream()));
+        CUdeviceptr mapped = EmulatedGpus.mapped(1, 2);
+        ok(cuMemsetD32(pooled, 2, 1));
+        ok(cuMemsetD32(mapped, 3, 1));
+        ok(cuCtxSynchronize());
+        enter(0);
+        reach(second);
+        CUdeviceptr here = allocate(4);
+        for (CUdeviceptr closed : List.of(pooled, mapped)) {
+            fails(cuMemcpyDtoDAsync(here, closed, 4, null), CUresult.CUDA_ERROR_INVALID_VALUE);
+            fails(cuMemsetD32(closed, 3, 1), CUresult.CUDA_ERROR_INVALID_VALUE);
+            assertThat(attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, closed))
+                    .isZero();
+            assertThat(attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, closed))
+                    .isZero();
+        }
+        assertThat(attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, plain))
+                .isEqualTo(1);
+        assertThat(attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, plain))
+                .isZero();
+        assertThat(attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_RANGE_SIZE, mapped))
+                .isEqualTo(2 * EmulatedGpus.GRANULE);
+        assertThat(attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_MAPPING_SIZE, mapped))
+                .isEqualTo(EmulatedGpus.GRANULE);
+        long pool = attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, pooled);
+        assertThat(MemoryPools.open(pool, 0)).isTrue();
+        assertThat(MemoryPools.open(pool, 4)).as("no peer").isFalse();
+        EmulatedGpus.open(mapped, 2, 0);
+        ok(cuMemcpyDtoDAsync(here, pooled, 4, null));
+        assertThat(ints(here, 1)).containsExactly(2);
+        ok(cuMemcpyDtoDAsync(here, mapped, 4, null));
+        assertThat(ints(here, 1)).containsExactly(3);
+        fails(cuMemFree(mapped), CUresult.CUDA_ERROR_INVALID_VALUE);
+        ok(cuMemUnmap(mapped, 2 * EmulatedGpus.GRANULE));
+        ok(cuMemAddressFree(mapped, 2 * EmulatedGpus.GRANULE));
+        ok(cuMemFreeAsync(pooled, new CUstream()));
+    }
+
+    @Test
+    void aKernelFaultsInAPoolThatIsClosed() {
+        enter(1);
+        CUdeviceptr pooled = new CUdeviceptr();
+        ok(cuMemAllocAsync(pooled, 4, new CUstream()));
+        ok(cuMemsetD32(pooled, 2, 1));
+        CUcontext second = enter(1);
+        enter(0);
+        reach(second);
+        CUdeviceptr here = holding(1);
+        ok(EmulatedGpus.launch(EmulatedGpus.addition(), null, 1, here, here, pooled));
+        fails(cuCtxSynchronize(), CUresult.CUDA_ERROR_ILLEGAL_ADDRESS);
+    }
+
+    /** Nothing but the default stream is ordered with it. */
+    @Test
+    void aCopyFromPageableMemoryMayBeLate() {
+        emulator.tell("pageable late");
+        enter(0);
+        CUdeviceptr pointer = allocate(4);
+        int[] source = {5};
+        ok(cuMemcpyHtoD(pointer, Pointer.to(source), 4));
+        source[0] = 6;
+        CUstream stream = stream();
+        int[] got = new int[1];
+        ok(cuMemcpyDtoHAsync(Pointer.to(got), pointer, 4, stream));
+        ok(cuStreamSynchronize(stream));
+        assertThat(got[0]).isEqualTo(-1);
+        fails(cuStreamQuery(null), CUresult.CUDA_ERROR_NOT_READY);
+        ok(cuStreamSynchronize(null));
+        ok(cuMemcpyDtoHAsync(Pointer.to(got), pointer, 4, stream));
+        assertThat(got[0]).isEqualTo(5);
+        CUdeviceptr other = allocate(4);
+        ok(cuMemcpyHtoD(other, Pointer.to(source), 4));
+        assertThat(ints(other, 1)).as("in the default stream").containsExactly(6);
+        Pointer host = new Pointer();
+        pinned(host, 4).putInt(0, 7);
+        ok(cuMemcpyHtoD(other, host, 4));
+        ok(cuMemcpyDtoHAsync(Pointer.to(got), other, 4, stream));
+        assertThat(got[0]).as("pinned memory is there").isEqualTo(7);
     }
 
     @Test

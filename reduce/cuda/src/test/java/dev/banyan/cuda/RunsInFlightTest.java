@@ -266,7 +266,7 @@ class RunsInFlightTest {
                     .isInstanceOf(CudaException.class)
                     .hasMessageContaining("CUDA_ERROR_ILLEGAL_ADDRESS");
         }
-        emulator.reset();
+        EmulatedGpus.beginNewProcess(emulator);
     }
 
     @Test
@@ -392,6 +392,52 @@ class RunsInFlightTest {
                     .hasMessageContaining("broken");
         }
         assertThat(emulator.count("bytes")).as("kept").isPositive();
+        emulator.tell("release 0");
+        awaitFreeing();
+    }
+
+    /** Neither an arena, nor a close, nor a new backend waits in the driver for what hangs in another backend. */
+    @Test
+    void nothingIsFreedWhereAnotherBackendHangs() {
+        EmulatedGpus.within(PATIENCE, () -> {
+            try (CudaBackend hanging = backend(Duration.ofMillis(400));
+                    Executable executable = allReduce(hanging, COUNT)) {
+                CudaBackend sound = backend(PATIENCE);
+                MemorySegment[] buffers = ones(hanging);
+                long held;
+                try (Arena arena = Arena.ofShared()) {
+                    sound.allocate(0, 100, arena);
+                    sound.allocateHost(100, arena);
+                    held = emulator.count("bytes");
+                    emulator.tell("op kernel 1 hang");
+                    var _ = start(executable, buffers);
+                }
+                assertThat(emulator.count("bytes")).isEqualTo(held);
+                sound.close();
+                assertThat(emulator.count("bytes")).isEqualTo(held);
+                backend(PATIENCE).close();
+            }
+        });
+        emulator.tell("release 0");
+        awaitFreeing();
+    }
+
+    @Test
+    void copiesBehindAStuckOneEndInTimeToo() {
+        EmulatedGpus.within(PATIENCE, () -> {
+            try (CudaBackend backend = backend(Duration.ofMillis(300))) {
+                MemorySegment[] buffers = ones(backend);
+                emulator.tell("op copy 1 hang");
+                List<CompletableFuture<Void>> copies = IntStream.range(0, 5)
+                        .mapToObj(_ -> CompletableFuture.runAsync(
+                                () -> backend.copyToHost(buffers[1], MemorySegment.ofArray(new byte[8])),
+                                task -> Thread.ofPlatform().daemon().start(task)))
+                        .toList();
+                for (CompletableFuture<Void> copy : copies) {
+                    assertThatThrownBy(copy::join).rootCause().isInstanceOf(CollectiveTimeoutException.class);
+                }
+            }
+        });
         emulator.tell("release 0");
         awaitFreeing();
     }

@@ -1,0 +1,160 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import jcuda.driver.CUcontext;
+import jcuda.driver.JCudaDriver;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the caller has made current stays so, whatever is called and whether it fails. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class CallerContextTest {
+    private static final Machine TWO = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final long LIMIT = 64 << 20;
+
+    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private CUcontext current = new CUcontext();
+    private long depth;
+
+    @AfterEach
+    void popAll() {
+        while (emulator.count("stack depth") > 0) {
+            EmulatedGpus.ok(JCudaDriver.cuCtxPopCurrent(new CUcontext()));
+        }
+    }
+
+    private void note() {
+        current = now();
+        depth = emulator.count("stack depth");
+    }
+
+    private static CUcontext now() {
+        CUcontext context = new CUcontext();
+        EmulatedGpus.ok(JCudaDriver.cuCtxGetCurrent(context));
+        return context;
+    }
+
+    private void assertKept(String call) {
+        assertThat(now()).as("current after %s", call).isEqualTo(current);
+        assertThat(emulator.count("stack depth")).as("depth after %s", call).isEqualTo(depth);
+    }
+
+    /** Calls a method well, and then so that each of its calls of the driver fails in turn. */
+    private void check(String name, Runnable call, String... functions) {
+        call.run();
+        assertKept(name);
+        for (String function : functions) {
+            emulator.tell("fail " + function + " 1 1");
+            assertThat(catchThrowable(call::run))
+                    .as("%s without %s", name, function)
+                    .isNotNull();
+            assertKept(name + " without " + function);
+        }
+    }
+
+    /** The caller has nothing current, or one context, or two; none of them is of the backend's first device. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void everyPublicMethodKeepsIt(int contexts) {
+        for (int c = 0; c < contexts; c++) {
+            CUcontext context = new CUcontext();
+            EmulatedGpus.ok(JCudaDriver.cuDevicePrimaryCtxRetain(context, EmulatedGpus.device(5 + c)));
+            EmulatedGpus.ok(JCudaDriver.cuCtxPushCurrent(context));
+        }
+        note();
+        for (String fault :
+                List.of("cuDevicePrimaryCtxRetain 2", "cuStreamCreate 1", "cuMemAlloc 2", "cuCtxPushCurrent 1")) {
+            emulator.tell("fail " + fault + " 2");
+            assertThat(catchThrowable(this::backend)).as(fault).isInstanceOf(CudaException.class);
+            assertKept("a constructor without " + fault);
+        }
+        CudaBackend backend = backend();
+        assertKept("the constructor");
+        MemorySegment[] buffers = {backend.allocate(0, 64), backend.allocate(1, 64)};
+        MemorySegment host = MemorySegment.ofArray(new byte[64]);
+        check("allocate", () -> backend.allocate(1, 8), "cuMemAlloc", "cuMemsetD8Async", "cuCtxPushCurrent");
+        check("copyToDevice", () -> backend.copyToDevice(buffers[1], host), "cuMemcpyHtoDAsync", "cuEventRecord");
+        check("copyToHost", () -> backend.copyToHost(buffers[1], host), "cuMemcpyDtoHAsync", "cuPointerGetAttribute");
+        check(
+                "allocate and free by an arena",
+                () -> {
+                    try (Arena arena = Arena.ofShared()) {
+                        backend.allocate(1, 64, arena);
+                        assertKept("allocate");
+                        backend.allocateHost(64, arena);
+                        assertKept("allocateHost");
+                    }
+                },
+                "cuMemHostAlloc");
+        Schedule schedule = Planner.of(TWO, Config.defaults())
+                .plan(
+                        new CollectiveRequest(
+                                Collective.ALL_REDUCE,
+                                -1,
+                                16,
+                                4,
+                                true,
+                                Config.defaults().get(Planner.CHUNK_BYTES)),
+                        AlgorithmHint.CONFIGURED)
+                .schedule();
+        check(
+                "prepare",
+                () -> {
+                    Executable executable = backend.prepare(schedule, DataType.I32, ReduceOp.SUM);
+                    assertKept("prepare");
+                    executable.close();
+                },
+                "cuCtxPushCurrent");
+        Executable executable = backend.prepare(schedule, DataType.I32, ReduceOp.SUM);
+        check("run", () -> executable.run(buffers, buffers));
+        CompletableFuture<Void> started = Objects.requireNonNull(executable.start(buffers, buffers, null));
+        assertKept("start");
+        executable.poll(started);
+        assertKept("poll");
+        started.join();
+        CompletableFuture<Void> queued =
+                Objects.requireNonNull(executable.start(buffers, buffers, CudaStreams.defaults(2)));
+        assertKept("start in streams");
+        queued.join();
+        emulator.tell("fail cuGraphLaunch 1 1");
+        assertThat(catchThrowable(() -> executable.run(buffers, buffers))).isInstanceOf(CudaException.class);
+        assertKept("run without cuGraphLaunch");
+        executable.close();
+        assertKept("closing an executable");
+        backend.close();
+        assertKept("close");
+        try (PeerMeter meter = new PeerMeter(List.of(0, 1), 4096, PATIENCE)) {
+            assertKept("a meter's constructor");
+            check("measure", () -> meter.measure(0, 1), "cuMemcpyDtoHAsync");
+        }
+        assertKept("closing a meter");
+    }
+
+    private CudaBackend backend() {
+        return new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, LIMIT);
+    }
+}
