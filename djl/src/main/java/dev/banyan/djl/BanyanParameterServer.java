@@ -62,7 +62,10 @@ final class BanyanParameterServer implements ParameterServer {
         this(optimizer, processes, bucketBytes(processes, config), devices -> Replicas.start(devices, config));
     }
 
-    /** Returns the greatest length of a bucket: several processes copy its gradients, replicas in one process do not. */
+    /**
+     * Returns the greatest length of a bucket in bytes. Several processes copy its gradients, replicas in one process
+     * do not.
+     */
     private static long bucketBytes(Processes processes, Config config) {
         return config.get(processes.size() == 1 ? StoreSettings.BUCKET_BYTES : KVStore.FUSION_BYTES);
     }

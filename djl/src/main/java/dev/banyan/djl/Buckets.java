@@ -46,7 +46,10 @@ final class Buckets {
             return slots.isEmpty() || (slots.getFirst().type() == slot.type() && bytes + more <= limit);
         }
 
-        /** Starts the exchange between the processes. All slots must have been added, and the first replica's gradients must be summed. */
+        /**
+         * Starts the exchange between the processes. All slots must have been added, and the first replica's gradients
+         * must be summed.
+         */
         void send(int index) {
             DataType type = slots.getFirst().type();
             List<HostArray> arrays = slots.stream()

@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * Small files in the formats of DJL's datasets. Sample i has i as the first value of its data, so that samples can be
- * told apart.
+ * Small files in the formats of DJL's datasets. Sample i has i as the first value of its data, so that a test knows
+ * which sample it is.
  */
 final class DatasetFiles {
     static final int SAMPLES = 32;

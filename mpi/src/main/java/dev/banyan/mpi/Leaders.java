@@ -11,7 +11,7 @@ enum Leaders {
     EACH,
     /**
      * Each device leads if slices are long enough to pay for the additional messages and devices have memory and links
-     * of their own. In host memory all bytes take the same path whoever leads.
+     * of their own. In host memory all bytes take the same path with any leaders.
      */
     AUTO;
 

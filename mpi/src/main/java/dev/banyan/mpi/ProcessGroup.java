@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  * their deadline or compute garbage.
  *
  * <p><b>Buffers</b> are native memory of the host, of any alignment and arena that the calling thread may access. If
- * {@link World#takesDeviceMemory} is true, they may be memory of a GPU, except for AVG. Until a call has ended, its buffers must not be accessed and
- * their arenas must stay open; after a timeout MPI may still write to them. An invalid buffer is rejected with an
- * IllegalArgumentException.
+ * {@link World#takesDeviceMemory} is true, they may be memory of a GPU, except for AVG. Until a call has ended, its
+ * buffers must not be accessed and their arenas must stay open; after a timeout MPI may still write to them. An invalid
+ * buffer is rejected with an IllegalArgumentException.
  *
  * <p><b>Results</b> are the same bits on all processes, and from run to run of the same world.
  *

@@ -185,8 +185,8 @@ public final class World {
     }
 
     /**
-     * Returns whether MPI itself reads and writes memory of GPUs: BANYAN_MPI_DEVICE_MEMORY is 1, and MPI reports that it
-     * can.
+     * Returns whether MPI itself reads and writes memory of GPUs: BANYAN_MPI_DEVICE_MEMORY is 1, and MPI reports that
+     * it can.
      */
     public boolean takesDeviceMemory() {
         return takesDeviceMemory;

@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Refuses calls whose buffers do not fit, before anything is written. */
+/** Rejects calls whose buffers do not fit, before anything is written. */
 final class BufferCheck {
     private final CollectiveCall call;
     private final int ranks;
@@ -68,7 +68,7 @@ final class BufferCheck {
         }
     }
 
-    /** A lone buffer is the root's. */
+    /** Returns the rank of a buffer; a single buffer is the root's. */
     private int rank(int index, int buffers) {
         return buffers == ranks ? index : call.root();
     }
@@ -90,8 +90,8 @@ final class BufferCheck {
     }
 
     /**
-     * Outputs may overlap nothing. One pass over the ranges in the order of their addresses: a range overlaps
-     * an earlier one if that reaches beyond its start.
+     * Rejects outputs that overlap another buffer. It passes over the ranges in the order of their addresses: a range
+     * overlaps an earlier range that ends after its start.
      */
     private void checkOverlaps(
             List<MemorySegment> inputs, long inputBytes, List<MemorySegment> outputs, long outputBytes) {

@@ -8,7 +8,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** What JDK Flight Recorder keeps of a collective: its duration is from its turn until its end. */
+/** Records a collective for JDK Flight Recorder; its duration is from its start to its end. */
 @Name("dev.banyan.Collective")
 @Label("Collective")
 @Description("A collective that a communicator carried out")

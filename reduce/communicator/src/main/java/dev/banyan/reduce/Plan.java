@@ -6,7 +6,7 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 /**
  * A call's schedule, ready to run.
  *
- * @param choice how it was chosen to be carried out
- * @param executable carries it out
+ * @param choice the algorithm
+ * @param executable runs the schedule
  */
 record Plan(AlgorithmConfig choice, Executable executable) {}

@@ -6,9 +6,9 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Plans by what they depend on. When it is full, the one that was unused for the longest time is closed; its last run
- * may be in flight, which {@link dev.banyan.reduce.backend.Executable#close} allows. Used by one thread at a time:
- * calls of a communicator start one at a time, and only they use it.
+ * Caches plans by the key that they depend on. A full cache closes the plan that was unused for the longest time; its
+ * last run may be in flight, which {@link dev.banyan.reduce.backend.Executable#close} allows. Used by one thread at a
+ * time: calls of a communicator start one at a time, and only they use it.
  */
 final class PlanCache implements AutoCloseable {
     private final Map<PlanKey, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);

@@ -5,7 +5,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 
-/** What a plan depends on. Calls whose operation or root does not matter share a plan. */
+/** The properties of a call on which its plan depends. Calls whose operation or root has no effect share a plan. */
 record PlanKey(
         Collective collective, long count, DataType type, ReduceOp op, boolean inPlace, int root, AlgorithmHint hint) {
     static PlanKey of(CollectiveCall call, AlgorithmHint hint) {

@@ -8,9 +8,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Plays backward passes on a store, to see how much of the communication they hide. The last layer's gradient comes
- * first; each of k keys takes 1/k of the time that computing takes. The computation is waited for, not done, as if
- * accelerators did it. Keys of first layers have the greatest priority, as the next forward pass wants them first.
+ * Simulates backward passes on a store, to measure how much of the communication they hide. The last layer's gradient
+ * comes first; each of k keys takes 1/k of the time of the computation. The thread sleeps for that time, in place of
+ * accelerators that compute. Keys of first layers have the greatest priority, as the next forward pass needs them
+ * first.
  *
  * <p>Not safe for use from several threads at once.
  */
@@ -35,7 +36,7 @@ public final class BackwardPass {
     }
 
     /**
-     * Plays one pass without computation and one with it.
+     * Runs one pass without computation and one with it.
      *
      * @param compute how long the computation takes
      */
@@ -46,10 +47,10 @@ public final class BackwardPass {
     }
 
     /**
-     * Plays one pass and waits for all that is sent.
+     * Runs one pass and waits until all gradients are sent.
      *
      * @param compute how long the computation takes
-     * @return time in ns from the begin of the computation to the end of all that is sent
+     * @return time in ns from the start of the computation until all gradients are sent
      */
     public long step(Duration compute) {
         long computeNanos = TimeUnit.NANOSECONDS.convert(compute);

@@ -5,19 +5,19 @@ import dev.banyan.schedule.plan.AlgorithmHint;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/** What a store holds of one key. */
+/** The state of one key of a store. */
 final class Entry {
     final KeyInfo info;
-    /** How its array is sent. */
+    /** The algorithm that sends its array. */
     final AlgorithmHint way;
     /** Stands for the value: operations of the key take effect one after another. */
     final Variable variable;
-    /** At the server. */
+    /** The value, in memory of the key's server. */
     final MemorySegment value;
-    /** Where the server sums up what an updater or a device is to get; made when it is first needed. */
+    /** The server's memory for sums that an updater or a device receives; allocated at its first use. */
     @Nullable
     MemorySegment pushed;
-    /** Whether an array was pushed whose sum over all processes waits for the next pull. */
+    /** Whether the sum over all processes of a pushed array waits for the next pull. */
     boolean unlinked;
 
     Entry(KeyInfo info, AlgorithmHint way, Variable variable, MemorySegment value) {

@@ -8,30 +8,33 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Memory on every device in which small arrays lie side by side, so that one collective carries them all. It is made
- * when it is first needed and kept. Not safe for use from several threads at once.
+ * Memory on every device in which small arrays lie side by side, so that one collective carries them all. It is
+ * allocated at its first use and kept. Not safe for use from several threads at once.
  */
 final class FusionBuffer {
     private final Communicator communicator;
     private final long capacity;
     private List<MemorySegment> buffers = List.of();
 
-    /** @param bytes what it should hold on each device; 0 for nothing */
+    /** @param bytes its least capacity on each device in bytes; 0 for none */
     FusionBuffer(Communicator communicator, long bytes) {
         this.communicator = communicator;
         capacity = communicator.inHostMemory() ? bytes : 0;
     }
 
-    /** Bytes that it holds on each device; 0 if fusion is off, or the host cannot copy within the devices' memory. */
+    /**
+     * Returns its capacity on each device in bytes; 0 if fusion is off, or the host cannot copy within the devices'
+     * memory.
+     */
     long capacity() {
         return capacity;
     }
 
-    /** Carries out transfers that go together and fit in. */
+    /** Runs transfers that share a collective and fit into the buffer. */
     void run(List<Transfer> transfers) {
         if (buffers.isEmpty()) {
             buffers = IntStream.range(0, communicator.size())
-                    .mapToObj(rank -> communicator.allocate(rank, room()))
+                    .mapToObj(rank -> communicator.allocate(rank, wholeCapacity()))
                     .toList();
         }
         Transfer first = transfers.getFirst();
@@ -49,13 +52,13 @@ final class FusionBuffer {
         scatter(transfers);
     }
 
-    /** Lengths are rounded up to a power of two, so that few plans serve whatever happens to go together. */
+    /** Returns a length rounded up to a power of two, so that few plans serve all combinations of transfers. */
     private long padded(long bytes) {
-        return Math.min(room(), Math.max(64, 2 * Long.highestOneBit(bytes - 1)));
+        return Math.min(wholeCapacity(), Math.max(64, 2 * Long.highestOneBit(bytes - 1)));
     }
 
-    /** The capacity in whole elements of any type. */
-    private long room() {
+    /** Returns the capacity, rounded up to whole elements of any type. */
+    private long wholeCapacity() {
         return Math.ceilDiv(capacity, (long) Long.BYTES) * Long.BYTES;
     }
 
@@ -82,7 +85,7 @@ final class FusionBuffer {
         }
     }
 
-    /** A lone array is the root's. */
+    /** Returns the buffer of a transfer's array; a single array is the root's. */
     private MemorySegment buffer(Transfer transfer, int index, int arrays) {
         return buffers.get(arrays == buffers.size() ? index : transfer.call.root());
     }

@@ -79,7 +79,7 @@ public final class KVStore implements AutoCloseable {
     private final @Nullable StoreLink link;
     private final Stages stages;
     private final Servers servers;
-    /** By key, in the order of their initialisation. Also the lock of all that changes. */
+    /** The entries by key, in the order of their initialisation. It is also the lock of all mutable state. */
     private final Map<Key, Entry> entries = new LinkedHashMap<>();
 
     private @Nullable StoreListener listener;
@@ -146,7 +146,7 @@ public final class KVStore implements AutoCloseable {
     /**
      * Sets the listener of operations from now on.
      *
-     * @param newListener hears of operations and their stages; null for none
+     * @param newListener receives operations and their stages; null for none
      */
     public void setListener(@Nullable StoreListener newListener) {
         synchronized (entries) {
@@ -201,7 +201,7 @@ public final class KVStore implements AutoCloseable {
             communicator.copyToDevice(value, link == null ? initial : first(info, initial));
             entries.put(key, new Entry(info, type.way(count, server, communicator.config()), engine.variable(), value));
             if (listener != null) {
-                Progress.report(listener, heard -> heard.initialized(info, System.nanoTime()), info);
+                Progress.report(listener, to -> to.initialized(info, System.nanoTime()), info);
             }
         }
     }
@@ -379,7 +379,7 @@ public final class KVStore implements AutoCloseable {
         try {
             engine.waitFor(entry.variable);
         } catch (EngineException e) {
-            throw told(e);
+            throw reported(e);
         }
     }
 
@@ -396,7 +396,7 @@ public final class KVStore implements AutoCloseable {
         try {
             engine.waitAll();
         } catch (EngineException e) {
-            throw told(e);
+            throw reported(e);
         }
     }
 
@@ -416,12 +416,12 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    private static KVStoreException told(EngineException e) {
+    private static KVStoreException reported(EngineException e) {
         Throwable cause = Objects.requireNonNull(e.getCause());
         return new KVStoreException(KVStoreException.what(cause), cause);
     }
 
-    /** Refuses a push or gives what begins it. */
+    /** Checks a push and returns the code that begins it. */
     private Supplier<Progress> checkedPush(Key key, List<MemorySegment> arrays, int priority) {
         Entry entry = entry("push", key);
         List<MemorySegment> given = arrays("push", entry, arrays);
@@ -487,7 +487,7 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    /** A copy of a list of arrays, which the caller may change, if they fit. */
+    /** Checks a list of arrays and returns a copy, as the caller may change the list. */
     private List<MemorySegment> arrays(String what, Entry entry, List<MemorySegment> arrays) {
         KeyInfo info = entry.info;
         if (arrays.size() != communicator.size()) {

@@ -1,8 +1,8 @@
 package dev.banyan.kvstore;
 
 /**
- * An operation of a store failed while it ran; the message names operation and key, and the cause is what it failed
- * with.
+ * Thrown if an operation of a store failed while it ran. The message names the operation and the key; the cause is the
+ * failure.
  */
 public final class KVStoreException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -11,7 +11,7 @@ public final class KVStoreException extends RuntimeException {
         super(message, cause);
     }
 
-    /** What happened, in words; some exceptions have none. */
+    /** Returns an exception's message, or its name if it has none. */
     static String what(Throwable cause) {
         String message = cause.getMessage();
         return message == null ? cause.toString() : message;

@@ -4,7 +4,7 @@ import dev.banyan.schedule.type.DataType;
 import java.util.Objects;
 
 /**
- * What a store knows of a key since it was initialised.
+ * The properties of a key, which never change.
  *
  * @param key its name
  * @param number number of keys that were initialised before it, from 0

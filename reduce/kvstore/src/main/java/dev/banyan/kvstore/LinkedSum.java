@@ -9,10 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-/**
- * The stage of an operation in which its array becomes the sum over all processes; a {@link StoreLink} carries it
- * out.
- */
+/** The stage of an operation in which its array becomes the sum over all processes; a {@link StoreLink} runs it. */
 public final class LinkedSum {
     private final Progress progress;
     private final Entry entry;
@@ -28,26 +25,26 @@ public final class LinkedSum {
         this.last = last;
     }
 
-    /** Whose array it is. */
+    /** Returns the key of the array. */
     public KeyInfo key() {
         return entry.info;
     }
 
     /**
-     * The array, memory of the communicator's device {@link KeyInfo#server()}: this process's sum, then that of
-     * all.
+     * Returns the array in memory of the communicator's device {@link KeyInfo#server()}. It holds this process's sum at
+     * the start and the sum of all processes at the end.
      */
     public MemorySegment array() {
         return array;
     }
 
-    /** What its operations mutate, so that those of the key go one after another. */
+    /** Returns the variable that its operations mutate, so that those of the key run one after another. */
     public Variable variable() {
         return entry.variable;
     }
 
     /**
-     * What does it.
+     * Returns the task that computes the sum.
      *
      * @param work begins it; the future completes when the array is the sum
      * @param skipped is called instead if something before it failed
@@ -56,22 +53,22 @@ public final class LinkedSum {
         return new Linked(work, skipped, Part.END);
     }
 
-    /** A part of it, of several that follow each other: {@link #task} is the last one. */
+    /** Returns a task that is one of several parts; {@link #task} is the last one. */
     public DeferredTask part(Supplier<CompletableFuture<Void>> work) {
         return new Linked(work, () -> {}, Part.PART);
     }
 
-    /** What comes before it, and keeps it from being done if it fails. */
+    /** Returns a task that runs before the sum; if it fails, the sum is skipped. */
     public DeferredTask before(Supplier<CompletableFuture<Void>> work) {
         return new Linked(work, () -> {}, Part.BEFORE);
     }
 
-    /** Leaves something to the caller of the store, who does it before the call returns, without the store's lock. */
+    /** Sets the work that the caller's thread does before its call of the store returns, without the store's lock. */
     public void leaveToCaller(Runnable part) {
         progress.leaveToCaller(part);
     }
 
-    /** Where in the stage a task is. */
+    /** The position of a task in the stage. */
     private enum Part {
         BEFORE,
         PART,
@@ -108,9 +105,9 @@ public final class LinkedSum {
             }
             var _ = underWay.whenComplete((done, failure) -> {
                 if (failure != null) {
-                    KVStoreException told = progress.failure(Completions.cause(failure));
-                    progress.fail(told);
-                    completion.failed(told);
+                    KVStoreException reported = progress.failure(Completions.cause(failure));
+                    progress.fail(reported);
+                    completion.failed(reported);
                     return;
                 }
                 if (part == Part.END) {

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** An operation under way. Its stages report to it one after another; it reports to the store's listener. */
+/** An operation that has not ended. Its stages report to it one after another; it reports to the store's listener. */
 final class Progress {
     private static final Logger LOG = LoggerFactory.getLogger(Progress.class);
 
@@ -16,14 +16,14 @@ final class Progress {
     private final @Nullable StoreListener listener;
     private final CompletableFuture<Void> future = new CompletableFuture<>();
     private volatile boolean failed;
-    /** What the caller does before the call returns. */
+    /** The work that the caller's thread does before its call returns. */
     private Runnable callersPart = () -> {};
 
     Progress(StoreOperation operation, @Nullable StoreListener listener) {
         this.operation = operation;
         this.listener = listener;
         if (listener != null) {
-            tell(listener, heard -> heard.submitted(operation, System.nanoTime()));
+            report(listener, to -> to.submitted(operation, System.nanoTime()));
         }
     }
 
@@ -31,7 +31,10 @@ final class Progress {
         return operation;
     }
 
-    /** Completes when the operation has ended. It is the store's own; callers get copies. */
+    /**
+     * Returns the store's own future of the operation, which completes when the operation has ended; callers get
+     * copies.
+     */
     CompletableFuture<Void> future() {
         return future;
     }
@@ -49,13 +52,13 @@ final class Progress {
 
     void begin(Stage stage) {
         if (listener != null) {
-            tell(listener, heard -> heard.began(operation, stage, System.nanoTime()));
+            report(listener, to -> to.began(operation, stage, System.nanoTime()));
         }
     }
 
     void end(Stage stage) {
         if (listener != null) {
-            tell(listener, heard -> heard.ended(operation, stage, System.nanoTime()));
+            report(listener, to -> to.ended(operation, stage, System.nanoTime()));
         }
     }
 
@@ -65,8 +68,8 @@ final class Progress {
 
     /** Returns the exception that callers get for a failure. */
     KVStoreException failure(Throwable cause) {
-        return cause instanceof KVStoreException told
-                ? told
+        return cause instanceof KVStoreException known
+                ? known
                 : new KVStoreException(
                         operation.kind().name().toLowerCase(Locale.ROOT).replace("_", "-") + " of key "
                                 + operation.key().key() + " failed: " + KVStoreException.what(cause),
@@ -74,8 +77,8 @@ final class Progress {
     }
 
     /**
-     * Whether a stage failed. Those after it must not begin then, even if somebody who waited for the key in between
-     * has healed it: the caller was told that all is over.
+     * Returns whether a stage has failed. Later stages must not begin then, even if a wait has healed the key
+     * meanwhile: the caller's future has failed already.
      */
     boolean hasFailed() {
         return failed;
@@ -88,19 +91,19 @@ final class Progress {
         }
         failed = true;
         if (listener != null) {
-            tell(listener, heard -> heard.failed(operation, cause, System.nanoTime()));
+            report(listener, to -> to.failed(operation, cause, System.nanoTime()));
         }
         future.completeExceptionally(cause);
     }
 
-    private void tell(StoreListener to, Consumer<StoreListener> news) {
-        report(to, news, operation.key());
+    private void report(StoreListener to, Consumer<StoreListener> event) {
+        report(to, event, operation.key());
     }
 
     /** Calls a listener. A listener that throws must not keep an operation from its end. */
-    static void report(StoreListener listener, Consumer<StoreListener> news, KeyInfo key) {
+    static void report(StoreListener listener, Consumer<StoreListener> event, KeyInfo key) {
         try {
-            news.accept(listener);
+            event.accept(listener);
         } catch (RuntimeException | Error e) {
             LOG.error("the store's listener failed at key {}", key.key(), e);
         }

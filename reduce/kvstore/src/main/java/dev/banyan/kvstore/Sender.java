@@ -8,19 +8,19 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Carries transfers out, one collective at a time, as the communicator does it. What follows each other in the order
- * of turns, is small and fits together shares one collective. While nothing is to be sent it holds no thread.
+ * Runs transfers, one collective at a time, as the communicator does. Small transfers that are next to each other in
+ * the order of turns and fit together share one collective. It holds no thread while no transfer waits.
  */
 final class Sender {
     private final Communicator communicator;
     private final DependencyEngine engine;
     private final FusionBuffer fusion;
-    /** Also the lock of it and of {@link #sending}. */
+    /** The waiting transfers. It is also the lock of itself and of {@link #sending}. */
     private final PriorityQueue<Transfer> waiting = new PriorityQueue<>(Transfer.ORDER);
 
     private boolean sending;
 
-    /** @param fusionBytes greatest length of what shares a collective; 0 for none */
+    /** @param fusionBytes greatest length in bytes of transfers that share a collective; 0 for no sharing */
     Sender(Communicator communicator, DependencyEngine engine, long fusionBytes) {
         this.communicator = communicator;
         this.engine = engine;
@@ -44,7 +44,10 @@ final class Sender {
         }
     }
 
-    /** Those that go together next; none if nothing waits, and then the next one starts the sender anew. */
+    /**
+     * Returns the next transfers that share a collective. Without a waiting transfer it returns none, and the next
+     * transfer starts the sender again.
+     */
     private List<Transfer> take() {
         List<Transfer> batch = new ArrayList<>(1);
         synchronized (waiting) {

@@ -1,8 +1,8 @@
 package dev.banyan.kvstore;
 
 /**
- * Gives keys to devices so that all hold about as many bytes. Small keys that follow each other stay on one device
- * until they are as many bytes as share one collective, so that they can. Not safe for use from several threads.
+ * Assigns keys to devices so that all hold about as many bytes. Consecutive small keys stay on one device up to the
+ * bytes that share one collective, so that they can share it. Not safe for use from several threads.
  */
 final class Servers {
     private final long[] bytes;
@@ -19,7 +19,7 @@ final class Servers {
         this.run = run;
     }
 
-    /** The device of the next key. */
+    /** Returns the device of the next key. */
     int next(long keyBytes) {
         int server;
         if (keyBytes > run) {

@@ -100,7 +100,7 @@ public final class Sgd implements Updater {
     @Override
     public void update(KeyInfo key, MemorySegment pushed, MemorySegment value) {
         check(key);
-        // Without momentum the gradient's memory will do.
+        // Without momentum the velocity is computed in the gradient's memory.
         MemorySegment velocity = momentum == 0 ? pushed : velocities.computeIfAbsent(key.key(), k -> zeros(key));
         if (key.type() == DataType.F32) {
             floats(key.count(), pushed, value, velocity);

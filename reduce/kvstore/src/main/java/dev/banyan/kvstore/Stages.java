@@ -13,9 +13,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store's operations are made of: collectives and the updater, which it puts into the engine one after
- * another. A check also makes the memory that the operation needs, so that what was begun does not fail half-way for
- * want of it. Not safe for use from several threads at once.
+ * The stages of a store's operations, collectives and updates, which it pushes to the engine one after another. A check
+ * also allocates the memory that the operation needs, so that a lack of memory fails the operation before it begins.
+ * Not safe for use from several threads at once.
  */
 final class Stages {
     private final Communicator communicator;
@@ -25,8 +25,8 @@ final class Stages {
     private @Nullable Updater updater;
 
     /**
-     * @param link to the stores of other processes, or null; with it nothing is fused, so that no bits depend on
-     * time
+     * @param link the link to the stores of other processes, or null; with a link nothing is fused, so that no bits
+     *     depend on timing
      */
     Stages(Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
         this.communicator = communicator;
@@ -59,7 +59,7 @@ final class Stages {
         }
     }
 
-    /** Where pushes are summed up. */
+    /** Returns the memory in which pushes are summed. */
     private MemorySegment target(Entry entry) {
         return updater == null ? entry.value : pushed(entry);
     }
@@ -68,7 +68,7 @@ final class Stages {
         return link != null && link.waitsForPull();
     }
 
-    /** Finishes a push that waits for it. */
+    /** Runs the stages of a push that wait for the next pull. */
     private void linkAndUpdate(Progress progress, Entry entry) {
         if (entry.unlinked) {
             pushLink(progress, entry, target(entry), false);
@@ -109,7 +109,7 @@ final class Stages {
         }
     }
 
-    /** Whether a push-pull is an allreduce. */
+    /** Returns whether a push-pull is an allreduce. */
     private boolean isOneCollective() {
         return updater == null && link == null;
     }
@@ -163,7 +163,7 @@ final class Stages {
     }
 
     private void pushTransfer(Progress progress, Stage stage, boolean last, Entry entry, CollectiveCall call) {
-        // All pushes go ahead of the pulls that send their sums away.
+        // All pushes come before the pulls that send their sums.
         int priority = waitsForPull() ? Integer.MAX_VALUE : progress.operation().priority();
         engine.pushDeferred(
                 new Transfer(sender, progress, stage, last, priority, call, entry.way),

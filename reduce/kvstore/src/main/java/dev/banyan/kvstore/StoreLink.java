@@ -6,36 +6,40 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * Joins the stores of several processes: what the devices of one have summed up is summed up over all. All processes
- * call a store's operations in the same order. First values and pushes come while the store holds its lock, so one at a
- * time.
+ * Joins the stores of several processes: it sums the sums of all processes. All processes call a store's operations in
+ * the same order. The store calls {@link #first} and {@link #push} with its lock held, so one at a time.
  */
 public interface StoreLink extends AutoCloseable {
-    /** Whether a sum is left in its array until the key is pulled or pushed anew; else it follows the push at once. */
+    /**
+     * Returns whether a process's sum stays in its array until the key is pulled or pushed again; else the sum over all
+     * processes follows the push at once.
+     */
     boolean waitsForPull();
 
     /**
-     * Makes a key's first value that of the first process, and returns when it is.
+     * Copies the first process's first value of a key to all processes, and returns when this process has it.
      *
      * @param value memory of the host
      * @throws RuntimeException if that fails; the key is not made then
      */
     void first(KeyInfo key, MemorySegment value);
 
-    /** Puts into the engine what sums an array up over all processes, after what was put there for its key before. */
+    /**
+     * Pushes to the engine the operations that sum an array over all processes, behind earlier operations of its key.
+     */
     void push(LinkedSum sum);
 
-    /** Ends it together with the other processes, when all operations of the store have ended. */
+    /** Closes the link together with the other processes, when all operations of the store have ended. */
     @Override
     void close();
 
     /** Makes links; found by {@link java.util.ServiceLoader}. */
     interface Provider {
-        /** Names of the types of stores that are linked by it, which no other type has. */
+        /** Returns the names of the types of stores that it links; no other type may have them. */
         List<String> types();
 
         /**
-         * A link for a store of one of the types. All processes call it.
+         * Returns a link for a store of one of the types. All processes call it.
          *
          * @param communicator the devices of this process
          * @param engine the store's

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
 
-/** The links to other processes that there are on the class path. */
+/** The providers of links to other processes on the class path. */
 final class StoreLinks {
     private static final List<StoreLink.Provider> ALL =
             ServiceLoader.load(StoreLink.Provider.class, StoreLink.class.getClassLoader()).stream()

@@ -8,9 +8,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** How a store sends its keys. */
+/** The way in which a store sends its keys. */
 enum StoreType {
-    /** As a parameter server: through the key's server. */
+    /** Through the key's server, as a parameter server does. */
     DEVICE {
         @Override
         AlgorithmHint way(long count, int server, Config config) {
@@ -59,6 +59,6 @@ enum StoreType {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** How a key of some elements is sent, whose server is that rank. */
+    /** Returns how a key of so many elements with the given server is sent. */
     abstract AlgorithmHint way(long count, int server, Config config);
 }

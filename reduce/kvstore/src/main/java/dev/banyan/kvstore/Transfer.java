@@ -9,9 +9,9 @@ import java.util.Comparator;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** The stage of an operation that is a collective. Waits for its turn in the {@link Sender}. */
+/** The stage of an operation that is a collective. It waits for its turn in the {@link Sender}. */
 final class Transfer implements DeferredTask {
-    /** Who goes first: the greatest priority, then the oldest. */
+    /** The order of turns: the greatest priority first, then the oldest. */
     static final Comparator<Transfer> ORDER = Comparator.comparingInt((Transfer transfer) -> transfer.priority)
             .reversed()
             .thenComparingLong(transfer -> transfer.progress.operation().id());
@@ -46,12 +46,12 @@ final class Transfer implements DeferredTask {
         this.way = way;
     }
 
-    /** Length of one device's array. */
+    /** Returns the length of one device's array in bytes. */
     long bytes() {
         return call.count() * call.type().bytes();
     }
 
-    /** Whether both can be one collective. */
+    /** Returns whether both can share one collective. */
     boolean goesWith(Transfer other) {
         return call.collective() == other.call.collective()
                 && call.root() == other.call.root()
@@ -87,8 +87,8 @@ final class Transfer implements DeferredTask {
     }
 
     void fail(Throwable cause) {
-        KVStoreException told = progress.failure(cause);
-        progress.fail(told);
-        Objects.requireNonNull(completion).failed(told);
+        KVStoreException failure = progress.failure(cause);
+        progress.fail(failure);
+        Objects.requireNonNull(completion).failed(failure);
     }
 }

@@ -12,9 +12,9 @@ final class Work implements Task {
     private final Runnable body;
 
     /**
-     * @param stage the stage that it is, or null if nobody is told of it
+     * @param stage the stage for the listener, or null if the listener gets none
      * @param last whether the operation has ended with it
-     * @param body what it does
+     * @param body the work
      */
     Work(Progress progress, @Nullable Stage stage, boolean last, Runnable body) {
         this.progress = progress;
@@ -34,9 +34,9 @@ final class Work implements Task {
         try {
             body.run();
         } catch (Throwable e) {
-            KVStoreException told = progress.failure(e);
-            progress.fail(told);
-            throw told;
+            KVStoreException failure = progress.failure(e);
+            progress.fail(failure);
+            throw failure;
         }
         if (stage != null) {
             progress.end(stage);

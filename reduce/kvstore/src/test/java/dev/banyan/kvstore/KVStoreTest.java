@@ -133,7 +133,7 @@ class KVStoreTest {
         }
     }
 
-    /** Writes down what it hears; a list that cannot be changed makes it fail. */
+    /** Records the events of a listener; a list that cannot be changed makes it fail. */
     private static class Hearing implements StoreListener {
         private final List<String> heard;
 

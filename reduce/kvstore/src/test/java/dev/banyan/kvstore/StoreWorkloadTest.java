@@ -56,7 +56,10 @@ class StoreWorkloadTest {
         }
     }
 
-    /** What the process holds in memory beside the files that it maps, less all of the heap; 0 where nobody tells. */
+    /**
+     * Returns the bytes of the process in memory, without the files that it maps and without the heap; 0 if the system
+     * does not report them.
+     */
     private static long residentOutsideTheHeap() {
         try (Stream<String> lines = Files.lines(Path.of("/proc/self/status"))) {
             long kilobytes = lines.filter(line -> line.startsWith("RssAnon:"))

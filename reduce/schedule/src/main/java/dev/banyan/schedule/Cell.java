@@ -3,13 +3,16 @@ package dev.banyan.schedule;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A byte range that steps of one chunk touch, and what is known of it while they are followed in order. */
+/**
+ * A byte range that steps of one chunk access, with its symbolic contents while the verifier follows the steps in
+ * order.
+ */
 final class Cell {
-    /** Nothing yet: no term, no step. */
+    /** Stands for no term and no step. */
     static final int NONE = -1;
 
     final Place place;
-    /** For messages: how a step calls it. */
+    /** The location as a step names it, for messages. */
     final Location location;
     /** The {@link Terms term} that it holds. */
     int term;
@@ -17,7 +20,7 @@ final class Cell {
     long input;
     /** Last step that wrote it. */
     int writer = NONE;
-    /** Steps that read it since then. */
+    /** Steps that have read it since that write. */
     final List<Integer> readers = new ArrayList<>(2);
 
     Cell(Place place, Location location, long input) {

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Follows the steps of one chunk symbolically; used once. All steps that touch a cell with one writing must
- * be ordered by the dependencies, so that one order of execution speaks for all.
+ * Follows the steps of one chunk symbolically; used once. If one of two steps that access a cell writes it, the
+ * dependencies must order the two, so that every allowed order of execution has the same result.
  */
 final class ChunkVerifier {
     private final int index;
@@ -19,7 +19,7 @@ final class ChunkVerifier {
     private final Terms terms;
     private final Violations violations;
     private final Map<Place, Cell> cells = new HashMap<>();
-    /** Steps that are done for certain when a step starts. */
+    /** For each step, the steps that have always ended when it starts. */
     private final BitSet[] before;
 
     private int depth;
@@ -34,7 +34,7 @@ final class ChunkVerifier {
         before = new BitSet[chunk.steps().size()];
     }
 
-    /** Checks the chunk; stops at a step that makes no sense. */
+    /** Checks the chunk; stops at the first invalid step. */
     void run() {
         if (chunk.bytes() % schedule.elementBytes() != 0) {
             violations.add(
@@ -60,12 +60,12 @@ final class ChunkVerifier {
         }
     }
 
-    /** All byte ranges that its steps touch. */
+    /** Returns all byte ranges that the steps access. */
     Collection<Cell> cells() {
         return cells.values();
     }
 
-    /** Number of steps in the longest chain of dependencies. */
+    /** Returns the number of steps in the longest chain of dependencies. */
     int depth() {
         return depth;
     }

@@ -5,8 +5,8 @@ import java.util.Objects;
 /**
  * Where a step reads or writes. The length is that of the {@link Chunk}.
  *
- * @param rank whose memory, 0..n-1
- * @param space which memory
+ * @param rank the rank whose memory it is, 0..n-1
+ * @param space the kind of memory
  * @param offset first byte, a multiple of the schedule's element size
  */
 public record Location(int rank, Space space, long offset) {

@@ -3,8 +3,8 @@ package dev.banyan.schedule;
 import dev.banyan.schedule.type.Collective;
 
 /**
- * The memory that a schedule works on: what is where, which bytes are one and the same, what is defined at
- * the start. All sizes and offsets in bytes.
+ * The memory that a schedule works on: where each buffer is, which locations are the same bytes, and which bytes are
+ * defined at the start. All sizes and offsets are in bytes.
  */
 final class Memory {
     private final Schedule schedule;
@@ -16,7 +16,7 @@ final class Memory {
         Math.multiplyExact(blockBytes, (long) schedule.ranks());
     }
 
-    /** Bytes of {@code count} elements. */
+    /** Returns the bytes of {@code count} elements. */
     long blockBytes() {
         return blockBytes;
     }
@@ -42,7 +42,7 @@ final class Memory {
                 && location.offset() <= size(location.rank(), location.space()) - bytes;
     }
 
-    /** The same bytes always have the same place. */
+    /** Returns the place of a location; locations of the same bytes have the same place. */
     Place place(Location location) {
         boolean aliased = schedule.inPlace() && location.space() != Space.SCRATCH;
         return aliased
@@ -50,18 +50,18 @@ final class Memory {
                 : new Place(location.rank(), location.space(), location.offset());
     }
 
-    /** Whether no step may write there: an input out of place. */
+    /** Returns whether no step may write there, as in an input out of place. */
     boolean isReadOnly(Place place) {
         return !schedule.inPlace() && place.buffer() == Space.INPUT;
     }
 
-    /** Where the first byte of a rank's space is. */
+    /** Returns the place of the first byte of a rank's space. */
     Place start(int rank, Space space) {
         return place(new Location(rank, space, 0));
     }
 
     /**
-     * Offset of a place in a rank's space.
+     * Returns the offset of a place in a rank's space.
      *
      * @return -1 if the bytes are not wholly inside
      */

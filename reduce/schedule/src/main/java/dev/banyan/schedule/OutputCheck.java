@@ -6,8 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Checks that every output is wholly covered, by the right contributions, and by the same term on every
- * rank.
+ * Checks that every output is completely written, with the right contributions, and with the same term on every rank.
  */
 final class OutputCheck {
     private final Schedule schedule;
@@ -26,7 +25,7 @@ final class OutputCheck {
         }
     }
 
-    /** Notes what a chunk left behind. */
+    /** Adds what a chunk has written to a cell. */
     void add(long bytes, Cell cell) {
         long offset = memory.offsetIn(Space.OUTPUT, cell.place, bytes);
         if (cell.isWritten() && offset >= 0) {
@@ -34,7 +33,7 @@ final class OutputCheck {
         }
     }
 
-    /** Checks all outputs; returns the order of summation of all elements, empty if nothing is reduced. */
+    /** Checks all outputs and returns the order of summation of all elements, empty if nothing is reduced. */
     List<Summation> run() {
         List<Summation> summations = new ArrayList<>();
         List<Segment> first = List.of();
@@ -54,7 +53,7 @@ final class OutputCheck {
         return schedule.collective().reduces() ? summations : List.of();
     }
 
-    /** What was written to a rank's output, and what was there from the start, in ascending order. */
+    /** Returns the segments of a rank's output that were written or were there from the start, in ascending order. */
     private List<Segment> covered(int rank) {
         List<Segment> segments = new ArrayList<>();
         long end = 0;
@@ -69,7 +68,7 @@ final class OutputCheck {
         return segments;
     }
 
-    /** Bytes of the output that no step wrote: in place, the input may be there. */
+    /** Adds bytes of the output that no step has written; in place the input may be there. */
     private void addInitial(int rank, long from, long to, List<Segment> segments) {
         long shift = memory.start(rank, Space.OUTPUT).offset()
                 - memory.start(rank, Space.INPUT).offset();

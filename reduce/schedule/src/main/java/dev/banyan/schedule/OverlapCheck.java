@@ -6,8 +6,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds byte ranges that overlap without being the same cell of one chunk, with at least one of them written:
- * nothing orders their steps, or they are not element by element.
+ * Finds byte ranges that overlap but are not the same cell of one chunk, of which at least one is written. No
+ * dependency orders their steps, or they do not work element by element.
  */
 final class OverlapCheck {
     private final Memory memory;
@@ -23,7 +23,7 @@ final class OverlapCheck {
         }
     }
 
-    /** Sweeps over all ranges by their start, holding on to those that reach furthest so far. */
+    /** Sweeps over all ranges by their start and keeps those that reach furthest so far. */
     void run(Violations violations) {
         regions.sort(Comparator.comparing(Region::start));
         Region furthest = null;

@@ -1,10 +1,10 @@
 package dev.banyan.schedule;
 
 /**
- * A byte of a rank's memory, the same for every {@link Location} that means it.
+ * A byte of a rank's memory; every {@link Location} of the same byte has the same place.
  *
- * @param rank whose memory
- * @param buffer which of the rank's buffers; in place, the only one goes by {@link Space#INPUT}
+ * @param rank the rank whose memory it is
+ * @param buffer the rank's buffer; in place, {@link Space#INPUT} stands for its only buffer
  * @param offset in bytes
  */
 record Place(int rank, Space buffer, long offset) implements Comparable<Place> {

@@ -43,8 +43,8 @@ public record Schedule(
     }
 
     /**
-     * Where a location lies in its rank's only buffer when the schedule is in place: the input's offset in
-     * the output for all_gather, the output's in the input for reduce_scatter, no shift otherwise.
+     * Returns the offset of a location in its rank's only buffer if the schedule is in place: the input's offset in the
+     * output for all_gather, the output's in the input for reduce_scatter, no shift otherwise.
      *
      * @param location in {@link Space#INPUT} or {@link Space#OUTPUT}
      * @return offset in bytes
@@ -59,7 +59,7 @@ public record Schedule(
     }
 
     /**
-     * Where a location lies for who runs the schedule: in place there is one buffer, the output.
+     * Returns a location as a backend sees it: in place there is one buffer, the output.
      *
      * @return the location itself unless the schedule is in place
      */
@@ -70,7 +70,7 @@ public record Schedule(
     }
 
     /**
-     * Whether what a location holds in the end is part of the collective's result.
+     * Returns whether the final contents of a location are part of the collective's result.
      *
      * @param location as {@link #inBuffers} has it
      */
@@ -90,9 +90,9 @@ public record Schedule(
     }
 
     /**
-     * The same schedule for more or other elements, each range longer by the same factor. So a schedule whose
-     * elements stand for equal parts of the data, as those from MSCCL files do, becomes one that can be run or
-     * simulated at any multiple of that size.
+     * Returns the same schedule for more or other elements, each range longer by the same factor. The elements of a
+     * schedule from an MSCCL file stand for equal parts of the data; this method makes a schedule that runs at any
+     * multiple of that size.
      *
      * @param newCount elements, as {@link Collective} counts them
      * @param newElementBytes size of one element in bytes
@@ -136,7 +136,7 @@ public record Schedule(
         return Math.multiplyExact(bytes / elementBytes, factor);
     }
 
-    /** Number of steps of all chunks. */
+    /** Returns the number of steps of all chunks. */
     public int stepCount() {
         return chunks.stream().mapToInt(chunk -> chunk.steps().size()).sum();
     }

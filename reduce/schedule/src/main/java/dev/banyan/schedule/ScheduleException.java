@@ -2,7 +2,7 @@ package dev.banyan.schedule;
 
 import java.util.List;
 
-/** A schedule that does not do what its collective says, or not in every order that it allows. */
+/** Thrown for a schedule that does not do what its collective says in every order that its dependencies allow. */
 public final class ScheduleException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -16,7 +16,7 @@ public final class ScheduleException extends RuntimeException {
         this.violations = List.copyOf(violations);
     }
 
-    /** What is wrong: the first violations that were found, at least one, at most 20. */
+    /** Returns the first violations that were found, at least one, at most 20. */
     public List<Violation> violations() {
         return violations;
     }

@@ -3,14 +3,14 @@ package dev.banyan.schedule;
 import java.util.stream.Collectors;
 
 /**
- * Writes schedules as text for people. A location reads {@code 3.out[0..4096)}: bytes 0 to 4095 of rank
- * 3's output. A step reads {@code 3.out[0..4096) = 3.in[0..4096) + 1.out[0..4096) after 2,4}, where + stands
- * for the operation, whichever it is, and 2 and 4 are steps of the same chunk.
+ * Writes schedules as text for people. A location reads {@code 3.out[0..4096)}: bytes 0 to 4095 of rank 3's output. A
+ * step reads {@code 3.out[0..4096) = 3.in[0..4096) + 1.out[0..4096) after 2,4}, where + stands for any operation, and 2
+ * and 4 are steps of the same chunk.
  */
 public final class SchedulePrinter {
     private SchedulePrinter() {}
 
-    /** The whole schedule, a line per chunk and per step. */
+    /** Returns the whole schedule, with a line per chunk and per step. */
     public static String print(Schedule schedule) {
         StringBuilder text = new StringBuilder(String.format(
                 "%s %s%s: %d ranks, %d elements of %d bytes, %s, %d bytes of scratch, %d chunks%n",
@@ -34,7 +34,7 @@ public final class SchedulePrinter {
     }
 
     /**
-     * One step.
+     * Returns one step.
      *
      * @param bytes length of its chunk in bytes
      */
@@ -48,7 +48,7 @@ public final class SchedulePrinter {
     }
 
     /**
-     * One location.
+     * Returns one location.
      *
      * @param bytes length of its chunk in bytes
      */

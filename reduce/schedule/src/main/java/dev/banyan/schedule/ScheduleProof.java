@@ -3,7 +3,7 @@ package dev.banyan.schedule;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** What the verifier found out about a schedule that is right. Immutable. */
+/** The figures of a schedule that the verifier has proved to be right. Immutable. */
 public final class ScheduleProof {
     private final int chunks;
     private final int steps;
@@ -19,28 +19,28 @@ public final class ScheduleProof {
         this.summations = List.copyOf(summations);
     }
 
-    /** Number of chunks. */
+    /** Returns the number of chunks. */
     public int chunks() {
         return chunks;
     }
 
-    /** Number of steps of all chunks. */
+    /** Returns the number of steps of all chunks. */
     public int steps() {
         return steps;
     }
 
-    /** Number of steps in the longest chain of steps that wait for each other. */
+    /** Returns the number of steps in the longest chain of steps that wait for each other. */
     public int depth() {
         return depth;
     }
 
-    /** Number of ranks n. */
+    /** Returns the number of ranks n. */
     public int ranks() {
         return bytes.length;
     }
 
     /**
-     * Bytes that one rank reads from another's memory; 0 for a rank and itself.
+     * Returns the bytes that one rank reads from another's memory; 0 for a rank and itself.
      *
      * @param from rank 0..n-1 whose memory is read
      * @param to rank 0..n-1 that reads
@@ -49,19 +49,19 @@ public final class ScheduleProof {
         return bytes[from][to];
     }
 
-    /** Bytes that a rank reads from other ranks. */
+    /** Returns the bytes that a rank reads from other ranks. */
     public long bytesIn(int rank) {
         return IntStream.range(0, ranks()).mapToLong(from -> bytes[from][rank]).sum();
     }
 
-    /** Bytes that other ranks read from a rank. */
+    /** Returns the bytes that other ranks read from a rank. */
     public long bytesOut(int rank) {
         return IntStream.range(0, ranks()).mapToLong(to -> bytes[rank][to]).sum();
     }
 
     /**
-     * The order of summation of every element of the inputs' range, in ascending order of elements; empty
-     * where the collective does not reduce.
+     * Returns the order of summation of every element of the inputs' range, in ascending order of elements; empty if
+     * the collective does not reduce.
      */
     public List<Summation> summations() {
         return summations;

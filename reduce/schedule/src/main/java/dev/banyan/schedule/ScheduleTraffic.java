@@ -3,9 +3,9 @@ package dev.banyan.schedule;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * What a schedule moves between ranks, whatever the size of its elements, so that schedules of any origin can be
- * compared and priced. It proves nothing: see {@link ScheduleVerifier}. Immutable. O(steps and their
- * dependencies) time, O(n^2) memory for n ranks.
+ * The bytes that a schedule moves between ranks, whatever the size of its elements, so that schedules of any origin can
+ * be compared and priced. It proves nothing about the schedule; {@link ScheduleVerifier} does. Immutable. O(steps and
+ * their dependencies) time, O(n^2) memory for n ranks.
  */
 public final class ScheduleTraffic {
     private final long dataBytes;
@@ -47,26 +47,26 @@ public final class ScheduleTraffic {
         hops = longest;
     }
 
-    /** The traffic of a schedule. */
+    /** Returns the traffic of a schedule. */
     public static ScheduleTraffic of(Schedule schedule) {
         return new ScheduleTraffic(schedule);
     }
 
-    /** Number of ranks n. */
+    /** Returns the number of ranks n. */
     public int ranks() {
         return bytes.length;
     }
 
     /**
-     * Bytes of all data: of the larger of a rank's input and output, the size that nccl-tests print. A byte is
-     * an MSCCL chunk where the schedule comes from such a file.
+     * Returns the bytes of all data: those of the larger of a rank's input and output, as nccl-tests print them. A byte
+     * is an MSCCL chunk where the schedule comes from such a file.
      */
     public long dataBytes() {
         return dataBytes;
     }
 
     /**
-     * Bytes that go from one rank to another; 0 for a rank and itself.
+     * Returns the bytes that go from one rank to another; 0 for a rank and itself.
      *
      * @param from rank 0..n-1 whose memory is read
      * @param to rank 0..n-1 that reads
@@ -76,25 +76,27 @@ public final class ScheduleTraffic {
     }
 
     /**
-     * The same as a share of {@link #dataBytes}; 0 if that is 0.
+     * Returns the same as a share of {@link #dataBytes}; 0 if that is 0.
      *
-     * @return exact; above 1 where parts go there more than once
+     * @return the exact share; above 1 if parts go there more than once
      */
     public BigFraction shareBetween(int from, int to) {
         return dataBytes == 0 ? BigFraction.ZERO : BigFraction.of(bytes[from][to], dataBytes);
     }
 
-    /** Number of steps of all chunks. */
+    /** Returns the number of steps of all chunks. */
     public int steps() {
         return steps;
     }
 
-    /** Number of reads from another rank's memory, over all steps; a k-way reduction may do several. */
+    /** Returns the number of reads from another rank's memory, over all steps; a k-way reduction may do several. */
     public int transfers() {
         return transfers;
     }
 
-    /** Number of steps that read from another rank in the longest chain of steps that wait for each other. */
+    /**
+     * Returns the number of steps that read from another rank in the longest chain of steps that wait for each other.
+     */
     public int hops() {
         return hops;
     }

@@ -10,19 +10,18 @@ import java.util.List;
  *   <li>every element of every output is made of exactly the right contributions: for a reduction, each
  *       rank's element of the same index once; else, the one element;
  *   <li>all ranks get an element by the same expression, hence the same bits;
- *   <li>no step reads what is not yet written: memory that nothing wrote, or that a step writes which it does
- *       not wait for;
- *   <li>no two steps that no dependency orders touch the same bytes with one of them writing, be it within a
- *       chunk, across chunks (between which nothing is ordered), or through input and output being one memory
- *       in place;
- *   <li>ranges of a chunk that are written are equal or apart, so that it may be cut at any element;
+ *   <li>no step reads what is not yet written: memory that nothing has written, or that is written by a step for which
+ *     it does not wait;
+ *   <li>if one of two steps that access the same bytes writes them, a dependency orders the two: within a chunk, across
+ *     chunks (between which nothing is ordered), and in place, where input and output are one memory;
+ *   <li>written ranges of a chunk are equal or disjoint, so that it may be cut at any element;
  *   <li>inputs are written only where they are also an output, in place;
  *   <li>every range is inside its buffer and starts at an element.
  * </ul>
  *
- * <p>Nothing is assumed about who made the schedule, and steps whose results nobody uses are allowed, if
- * they are sound themselves. Cost: O(s d s/64) time for the dependencies of a chunk of s steps with d
- * dependencies each, plus O(m log m) for m locations in all; O(m + s s/64) memory.
+ * <p>The verifier assumes nothing about the origin of the schedule. Steps whose results are not used are allowed if
+ * they are right themselves. Cost: O(s d s/64) time for the dependencies of a chunk of s steps with d dependencies
+ * each, plus O(m log m) for m locations in all; O(m + s s/64) memory.
  */
 public final class ScheduleVerifier {
     private final Schedule schedule;
@@ -60,7 +59,7 @@ public final class ScheduleVerifier {
                 outputs.add(bytes, cell);
             }
         }
-        // What follows from a wrong chunk would only hide the fault.
+        // Violations that follow from a wrong chunk would hide the first one.
         failIfWrong();
         overlaps.run(violations);
         failIfWrong();
@@ -75,7 +74,7 @@ public final class ScheduleVerifier {
         }
     }
 
-    /** Bytes by reader's source and reader. */
+    /** Returns the bytes that each rank is read from and reads: by source, then by reader. */
     private long[][] traffic() {
         long[][] bytes = new long[schedule.ranks()][schedule.ranks()];
         for (Chunk chunk : schedule.chunks()) {

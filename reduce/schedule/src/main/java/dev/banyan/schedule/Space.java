@@ -1,6 +1,6 @@
 package dev.banyan.schedule;
 
-/** Which memory of a rank a {@link Location} is in. */
+/** The memory of a rank that a {@link Location} is in. */
 public enum Space {
     /** The rank's input buffer; never written unless the collective is in place. */
     INPUT,

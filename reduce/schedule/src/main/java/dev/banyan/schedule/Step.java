@@ -9,8 +9,8 @@ import java.util.Objects;
  * ...}, in this order; 16-bit types are combined in 32-bit and rounded once. The target may be equal to
  * the first source.
  *
- * @param sources what is read, at least one
- * @param target what is written
+ * @param sources the locations that are read, at least one
+ * @param target the location that is written
  * @param after indices in the chunk of the steps that must be done before; each less than the step's
  *     own index
  */
@@ -24,7 +24,7 @@ public record Step(List<Location> sources, Location target, List<Integer> after)
         }
     }
 
-    /** Whether it combines several sources. */
+    /** Returns whether it combines several sources. */
     public boolean reduces() {
         return sources.size() > 1;
     }

@@ -1,7 +1,7 @@
 package dev.banyan.schedule;
 
 /**
- * In which order a range of elements is combined. All ranks that get the result get it by this one
+ * The order in which a range of elements is combined. All ranks that receive the result receive it by this one
  * expression, hence the same bits.
  *
  * @param from first element of the inputs

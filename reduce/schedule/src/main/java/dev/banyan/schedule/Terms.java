@@ -25,7 +25,7 @@ final class Terms {
         }
     }
 
-    /** The sum of terms, in this order; no rank may be in two of them. */
+    /** Returns the sum of terms, in this order; no rank may be in two of them. */
     int sum(List<Integer> terms) {
         Integer known = numbers.get(terms);
         return known == null ? add(List.copyOf(terms)) : known;
@@ -40,7 +40,7 @@ final class Terms {
         return ranks.size() - 1;
     }
 
-    /** A rank that is in two of the terms, or -1. */
+    /** Returns a rank that is in two of the terms, or -1. */
     int repeatedRank(List<Integer> terms) {
         if (numbers.containsKey(terms)) {
             return -1;
@@ -57,7 +57,7 @@ final class Terms {
         return -1;
     }
 
-    /** Number of ranks that contribute to a term. */
+    /** Returns the number of ranks that contribute to a term. */
     int size(int term) {
         return ranks.get(term).cardinality();
     }

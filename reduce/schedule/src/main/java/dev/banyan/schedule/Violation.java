@@ -3,12 +3,12 @@ package dev.banyan.schedule;
 /**
  * Something wrong with a schedule.
  *
- * @param chunk index of the chunk, or {@link #NONE} where it is no single chunk's fault
+ * @param chunk index of the chunk, or {@link #NONE} if no single chunk is wrong
  * @param step index of the step in the chunk, or {@link #NONE}
  * @param message what is wrong, with ranks and byte ranges
  */
 public record Violation(int chunk, int step, String message) {
-    /** No chunk or step in particular. */
+    /** Stands for no chunk or no step in particular. */
     public static final int NONE = -1;
 
     @Override

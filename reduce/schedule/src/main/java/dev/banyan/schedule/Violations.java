@@ -3,7 +3,7 @@ package dev.banyan.schedule;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Collects violations up to a number that a person may still read. */
+/** Collects violations, up to a number that a person can read. */
 final class Violations {
     private static final int MOST = 20;
 

@@ -10,14 +10,14 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries schedules out on some devices. Methods may be called from any thread; what {@link #close}
- * frees must no longer be in use.
+ * Runs schedules on some devices. Methods may be called from any thread; the memory that {@link #close} frees must no
+ * longer be in use.
  */
 public interface Backend extends AutoCloseable {
-    /** Its name as the command takes it, e.g. {@code host}. */
+    /** Returns its name as the command takes it, e.g. {@code host}. */
     String name();
 
-    /** Whether buffers are memory that the host's threads may read and write themselves. */
+    /** Returns whether the host's threads may read and write buffers themselves. */
     boolean inHostMemory();
 
     /**
@@ -41,7 +41,7 @@ public interface Backend extends AutoCloseable {
 
     /**
      * Allocates host memory for fast copies to and from devices, aligned to 64 bytes; its first contents are undefined.
-     * Where devices have memory of their own it is pinned, which takes long: allocate it once and reuse it.
+     * If devices have memory of their own it is pinned, which takes long: allocate it once and reuse it.
      *
      * @param bytes size in bytes, at least 0
      * @param arena frees it; must be closed before the backend, and not while something is copied
@@ -69,7 +69,7 @@ public interface Backend extends AutoCloseable {
     void copyToHost(MemorySegment source, MemorySegment target);
 
     /**
-     * Why a native segment whose scope is alive can't be a buffer.
+     * Returns why a native segment whose scope is alive cannot be a buffer.
      *
      * @return the end of a sentence that begins with the buffer's name; null if it can be one
      */
@@ -77,7 +77,7 @@ public interface Backend extends AutoCloseable {
     String refusal(MemorySegment buffer, DataType type);
 
     /**
-     * Gets a schedule ready to run: scratch memory is allocated here, once.
+     * Prepares a schedule for its runs. It allocates the scratch memory once.
      *
      * @param op the operation; {@link ReduceOp#AVG} is a sum whose result is divided by the number of
      *     ranks

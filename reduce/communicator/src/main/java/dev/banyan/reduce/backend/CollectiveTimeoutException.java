@@ -1,8 +1,8 @@
 package dev.banyan.reduce.backend;
 
 /**
- * A collective did not end in the time that it was given. The contents of its output buffers (in place:
- * of all its buffers) are undefined, and what ran it is no longer fit for use; close it.
+ * Thrown if a collective does not end within its timeout. The contents of its output buffers (in place: of all its
+ * buffers) are undefined, and the communicator or backend that ran it cannot be used any more; close it.
  */
 public final class CollectiveTimeoutException extends RuntimeException {
     private static final long serialVersionUID = 1L;

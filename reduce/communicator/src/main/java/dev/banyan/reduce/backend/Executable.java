@@ -45,19 +45,19 @@ public interface Executable extends AutoCloseable {
     }
 
     /**
-     * Looks for the end of runs on the calling thread, for a time in which it is not worth while to sleep: a caller
-     * that is about to wait for a run then sees its end sooner than another thread could wake it.
+     * Polls for the end of runs on the calling thread, for a short time. A caller that is about to wait for a run then
+     * sees its end sooner than another thread could wake it.
      *
-     * @param ended what the caller waits for; the method returns early when it is done
+     * @param ended the future for which the caller waits; the method returns early when it is done
      */
     default void poll(Future<?> ended) {}
 
-    /** Asks a run to end early, with an exception, where the backend can end it. Its outputs are then undefined. */
+    /** Asks a run to end early with an exception, if the backend can end it. Its outputs are then undefined. */
     default void abort() {}
 
     /**
-     * Frees the scratch memory. Where a run has not ended, or a thread is stuck in one, the memory is kept until
-     * nothing can touch it.
+     * Frees the scratch memory. If a run has not ended, or a thread is stuck in one, the memory is kept until nothing
+     * can access it.
      */
     @Override
     void close();

@@ -1,10 +1,10 @@
 package dev.banyan.reduce.backend;
 
 /**
- * Hears what devices do while a schedule runs, step by step and block by block. Times are of {@link
+ * Receives the work of devices while a schedule runs, step by step and block by block. Times are of {@link
  * System#nanoTime()}, in ns.
  *
- * <p>Called from all threads that work, at once: be quick, and throw nothing.
+ * <p>All working threads call it at once. Methods must be quick and throw nothing.
  */
 public interface StepListener {
     /** A device read or wrote another device's memory. */
@@ -14,26 +14,26 @@ public interface StepListener {
     void computed(Computation computation);
 
     /**
-     * What went from one device to another.
+     * A transfer from one device to another.
      *
      * @param run number of the run of a schedule on the backend
      * @param chunk index of the chunk in the schedule
      * @param step index of the step in the chunk, as the backend has joined them
      * @param from rank that it came from
      * @param to rank that it went to
-     * @param bytes how much
+     * @param bytes bytes of the transfer
      * @param beginNanos when it began
      * @param endNanos when it was done
      */
     record Move(long run, int chunk, int step, int from, int to, long bytes, long beginNanos, long endNanos) {}
 
     /**
-     * What a device did.
+     * Work of one device.
      *
      * @param run number of the run of a schedule on the backend
      * @param chunk index of the chunk in the schedule
      * @param step index of the step in the chunk, as the backend has joined them
-     * @param rank whose device it was
+     * @param rank rank of the device
      * @param bytes bytes that it read and wrote
      * @param beginNanos when it began
      * @param endNanos when it was done

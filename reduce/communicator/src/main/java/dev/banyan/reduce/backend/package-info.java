@@ -1,4 +1,4 @@
-/** What carries schedules out. */
+/** The interface of backends, which run schedules. */
 @NullMarked
 package dev.banyan.reduce.backend;
 

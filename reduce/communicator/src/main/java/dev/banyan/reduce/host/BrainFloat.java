@@ -10,7 +10,7 @@ final class BrainFloat {
         }
     }
 
-    /** To nearest, ties to even; a NaN stays a (quiet) NaN. */
+    /** Rounds to nearest, ties to even; a NaN stays a (quiet) NaN. */
     static void narrow(float[] values, short[] target, int elements) {
         for (int i = 0; i < elements; i++) {
             int bits = Float.floatToRawIntBits(values[i]);

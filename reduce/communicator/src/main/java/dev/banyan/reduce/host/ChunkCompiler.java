@@ -16,10 +16,10 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compiles chunks of one schedule. Steps of a chunk run in their order, one block at a time, on one
- * thread, so every location holds a known value at every point. A copy is moved to the step that made
- * the value, as one more target, where nothing touches the copy's target in between: a broadcast down a
- * tree becomes one step with n-1 targets, and no value is read twice from memory.
+ * Compiles chunks of one schedule. Steps of a chunk run in their order, one block at a time, on one thread, so every
+ * location holds a known value at every point. A copy becomes one more target of the step that made the value, if
+ * nothing accesses the copy's target in between: a broadcast down a tree becomes one step with n-1 targets, and no
+ * value is read twice from memory.
  *
  * <p>Cost: O(operands) for each chunk.
  */
@@ -37,7 +37,7 @@ final class ChunkCompiler {
         }
     }
 
-    /** What a location holds. */
+    /** The value that a location holds. */
     private static final class Value {
         /** Step that copies of it may join, or -1. */
         int writer = -1;
@@ -58,7 +58,7 @@ final class ChunkCompiler {
         this.blockBytes = blockBytes;
     }
 
-    /** Code that works on the buffers themselves. */
+    /** Returns code that works on the buffers themselves. */
     StepCode steps(Chunk chunk) {
         List<Open> code = new ArrayList<>();
         Map<Location, Value> values = new LinkedHashMap<>();
@@ -118,7 +118,7 @@ final class ChunkCompiler {
         return new StepCode(fused, schedule.elementBytes(), blockBytes, schedule.ranks(), privateBlocks);
     }
 
-    /** Code for the exact mean of integers. */
+    /** Returns code for the exact mean of integers. */
     IntegerMeanCode integerMean(Chunk chunk) {
         List<IntegerMeanCode.Action> actions = new ArrayList<>();
         Map<Location, Integer> sums = new HashMap<>();
@@ -171,7 +171,7 @@ final class ChunkCompiler {
         }
     }
 
-    /** Two ranges that overlap without being one would make elements depend on their neighbours. */
+    /** Rejects ranges that overlap but differ, which would make elements depend on their neighbours. */
     private static void checkOverlaps(Iterable<Location> locations, long bytes) {
         Map<List<Object>, TreeSet<Long>> offsets = new HashMap<>();
         for (Location location : locations) {

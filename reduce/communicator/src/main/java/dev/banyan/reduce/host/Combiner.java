@@ -5,8 +5,8 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Combines two arrays of the host's memory element by element, with the bits of the host backend: for what
- * reduces elsewhere, such as between machines. It has temporary memory of its own and serves one thread at a time.
+ * Combines two arrays of the host's memory element by element, with the bits of the host backend: for reductions
+ * outside a backend, such as between machines. It has temporary memory of its own and serves one thread at a time.
  */
 public final class Combiner {
     private static final int BLOCK_BYTES = 16 << 10;
@@ -18,7 +18,7 @@ public final class Combiner {
     private final long[] offsets = new long[3];
 
     /**
-     * @param op not {@link ReduceOp#AVG}, which is a sum, and {@link #divide} at its end
+     * @param op not {@link ReduceOp#AVG}: use the sum, and {@link #divide} at the end
      * @throws IllegalArgumentException for AVG
      */
     public Combiner(DataType type, ReduceOp op) {
@@ -28,7 +28,7 @@ public final class Combiner {
     }
 
     /**
-     * {@code target = source op target}.
+     * Computes {@code target = source op target}.
      *
      * @param source native memory of at least the elements
      * @param target the same; not overlapping the source
@@ -41,7 +41,7 @@ public final class Combiner {
         run(2, elements, 1);
     }
 
-    /** {@code target = target / divisor}, of floating-point types. */
+    /** Computes {@code target = target / divisor}, for floating-point types. */
     public void divide(MemorySegment target, long elements, int divisor) {
         segments[0] = target;
         segments[1] = target;

@@ -5,16 +5,16 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one thread works with while it runs blocks of an executable: the buffers of the run, private
- * memory for what the schedule keeps in scratch, and a kernel. Scratch never leaves a block, so one
- * block of it per thread is enough, and it stays in cache.
+ * The state of one thread while it runs blocks of an executable: the buffers of the run, private memory in place of the
+ * schedule's scratch memory, and a kernel. Scratch values never leave a block, so one block of each per thread is
+ * enough, and it stays in cache.
  */
 final class Frame {
     /** Inputs of ranks 0..n-1, then outputs. */
     final MemorySegment[] buffers;
     /** Blocks of private memory, one after another. */
     final MemorySegment scratch;
-    /** For the type and the operation; null for a collective that does not combine. */
+    /** The kernel for the type and the operation; null for a collective that does not combine. */
     final @Nullable Kernel kernel;
     /** Sums of integers that are averaged; null where there are none. */
     final @Nullable WideSums sums;
@@ -22,7 +22,7 @@ final class Frame {
     final MemorySegment[] segments;
     /** First byte in each operand. */
     final long[] offsets;
-    /** Who hears of the run's steps; null while nobody does. */
+    /** The listener of the run's steps, or null. */
     @Nullable
     StepListener listener;
     /** Number of the run, for the listener. */

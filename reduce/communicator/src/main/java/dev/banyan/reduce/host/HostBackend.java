@@ -21,13 +21,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Virtual devices in the host's memory, worked on by some threads. Buffers may be any native segments
- * that all threads may access (of a shared, automatic or global arena), of any length and alignment.
+ * Runs schedules on virtual devices, which are host memory and threads. Buffers may be any native segments that all
+ * threads may access (of a shared, automatic or global arena), of any length and alignment.
  *
- * <p>A run of a schedule is done by the calling thread, helped by the backend's worker threads when there
- * is enough to do. The result does not depend on the number of threads. Element-wise loops use
- * {@code jdk.incubator.vector} where the JVM was started with it ({@code --add-modules
- * jdk.incubator.vector}), plain loops otherwise, with the same bits.
+ * <p>The calling thread runs a schedule; the backend's worker threads help if there is enough work. The result does not
+ * depend on the number of threads. Element-wise loops use {@code jdk.incubator.vector} where the JVM was started with
+ * it ({@code --add-modules jdk.incubator.vector}), plain loops otherwise, with the same bits.
  *
  * <p>Safe for use from any thread. Different executables may run at the same time; the workers then help
  * the first of them.
@@ -45,7 +44,10 @@ public final class HostBackend implements Backend {
 
     /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
     private static final int BLOCK_BYTES = 16 << 10;
-    /** Bytes read and written for each of which waking one more thread takes less time than it saves. */
+    /**
+     * One more thread is woken for each of so many bytes that are read and written: then it saves more time than waking
+     * takes.
+     */
     private static final long BYTES_PER_HELPER = 512 << 10;
 
     private static final Logger LOG = LoggerFactory.getLogger(HostBackend.class);
@@ -81,8 +83,8 @@ public final class HostBackend implements Backend {
     }
 
     /**
-     * Makes a listener hear of the steps of all runs that begin from now on, but for means of integers, which are not
-     * done step by step; null detaches it. Without one, a step costs a comparison with null more.
+     * Sets the listener of the steps of all runs that begin from now on, except means of integers, which do not run
+     * step by step; null removes it. Without a listener a step costs one comparison with null more.
      */
     public void setListener(@Nullable StepListener newListener) {
         listener = newListener;
@@ -93,7 +95,7 @@ public final class HostBackend implements Backend {
         return listener;
     }
 
-    /** Number of a run that somebody listens to. */
+    /** Returns the number of the next run that has a listener. */
     long nextRun() {
         return runs.getAndIncrement();
     }
@@ -193,8 +195,8 @@ public final class HostBackend implements Backend {
     }
 
     /**
-     * Ends the worker threads and frees the memory. Where a worker is stuck in a run that timed out, the memory is
-     * kept, since the worker may still write to it. Closing twice is no error.
+     * Ends the worker threads and frees the memory. If a worker is stuck in a run that timed out, the memory is kept,
+     * since the worker may still write to it. Closing twice is no error.
      */
     @Override
     public void close() {

@@ -43,15 +43,15 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     private long deadline;
     private volatile boolean late;
     private volatile boolean aborted;
-    /** A worker that did not end in time may still use the frames and all buffers. */
+    /** Whether a worker did not end in time; it may still use the frames and all buffers. */
     private volatile boolean stuck;
 
     /**
      * @param parts the chunks
      * @param blocks number of blocks of all of them
      * @param frames one for each thread that may take part, the caller's first; all share {@code buffers}
-     * @param scratch what the frames' private memory belongs to
-     * @param backend knows who wants to hear of steps
+     * @param scratch the arena of the frames' private memory
+     * @param backend has the listener of steps
      */
     HostExecutable(
             List<Part> parts,
@@ -93,7 +93,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
             nextBlock.set(0);
             StepListener listener = backend.listener();
             if (listener != null) {
-                tell(listener);
+                attach(listener);
             }
             if (frames.length == 1) {
                 work(0);
@@ -115,7 +115,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         }
     }
 
-    private void tell(StepListener listener) {
+    private void attach(StepListener listener) {
         long run = backend.nextRun();
         for (Frame frame : frames) {
             frame.listener = listener;
@@ -158,7 +158,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         }
     }
 
-    /** A cached plan must not keep the user's arenas alive. */
+    /** Drops the buffers, so that a cached plan does not keep the user's arenas alive. */
     private void forgetBuffers() {
         Arrays.fill(buffers, MemorySegment.NULL);
         for (Frame frame : frames) {
@@ -167,7 +167,7 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         }
     }
 
-    /** A run ends after the blocks that its threads work on; no later run succeeds. */
+    /** Ends a run after the blocks that its threads work on; no later run succeeds. */
     @Override
     public void abort() {
         aborted = true;

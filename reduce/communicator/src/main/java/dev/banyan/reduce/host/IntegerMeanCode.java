@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The mean of integers, which must be exact where their sum overflows the type: a block goes through
- * the steps as wide sums in private memory, and only the means are written back.
+ * The mean of integers, which is exact even if their sum overflows the type: a block goes through the steps as wide
+ * sums in private memory, and only the means are written back.
  */
 final class IntegerMeanCode implements ChunkCode {
-    /** What is done with a wide sum. */
+    /** An operation on a wide sum. */
     sealed interface Action {
         /** Reads a block of a buffer. */
         record Load(int sum, int slot, long at) implements Action {}
@@ -32,7 +32,7 @@ final class IntegerMeanCode implements ChunkCode {
         this.sums = sums;
     }
 
-    /** Number of wide sums that a frame must have room for. */
+    /** Returns the number of wide sums that a frame must hold. */
     int sums() {
         return sums;
     }

@@ -6,12 +6,11 @@ import java.lang.foreign.MemorySegment;
  * Combines blocks of elements of one type by one operation. An instance may have temporary arrays of
  * its own and serves one thread at a time.
  *
- * <p>All kernels of a type and an operation give the same bits, whatever they are made of (the payload
- * of a NaN excepted: a NaN stays some NaN).
+ * <p>All kernels of a type and an operation give the same bits, except for the payload of a NaN.
  */
 abstract class Kernel {
     /**
-     * {@code target = ((source 0 op source 1) op source 2) ...}, in this order.
+     * Computes {@code target = ((source 0 op source 1) op source 2) ...}, in this order.
      *
      * @param segments the sources, then the target, which may be source 0; native memory that stays open meanwhile
      * @param offsets first byte in each of them

@@ -3,7 +3,7 @@ package dev.banyan.reduce.host;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 
-/** What a kernel is made for; the operation is never {@link ReduceOp#AVG}, which is a sum and a divisor. */
+/** The type and the operation of a kernel; never {@link ReduceOp#AVG}, which is a sum and a divisor. */
 record KernelSpec(DataType type, ReduceOp op) {
     KernelSpec {
         if (op == ReduceOp.AVG) {

@@ -23,7 +23,7 @@ final class KernelTemplates {
     private KernelTemplates() {}
 
     /**
-     * A kernel of a template's copy for the operation.
+     * Returns a kernel of a template's copy for the operation.
      *
      * @param blockElements greatest number of elements of one call
      */
@@ -38,7 +38,7 @@ final class KernelTemplates {
         }
     }
 
-    /** What the calling template was copied for. */
+    /** Returns the type and the operation for which the calling template was copied. */
     static KernelSpec specOf(MethodHandles.Lookup template) {
         try {
             KernelSpec spec = MethodHandles.classData(template, "_", KernelSpec.class);

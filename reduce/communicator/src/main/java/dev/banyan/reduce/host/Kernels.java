@@ -1,6 +1,6 @@
 package dev.banyan.reduce.host;
 
-/** Where kernels come from. */
+/** The implementations of kernels. */
 enum Kernels {
     /** Plain loops over blocks on the heap. */
     PLAIN {
@@ -24,20 +24,20 @@ enum Kernels {
         @Override
         Kernel create(KernelSpec spec, int blockElements) {
             return switch (spec.type()) {
-                // Their conversions are the work, and those the JIT vectorises in plain loops.
+                // Conversions take most of the time, and the JIT vectorises them in plain loops.
                 case F16, BF16 -> PLAIN.create(spec, blockElements);
                 case F32, F64, I8, U8, I32, I64 -> KernelTemplates.create(VectorKernel.class, spec, blockElements);
             };
         }
     };
 
-    /** The faster one of those that this JVM can run. */
+    /** Returns the fastest implementation that this JVM can run. */
     static Kernels best() {
         return ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent() ? VECTOR : PLAIN;
     }
 
     /**
-     * A new kernel.
+     * Returns a new kernel.
      *
      * @param blockElements greatest number of elements of one call
      */

@@ -14,7 +14,8 @@ final class StepCode implements ChunkCode {
      *
      * @param sources operands that are read
      * @param targets operands that are written, at least one
-     * @param senders the rank that the schedule copies each target from; of the first the one that it is made on
+     * @param senders the rank from which the schedule copies each target; for the first target, the rank that computes
+     *     it
      * @param mean whether the result is divided
      */
     record Fused(List<Operand> sources, List<Operand> targets, List<Integer> senders, boolean mean) {}
@@ -24,7 +25,7 @@ final class StepCode implements ChunkCode {
      *
      * @param slot a buffer of the {@link Frame}, or -1 for its private memory
      * @param at first byte in the buffer of the chunk's first element; or the block of private memory
-     * @param rank whose memory it stands for
+     * @param rank the rank whose memory it is
      */
     record Operand(int slot, long at, int rank) {}
 
@@ -38,9 +39,9 @@ final class StepCode implements ChunkCode {
 
     private final int[] slots;
     private final long[] ats;
-    /** Whose memory each operand is. */
+    /** The rank whose memory each operand is. */
     private final int[] ranks;
-    /** Where the schedule copies each operand from that is written. */
+    /** The rank from which the schedule copies each written operand. */
     private final int[] senders;
 
     private final int privateBlocks;
@@ -82,7 +83,7 @@ final class StepCode implements ChunkCode {
         }
     }
 
-    /** Operands that a frame must have room for. */
+    /** Returns the number of operands that a frame must hold. */
     int maxOperands() {
         return maxOperands;
     }

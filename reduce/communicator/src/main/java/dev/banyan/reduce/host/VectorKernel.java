@@ -15,9 +15,9 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Template of the vector kernels: up to four sources a pass, straight on the buffers; what is left over
- * of a vector is done by the plain kernel. This is the only class that needs the module
- * jdk.incubator.vector; it must not be touched where that is missing.
+ * Template of the vector kernels: up to four sources a pass, straight on the buffers; the plain kernel does the
+ * elements that do not fill a vector. This is the only class that needs the module jdk.incubator.vector; it must not be
+ * touched where that is missing.
  *
  * <p>Type and operation are constants of the copy, so that the compiler sees vectors of one kind.
  */
@@ -29,9 +29,9 @@ final class VectorKernel extends Kernel {
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     /**
-     * All native memory, in a scope that never closes. Over the segments themselves, of several scopes and lengths, the
-     * compiler takes checks out of the loop on trust in its profile, then throws the loop away (profile_predicate) and
-     * compiles it anew, again and again: over ten times slower.
+     * All native memory, in a scope that never closes. With segments of several scopes and lengths, the compiler moves
+     * checks out of the loop on the evidence of its profile, then discards the loop (profile_predicate) and compiles it
+     * again, without end: that is over ten times slower.
      */
     @SuppressWarnings("restricted")
     private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
@@ -143,7 +143,7 @@ final class VectorKernel extends Kernel {
         }
     }
 
-    /** Where bytes of a segment are, which are all in it; its owner keeps it open. */
+    /** Returns the address of bytes of a segment, which must contain them all; its owner keeps it open. */
     private static long address(MemorySegment segment, long offset, int bytes) {
         Objects.checkFromIndexSize(offset, bytes, segment.byteSize());
         return segment.address() + offset;

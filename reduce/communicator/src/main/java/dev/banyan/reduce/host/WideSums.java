@@ -53,7 +53,7 @@ final class WideSums {
         }
     }
 
-    /** {@code target = a + b}; the target may be one of them. */
+    /** Computes {@code target = a + b}; the target may be one of them. */
     void add(int target, int a, int b, int elements) {
         long[] sum = low[target];
         long[] left = low[a];
@@ -104,14 +104,14 @@ final class WideSums {
     }
 
     /**
-     * Through doubles, several times faster than a 64-bit division and exact: the mean is below 2^31, so
-     * a quotient that is no integer is at least 1/n, relatively 2^-31/n, from the next one.
+     * Divides in doubles, which is several times faster than a 64-bit division and exact: the mean is below 2^31, so a
+     * quotient that is no integer is at least 1/n, relatively 2^-31/n, from the next one.
      */
     private static long quotient(long sum, int divisor) {
         return (long) ((double) sum / divisor);
     }
 
-    /** Division of a 128-bit sum of {@code divisor} 64-bit integers: its high half is less than the divisor. */
+    /** Divides a 128-bit sum of {@code divisor} 64-bit integers: its high half is less than the divisor. */
     private static long quotient(long high, long low, int divisor) {
         boolean negative = high < 0;
         long bottom = negative ? -low : low;

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use from any thread.
  */
 final class WorkerPool implements AutoCloseable {
-    /** Something that several threads do together. */
+    /** Work that several threads do together. */
     interface Task {
         /**
          * Takes part until no work is left.
@@ -24,7 +24,7 @@ final class WorkerPool implements AutoCloseable {
         void work(int participant);
     }
 
-    /** How often a waiting thread looks before it parks: some microseconds. */
+    /** The number of times a waiting thread polls before it parks: some microseconds. */
     private static final int SPINS = 200;
 
     private static final long OPEN = 1L << 32;
@@ -34,12 +34,12 @@ final class WorkerPool implements AutoCloseable {
     private final ReentrantLock busy = new ReentrantLock();
 
     /**
-     * Number of workers that are in the task, plus {@link #OPEN} while more may come in. What is written
-     * before it opens is seen by every worker that comes in.
+     * The number of workers that are in the task, plus {@link #OPEN} while more may join. Every worker that joins sees
+     * what was written before the task opened.
      */
     private final AtomicLong entered = new AtomicLong();
 
-    /** How many workers were started; only the thread that holds {@link #busy} touches it. */
+    /** The number of workers that were started; only the thread that holds {@link #busy} accesses it. */
     private int started;
 
     private @Nullable Task task;
@@ -50,7 +50,7 @@ final class WorkerPool implements AutoCloseable {
     private volatile boolean closed;
 
     /**
-     * @param name how its threads are named
+     * @param name the prefix of its threads' names
      * @param helpers number of workers, at least 0
      */
     WorkerPool(String name, int helpers) {
@@ -63,7 +63,7 @@ final class WorkerPool implements AutoCloseable {
         }
     }
 
-    /** Number of workers. */
+    /** Returns the number of workers. */
     int helpers() {
         return workers.length;
     }

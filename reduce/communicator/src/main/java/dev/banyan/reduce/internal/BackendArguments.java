@@ -5,15 +5,15 @@ import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** Checks of what every backend is given, so that all reject the same in the same words. */
+/** Checks the arguments of every backend, so that all reject the same arguments with the same messages. */
 public final class BackendArguments {
-    /** Stands for any thread but the owner of a confined arena. Never started. */
+    /** A thread that owns no arena, which is never started. */
     private static final Thread ANOTHER = Thread.ofVirtual().unstarted(() -> {});
 
     private BackendArguments() {}
 
     /**
-     * Checks what is to be allocated.
+     * Checks the arguments of an allocation.
      *
      * @param bytes size in bytes
      * @throws IllegalArgumentException unless the rank is 0..ranks-1 and the size at least 0

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * ({@link Completions}).
  */
 public final class CallQueue implements AutoCloseable {
-    /** What a queue starts. */
+    /** A call, which a queue starts. */
     @FunctionalInterface
     public interface Call {
         /** Prepares the call. The call's timeout does not count while this runs. */
@@ -45,7 +45,7 @@ public final class CallQueue implements AutoCloseable {
             return 1;
         }
 
-        /** Looks for the end of the call for a short while, on a thread that is about to wait for it. */
+        /** Polls for the end of the call for a short time, on a thread that is about to wait for it. */
         default void poll(Future<?> ended) {}
     }
 
@@ -84,7 +84,7 @@ public final class CallQueue implements AutoCloseable {
     /**
      * @param name the daemon thread's name
      * @param timeout how long a run of a call may take
-     * @param grace what a call gets beyond it, to report that itself
+     * @param grace the time beyond the timeout in which a call may report the timeout itself
      */
     public CallQueue(String name, Duration timeout, Duration grace) {
         this.name = name;

@@ -2,11 +2,13 @@ package dev.banyan.reduce.internal;
 
 import org.jspecify.annotations.Nullable;
 
-/** Closes several things, each whatever happened to those before. Not safe for use from several threads at once. */
+/**
+ * Closes several resources, each even if one before has failed to close. Not safe for use from several threads at once.
+ */
 public final class CloseAll {
     private @Nullable RuntimeException failure;
 
-    /** Closes one thing and returns whether that and all before succeeded. */
+    /** Closes one resource and returns whether this close and all before have succeeded. */
     public boolean close(Runnable closing) {
         try {
             closing.run();

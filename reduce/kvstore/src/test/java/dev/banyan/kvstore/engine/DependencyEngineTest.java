@@ -141,7 +141,7 @@ class DependencyEngineTest {
         assertThat(log)
                 .containsExactlyInAnyOrder(
                         "reads a, writes b skipped: no disk", "reads b skipped: no disk", "writes c");
-        // It has been told of; b is sound again, a is not.
+        // The wait has reported the failure; b is healed, a is not.
         engine.push(new Recording(log, "b again"), NONE, List.of(b), 0);
         engine.waitFor(b);
         assertThat(log).contains("b again");

@@ -3,15 +3,15 @@ package dev.banyan.schedule.algorithm;
 import dev.banyan.schedule.Schedule;
 
 /**
- * Turns a request into a schedule. Implementations are pure: the same request gives an equal schedule.
- * They are immutable and safe for use from any thread; what one makes late, once, and keeps depends on
- * nothing but its constructor's arguments.
+ * Turns a request into a schedule. Implementations are pure: the same request gives an equal schedule. They are
+ * immutable and safe for use from any thread. What an implementation computes later and keeps depends only on its
+ * constructor's arguments.
  */
 public interface CollectiveAlgorithm {
-    /** The algorithm's name as the command takes it, e.g. {@code single-tree}. */
+    /** Returns the algorithm's name as the command takes it, e.g. {@code single-tree}. */
     String name();
 
-    /** Number of ranks that it was made for. */
+    /** Returns the number of ranks. */
     int ranks();
 
     /**

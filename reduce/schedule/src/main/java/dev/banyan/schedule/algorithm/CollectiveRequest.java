@@ -4,9 +4,9 @@ import dev.banyan.schedule.type.Collective;
 import java.util.Objects;
 
 /**
- * What a schedule is wanted for.
+ * A request for a schedule.
  *
- * @param collective what is to be done
+ * @param collective the collective
  * @param root the root, or -1 where the collective has none
  * @param count elements, as {@link Collective} counts them
  * @param elementBytes size of one element in bytes
@@ -28,7 +28,7 @@ public record CollectiveRequest(
     }
 
     /**
-     * Size as nccl-tests mean it: bytes of the larger of a rank's buffers.
+     * Returns the size as nccl-tests define it: the bytes of the larger of a rank's buffers.
      *
      * @param ranks number of ranks
      */

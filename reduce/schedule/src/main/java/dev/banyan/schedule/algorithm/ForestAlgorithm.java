@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Collectives over trees: each tree carries its share of the data, up to its root and down again. A
- * forest of one tree has the least latency; with a tree per device every link works at once. Slices may
- * be empty, so that fewer elements than trees are no special case.
+ * Collectives over trees: each tree carries its share of the data, up to its root and down again. A forest of one tree
+ * has the least latency; a forest with a tree per device uses many links at once. Slices may be empty, so that fewer
+ * elements than trees are no special case.
  *
- * <p>An allreduce uses the trees as they are. Where a collective has a root (reduce, broadcast) or a block
- * has an owner (reduce_scatter, all_gather) every tree is hung up there: its links stay the same, so the
- * shares still fit the machine, but it may become up to twice as deep.
+ * <p>An allreduce uses the trees as they are. Where a collective has a root (reduce, broadcast) or a block has an owner
+ * (reduce_scatter, all_gather) every tree is rooted there: its links stay the same, so the shares still fit the
+ * machine, but it may become up to twice as deep.
  *
  * <p>Steps: at most 2(n - 1) per tree for an allreduce. Depth: twice that of the deepest tree. Building
  * takes O(steps) time.

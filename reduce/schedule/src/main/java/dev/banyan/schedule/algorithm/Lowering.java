@@ -18,14 +18,13 @@ import java.util.stream.IntStream;
 /**
  * Turns trees into the steps of one request; used once.
  *
- * <p>Going up, a device combines its own input with the partial results of its children in one step, in
- * the order of {@link dev.banyan.trees.Tree#children}; the partial result of a leaf is its input, which
- * nobody copies. Partial results of an allreduce lie in the output, which the way down overwrites; else,
- * where the output is not the device's to fill, in scratch memory. Going down, a device copies from its
- * parent.
+ * <p>Going up, a device combines its own input with the partial results of its children in one step, in the order of
+ * {@link dev.banyan.trees.Tree#children}; the partial result of a leaf is its input, which is not copied. Partial
+ * results of an allreduce lie in the output, which the way down overwrites. Those of other collectives lie in scratch
+ * memory if the output has another use. Going down, a device copies from its parent.
  *
- * <p>An allreduce's way down needs no further waiting: whatever it overwrites was read by a step that the
- * root's result depends on.
+ * <p>An allreduce's way down needs no further dependencies: what it overwrites was read by a step on which the root's
+ * result depends.
  *
  * <p>In the {@link SummationOrder#OF_RANKS order of ranks} there are no partial results: the root reads every
  * device's input itself.
@@ -52,10 +51,10 @@ final class Lowering {
     }
 
     /**
-     * The steps.
+     * Returns the schedule.
      *
      * @param trees as {@link TreeAlgorithm#trees} says
-     * @param summation how their data is summed up
+     * @param summation the order of summation
      */
     Schedule lower(List<PackedTree> trees, SummationOrder summation) {
         order = summation;
@@ -119,7 +118,7 @@ final class Lowering {
         List<Chunk> chunks = new ArrayList<>(edges.length - 1);
         for (int i = 1; i < edges.length; i++) {
             long shift = edges[i - 1] * request.elementBytes();
-            // No streams: most of the time that a choice between schedules takes is spent here.
+            // A loop instead of a stream: choices between schedules spend most of their time here.
             Step[] moved = new Step[steps.size()];
             for (int step = 0; step < moved.length; step++) {
                 moved[step] = shifted(steps.get(step), shift);
@@ -142,8 +141,8 @@ final class Lowering {
     }
 
     /**
-     * The slices' chunks by how far along their slice they are, so that all trees end together and in-order
-     * backends keep them all busy.
+     * Returns the slices' chunks ordered by their position within their slice, so that all trees end together and
+     * backends that keep the order use all trees at once.
      */
     private List<Chunk> interleaved() {
         record Placed(double progress, Chunk chunk) {}
@@ -162,7 +161,7 @@ final class Lowering {
         return start;
     }
 
-    /** The steps of one slice, as if it were one chunk. */
+    /** The steps of one slice as one chunk. */
     private final class Slice {
         private static final int AT_START = -1;
 
@@ -170,9 +169,9 @@ final class Lowering {
         private final long output;
         private final long bytes;
         private final List<Step> steps = new ArrayList<>();
-        /** Where each rank's contribution or result is at the moment. */
+        /** The current location of each rank's contribution or result. */
         private final Location[] held = new Location[ranks];
-        /** The step after which it is there. */
+        /** The step that puts it there. */
         private final int[] ready = new int[ranks];
 
         Slice(PackedTree tree, long input, long output, long elements) {
@@ -222,7 +221,10 @@ final class Lowering {
             }
         }
 
-        /** All inputs in one step; where the result's place is an input that is not the first, by way of scratch. */
+        /**
+         * Combines all inputs in one step; through scratch memory if the result's place is an input that is not the
+         * first.
+         */
         private void reduceAtRoot() {
             int root = tree.root();
             if (ranks == 1) {
@@ -257,7 +259,7 @@ final class Lowering {
             }
         }
 
-        /** Children still read the input, so that they need not wait for this copy. */
+        /** Copies the root's input; children read the input itself and need not wait for the copy. */
         private void copyInputOfRoot() {
             if (!request.inPlace()) {
                 int root = tree.root();

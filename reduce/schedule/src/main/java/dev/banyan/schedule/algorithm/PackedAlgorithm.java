@@ -10,17 +10,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * Collectives over trees that were packed into the wires of a machine, so that together they load them as
- * evenly as can be. Each collective has a packing of its own: an allreduce goes up and down the same wires, a
- * broadcast may use both ways of a wire for different trees, a block goes along the trees of its owner. What
- * the packings reach and why is told by {@link dev.banyan.trees.packing}.
+ * Collectives over trees that are packed into the links of a machine, so that together the trees load the links as
+ * evenly as possible. Each collective has a packing of its own: an allreduce goes up and down the same links, a
+ * broadcast may use both directions of a link for different trees, and a block goes along the trees of its owner.
+ * {@link dev.banyan.trees.packing} describes the rates that packings reach.
  *
- * <p>Steps: at most 2(n - 1) per tree for an allreduce. Depth: twice that of the deepest tree. A packing is
- * made when it is first wanted, which may take seconds for a machine of a hundred devices; then building takes
- * O(steps) time.
+ * <p>Steps: at most 2(n - 1) per tree for an allreduce. Depth: twice that of the deepest tree. A packing is made at its
+ * first use, which may take seconds for a machine of a hundred devices; then building takes O(steps) time.
  *
- * <p>Packings are kept. They depend on nothing but the constructor's arguments, so nobody can tell when they
- * were made: to its users this class is immutable. Who wants a packing that is being made waits for it.
+ * <p>Packings are kept. They depend only on the constructor's arguments, so that this class is immutable to its users.
+ * A thread that needs a packing that another thread is making waits for it.
  */
 public final class PackedAlgorithm implements TreeAlgorithm {
     private final int ranks;
@@ -30,7 +29,7 @@ public final class PackedAlgorithm implements TreeAlgorithm {
     /** What a packing depends on. */
     private record Task(Collective collective, int root) {}
 
-    /** Over the best packings of a network. */
+    /** Creates the algorithm over the best packings of a network. */
     public PackedAlgorithm(Network network) {
         this(network.ranks(), Packings.best(network));
     }
@@ -55,7 +54,7 @@ public final class PackedAlgorithm implements TreeAlgorithm {
     }
 
     /**
-     * The packing that carries a collective.
+     * Returns the packing that carries a collective.
      *
      * @param root the root, or -1 where the collective has none
      */

@@ -8,27 +8,26 @@ import dev.banyan.trees.packing.branching.GatherPacking;
 import dev.banyan.trees.packing.branching.RootedPacking;
 
 /**
- * Where packed trees come from. Implementations are safe for use from any thread and give equal packings for
- * the same arguments.
+ * Makes packed trees. Implementations are safe for use from any thread and give equal packings for the same arguments.
  */
 @FunctionalInterface
 public interface Packings {
     /**
-     * Makes the packing of a collective, as {@link TreeAlgorithm#trees} says what its trees are.
+     * Makes the packing of a collective, whose trees {@link TreeAlgorithm#trees} describes.
      *
      * @param root the root, or -1 where the collective has none
      */
     TreePacking packing(Collective collective, int root);
 
-    /** The best packings of a network, made anew by every call. */
+    /** Returns the best packings of a network; every call makes them anew. */
     static Packings best(Network network) {
         return best(network, Integer.MAX_VALUE);
     }
 
     /**
-     * The best packings of a network with few trees, made anew by every call.
+     * Returns the best packings of a network with few trees; every call makes them anew.
      *
-     * @param maxTrees most trees wanted, of reduce_scatter and all_gather of one root; at least 1
+     * @param maxTrees the greatest number of trees, of reduce_scatter and all_gather of those of one root; at least 1
      */
     static Packings best(Network network, int maxTrees) {
         return (collective, root) -> switch (collective) {

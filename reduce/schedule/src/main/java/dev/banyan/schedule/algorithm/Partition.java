@@ -5,24 +5,24 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Cuts a range of elements into slices by share and slices into chunks. Inner edges lie on multiples of
- * 64 bytes from the range's start where there is enough data for that, so that vector loops stay aligned
- * and no two threads write one cache line.
+ * Cuts a range of elements into slices by share and slices into chunks. If there is enough data, inner edges lie on
+ * multiples of 64 bytes from the range's start, so that vector loops stay aligned and no two threads write one cache
+ * line.
  */
 final class Partition {
-    /** Bytes on whose multiples edges lie. */
+    /** Edges lie on multiples of this number of bytes. */
     static final int ALIGNMENT = 64;
 
     private Partition() {}
 
-    /** Elements that an edge should be a multiple of. */
+    /** Returns the number of elements of which an edge should be a multiple. */
     static int unit(int elementBytes) {
         return ALIGNMENT % elementBytes == 0 ? ALIGNMENT / elementBytes : 1;
     }
 
     /**
-     * Edges of slices, one per tree, by rounding the running sum of shares: every slice is within one unit
-     * of its share, and the sum is exact whatever the shares' rounding errors.
+     * Returns the edges of slices, one slice per tree. It rounds the running sum of shares: every slice is within one
+     * unit of its share, and the sum is exact whatever the shares' rounding errors.
      *
      * @return trees + 1 ascending edges from 0 to count; slices may be empty
      */
@@ -46,7 +46,7 @@ final class Partition {
     }
 
     /**
-     * Edges of chunks of nearly equal length.
+     * Returns the edges of chunks of nearly equal length.
      *
      * @return at least one edge, from 0 to length; no chunk is empty or longer than chunkBytes
      */

@@ -9,11 +9,10 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Collectives around a ring. An allreduce cuts the data into n slices; slice k is summed up on its way
- * once around the ring to the k-th device (together a reduce-scatter), then passed on around the ring
- * (together an all-gather). Every device sends 2(n-1)/n of the data, which is the least that any
- * algorithm can, to its successor only. Reduce and broadcast run along the ring as a chain, pipelined by
- * chunks.
+ * Collectives around a ring. An allreduce cuts the data into n slices; slice k is summed up on its way once around the
+ * ring to the k-th device (together a reduce-scatter), then passed on around the ring (together an all-gather). Every
+ * device sends 2(n-1)/n of the data, the least of all algorithms, to its successor only. Reduce and broadcast run along
+ * the ring as a chain, pipelined by chunks.
  *
  * <p>Steps: 2n(n - 1) for an allreduce. Depth: 2(n - 1), the greatest of all algorithms here: a tree is
  * better for small data. Building takes O(steps) time.
@@ -73,7 +72,10 @@ public final class RingAlgorithm implements TreeAlgorithm {
             return List.of(around(position, BigFraction.ONE));
         }
 
-        /** Up: once around, ending at a position. Down: once around, starting there. */
+        /**
+         * Returns the tree whose way up goes once around and ends at a position, and whose way down goes once around
+         * from there.
+         */
         private PackedTree around(int position, BigFraction share) {
             int n = order.length;
             int[] up = new int[n];

@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
-/** Trees that can be had for any root: a rank's block goes the way of what has that rank as its root. */
+/** Trees for any root; a rank's block goes along the trees that have the rank as their root. */
 interface Routing {
-    /** Trees of data whose result every rank wants, of any roots; their shares sum to 1. */
+    /** Returns the trees, of any roots, for data whose result every rank receives; their shares sum to 1. */
     List<PackedTree> anyRoot();
 
-    /** Trees of data whose result is wanted by, or comes from, one rank, their root; their shares sum to 1. */
+    /** Returns the trees for data that goes to or comes from one rank, their root; their shares sum to 1. */
     List<PackedTree> rootedAt(int root);
 
-    /** What {@link TreeAlgorithm#trees} returns. */
+    /** Returns the trees as {@link TreeAlgorithm#trees} does. */
     default List<PackedTree> trees(Collective collective, int root, int ranks) {
         return switch (collective) {
             case ALL_REDUCE -> anyRoot();

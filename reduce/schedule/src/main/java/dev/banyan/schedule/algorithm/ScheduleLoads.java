@@ -4,13 +4,14 @@ import dev.banyan.schedule.ScheduleTraffic;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 
-/** How full a schedule makes the wires of a network, whoever made the schedule. */
+/** Computes the loads that any schedule puts on the links of a network. */
 public final class ScheduleLoads {
     private ScheduleLoads() {}
 
     /**
-     * The loads of a schedule's traffic, each pair of ranks over its usual path. Their {@link LinkLoads#rateGbs}
-     * is the rate of the schedule, latencies apart, if it is perfectly pipelined. O(n^2) paths for n ranks.
+     * Returns the loads of a schedule's traffic, each pair of ranks over its usual path. Their {@link
+     * LinkLoads#rateGbs} is the rate of the schedule, latencies apart, if it is perfectly pipelined. O(n^2) paths for n
+     * ranks.
      *
      * @param network of as many ranks, in the same order
      * @throws IllegalArgumentException if the network has other ranks, or no path between two that it uses

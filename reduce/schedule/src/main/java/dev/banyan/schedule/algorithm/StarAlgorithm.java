@@ -8,10 +8,9 @@ import java.util.List;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Collectives through one device, as a parameter server does them: all send to the centre, which reduces
- * everything in one step and sends the result back to all. It is what MXNet's {@code device} KVStore does
- * with an array: it is merged on one device, and another array on another, whichever has least to do;
- * callers with many arrays give each its own centre.
+ * Collectives through one device, as a parameter server does them: all send to the centre, which reduces everything in
+ * one step and sends the result back to all. It is what MXNet's {@code device} KVStore does with an array: it merges
+ * each array on one device, the one that has least to do; callers with many arrays give each array its own centre.
  *
  * <p>An allreduce uses the given centre. Where a collective has a root (reduce, broadcast) or a block has
  * an owner (reduce_scatter, all_gather) that rank is the centre, so that nothing takes two hops without
@@ -29,7 +28,7 @@ public final class StarAlgorithm implements TreeAlgorithm {
     private final int centre;
 
     /**
-     * A star around rank 0.
+     * Creates a star around rank 0.
      *
      * @param ranks number of ranks, at least 1
      */

@@ -1,6 +1,6 @@
 package dev.banyan.schedule.algorithm;
 
-/** In which order a reduction's contributions to an element are combined. */
+/** The order in which a reduction combines the contributions to an element. */
 enum SummationOrder {
     /** Along the tree that carries the element: partial results on the way. */
     OF_TREES,

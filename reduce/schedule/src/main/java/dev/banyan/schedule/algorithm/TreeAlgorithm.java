@@ -5,10 +5,10 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.List;
 
-/** An algorithm that is fully told by the trees along which it sends the data; the steps follow from them. */
+/** An algorithm that is defined by the trees along which it sends the data; the steps follow from the trees. */
 public interface TreeAlgorithm extends CollectiveAlgorithm {
     /**
-     * The trees of a collective: reductions go up, broadcasts down.
+     * Returns the trees of a collective: reductions go up, broadcasts down.
      *
      * @param root the root, or -1 where the collective has none
      * @return trees over all ranks, whose shares are of all data and sum to 1. Trees of an all_reduce have any

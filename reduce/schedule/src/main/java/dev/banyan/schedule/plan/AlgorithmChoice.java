@@ -1,8 +1,8 @@
 package dev.banyan.schedule.plan;
 
-/** Which algorithm carries collectives out. */
+/** The algorithm that runs collectives. */
 public enum AlgorithmChoice {
-    /** The fitting one for each call. */
+    /** The algorithm that the planner chooses for each call. */
     AUTO("auto"),
     /** One tree for the whole array. */
     SINGLE_TREE("single-tree"),
@@ -10,9 +10,9 @@ public enum AlgorithmChoice {
     MULTI_TREE("multi-tree"),
     /** Trees packed into the machine's links, with a share of the array each. */
     PACKING("packing"),
-    /** Around a ring. */
+    /** A ring. */
     RING("ring"),
-    /** Through one device. */
+    /** A star: one device sums and sends the result. */
     STAR("star");
 
     private final String label;
@@ -21,7 +21,7 @@ public enum AlgorithmChoice {
         this.label = label;
     }
 
-    /** Name as the configuration and the command take it. */
+    /** Returns the name as the configuration and the command take it. */
     public String label() {
         return label;
     }

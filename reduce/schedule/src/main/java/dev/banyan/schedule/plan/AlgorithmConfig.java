@@ -5,14 +5,13 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * What carries a call out. As text, {@code ALGORITHM[/TREES][@CHUNK]}: {@code ring}, {@code single-tree@64K},
- * {@code packing/8@1M}.
+ * The algorithm of a call and its parameters. As text, {@code ALGORITHM[/TREES][@CHUNK]}: {@code ring}, {@code
+ * single-tree@64K}, {@code packing/8@1M}.
  *
  * @param algorithm the algorithm
- * @param maxTrees greatest number of trees of {@link AlgorithmChoice#PACKING}; {@link Integer#MAX_VALUE} for as
- *     many as are best, and for all other algorithms
- * @param chunkBytes greatest length of a chunk in bytes, at least 64; {@link Long#MAX_VALUE} where that is left
- *     open
+ * @param maxTrees greatest number of trees of {@link AlgorithmChoice#PACKING}; {@link Integer#MAX_VALUE} for the best
+ *     number, and for all other algorithms
+ * @param chunkBytes greatest length of a chunk in bytes, at least 64; {@link Long#MAX_VALUE} if it is open
  */
 public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
     /** Least length of a chunk in bytes. */
@@ -33,17 +32,17 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
         }
     }
 
-    /** An algorithm with as many trees as are best, and all else left open. */
+    /** Returns an algorithm with the best number of trees and an open length of chunks. */
     public static AlgorithmConfig of(AlgorithmChoice algorithm) {
         return new AlgorithmConfig(algorithm, Integer.MAX_VALUE, Long.MAX_VALUE);
     }
 
-    /** The same with another length of chunks. */
+    /** Returns the same with another length of chunks. */
     public AlgorithmConfig withChunkBytes(long bytes) {
         return new AlgorithmConfig(algorithm, maxTrees, bytes);
     }
 
-    /** Whether it says how long chunks are. */
+    /** Returns whether it gives the length of chunks. */
     public boolean cuts() {
         return chunkBytes < Long.MAX_VALUE;
     }
@@ -68,7 +67,7 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
                 at < 0 ? Long.MAX_VALUE : Bytes.parse(text.substring(at + 1)));
     }
 
-    /** The text that {@link #parse} reads. */
+    /** Returns the text that {@link #parse} reads. */
     @Override
     public String toString() {
         return algorithm.label()

@@ -3,13 +3,13 @@ package dev.banyan.schedule.plan;
 import java.util.Objects;
 
 /**
- * How a call is carried out.
+ * A caller's choice of the algorithm of a call.
  *
  * @param algorithm the algorithm; {@link AlgorithmChoice#AUTO} leaves it to the configuration
- * @param hub the rank through which {@link AlgorithmChoice#STAR} sends an all_reduce; no matter for all others
+ * @param hub the rank through which {@link AlgorithmChoice#STAR} sends an all_reduce; ignored by all other algorithms
  */
 public record AlgorithmHint(AlgorithmChoice algorithm, int hub) {
-    /** As the configuration says. */
+    /** Leaves the choice to the configuration. */
     public static final AlgorithmHint CONFIGURED = new AlgorithmHint(AlgorithmChoice.AUTO, 0);
 
     public AlgorithmHint {

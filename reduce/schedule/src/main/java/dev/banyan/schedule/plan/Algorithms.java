@@ -73,7 +73,7 @@ public final class Algorithms {
     private final Map<Kind, TreeAlgorithm> made = new HashMap<>();
     private final IdentityHashMap<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
 
-    /** What there is one algorithm for. */
+    /** The key of an algorithm. */
     private record Kind(AlgorithmChoice choice, int maxTrees) {}
 
     Algorithms(Machine machine, Config config) {
@@ -99,12 +99,15 @@ public final class Algorithms {
                 new Kind(choice.algorithm(), choice.maxTrees()), kind -> make(kind.choice(), kind.maxTrees()));
     }
 
-    /** The same algorithm, in the order of ranks where that is asked for. */
+    /** Returns the same algorithm, with the summation in the order of ranks if the setting asks for it. */
     CollectiveAlgorithm ordered(TreeAlgorithm algorithm) {
         return config.get(REPRODUCIBLE) ? new RankOrderAlgorithm(algorithm) : algorithm;
     }
 
-    /** Where an algorithm's transfers go other than the usual way, by the nodes of all links of the machine. */
+    /**
+     * Returns the paths of an algorithm's transfers that differ from the usual paths, by the nodes of all links of the
+     * machine.
+     */
     List<LogicalLink> links(AlgorithmConfig choice, CollectiveRequest request) {
         return get(choice) instanceof PackedAlgorithm packed
                 ? links.computeIfAbsent(
@@ -122,7 +125,7 @@ public final class Algorithms {
                         choice.label(),
                         forest(IntStream.range(0, machine.size()).toArray()));
             case PACKING ->
-                // Nothing can be packed into no link.
+                // Without links there is nothing to pack trees into.
                 machine.size() == 1
                         ? new ForestAlgorithm(choice.label(), Forest.equalShares(List.of(Tree.ofParents(-1))))
                         : new PackedAlgorithm(machine.size(), packings(maxTrees));

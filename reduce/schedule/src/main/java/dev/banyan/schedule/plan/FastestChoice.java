@@ -14,19 +14,18 @@ import java.util.stream.Stream;
 /**
  * Finds the algorithm and the length of chunks that a cost model says take the least time.
  *
- * <p>Candidates are tried at the very size of a call: where pairs of ranks share wires, a few bytes more can decide
- * which copies meet, and change the time by a quarter. They come in the order of a time that they can't beat: what the
- * busiest link takes for all bytes, or a call of one element, if that is longer; those whose bound is above the best so
- * far are left out. A candidate is tried with one chunk for each tree's slice and then with chunks of all powers of
- * two from long to short, until two were much slower than its best, four in a row no better, or until what is left
- * to gain by a full pipeline is not enough for the best so far. It takes the longest chunks that are within 1% of its
- * best.
+ * <p>Candidates are tried at the exact size of a call: if pairs of ranks share links, a few bytes more can decide which
+ * copies overlap, and change the time by a quarter. Each candidate has a lower bound: the time of the busiest link for
+ * all bytes, or that of a call of one element if it is longer. Candidates are tried in the order of their bounds; those
+ * whose bound is above the best time so far are skipped. A candidate is tried with one chunk for each tree's slice and
+ * then with chunks of all powers of two from long to short. The search ends when two lengths were much slower than the
+ * best, when four in a row were no better, or when a full pipeline could not reach the best time so far. The candidate
+ * takes the longest chunks that are within 1% of its best.
  *
- * <p>Where chunks are many, a time is taken from two shorter calls with chunks of the same length: once the
- * pipelines are full each further chunk takes the same time. Such a pair serves calls of all sizes.
+ * <p>If there are many chunks, the time is extrapolated from two shorter calls with chunks of the same length, since
+ * each further chunk takes the same time when the pipelines are full. Such a pair serves calls of all sizes.
  *
- * <p>The same question has the same answer, whatever was asked before. Not safe for use from several threads at
- * once.
+ * <p>The result does not depend on earlier calls. Not safe for use from several threads at once.
  */
 final class FastestChoice {
     /** Shortest chunk that is tried, in bytes: a shorter one costs more to start than to send. */
@@ -58,7 +57,7 @@ final class FastestChoice {
     private static final int[] FEWER_TREES = {8, 4, 2, 1};
     /** With more ranks than this, finding few trees takes too long. */
     private static final int MOST_RANKS_OF_FEWER_TREES = 16;
-    /** A question about one size asks some forty times; a model's training step has some hundred sizes. */
+    /** The choice for one size needs some forty times; a model's training step has some hundred sizes. */
     static final int KEPT_TIMES = 4096;
 
     private final CostModel model;
@@ -75,26 +74,26 @@ final class FastestChoice {
 
     private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest request) {}
 
-    /** What packings are made for. */
+    /** The key of a packing. */
     private record Task(Collective collective, int root) {}
 
     private record Variant(AlgorithmChoice algorithm, int maxTrees, Task task) {}
 
     /**
-     * What doesn't depend on the size.
+     * The figures of trees that do not depend on the size of a call.
      *
-     * @param longestShare of all data
-     * @param leastUsPerByte what no schedule of these trees can beat
+     * @param longestShare the longest share of a tree in all data
+     * @param leastUsPerByte the lower bound of all schedules of these trees
      */
     private record Trees(int number, double longestShare, int stages, double leastUsPerByte) {}
 
-    /** A choice and a time in us that it can't beat. */
+    /** A choice and the lower bound of its time in us. */
     private record Bounded(AlgorithmConfig choice, double leastUs) {}
 
-    /** A length of chunks, or that of the request, and the time in us. */
+    /** A length of chunks and the time in us. */
     private record Timed(long chunkBytes, double us) {}
 
-    /** Times of a call of {@code chunks} chunks for each tree and of one twice as long, in us. */
+    /** The times in us of a call of {@code chunks} chunks for each tree and of a call twice as long. */
     private record Steady(int chunks, double us, double twiceUs) {
         double us(double of) {
             return twiceUs + (twiceUs - us) * (of / chunks - 2);
@@ -108,7 +107,7 @@ final class FastestChoice {
         this.ranks = ranks;
     }
 
-    /** The fastest of some algorithms; packed trees may be fewer than are best for long calls. */
+    /** Returns the fastest of some algorithms; it may limit the number of packed trees. */
     AlgorithmConfig of(List<AlgorithmChoice> candidates, CollectiveRequest request) {
         List<Bounded> bounded = candidates.stream()
                 .flatMap(candidate -> variants(candidate, request))
@@ -144,7 +143,7 @@ final class FastestChoice {
                 : whole;
     }
 
-    /** Packings of fewer trees than the best, each of another number. */
+    /** Returns packings of fewer trees than the best packing, each of another number. */
     private List<AlgorithmConfig> fewer(Task task) {
         List<AlgorithmConfig> choices = new ArrayList<>();
         int more = algorithms
@@ -170,12 +169,12 @@ final class FastestChoice {
                 time(choice, sized(request, 1, Long.MAX_VALUE)));
     }
 
-    /** The same choice with the best length of chunks. */
+    /** Returns the same choice with the best length of chunks. */
     AlgorithmConfig cut(AlgorithmConfig choice, CollectiveRequest request) {
         return choice.withChunkBytes(answer(choice, request).chunkBytes());
     }
 
-    /** Time in us of a choice, by the length of its chunks or else the best. */
+    /** Returns the time in us of a choice, with its length of chunks or, if that is open, the best one. */
     double us(AlgorithmConfig choice, CollectiveRequest request) {
         return choice.cuts()
                 ? time(choice, sized(request, request.count(), choice.chunkBytes()))
@@ -197,7 +196,7 @@ final class FastestChoice {
         if (request.chunkBytes() < Long.MAX_VALUE || best.chunkBytes() >= slice) {
             return best;
         }
-        // A last chunk as long as the others can only help, but where copies meet.
+        // A last chunk as long as the others is never slower, unless copies share a link.
         tried.add(timed(choice, request, evenly(slice, (int) Math.ceil(slice / best.chunkBytes()))));
         return longest(tried);
     }
@@ -206,7 +205,7 @@ final class FastestChoice {
         return tried.stream().min(Comparator.comparingDouble(Timed::us)).orElseThrow();
     }
 
-    /** The longest chunks that take hardly more than the least time. */
+    /** Returns the longest chunks whose time is close to the least time. */
     private static Timed longest(List<Timed> tried) {
         double enough = LONGER_CHUNKS_FACTOR * best(tried).us();
         return tried.stream()
@@ -216,9 +215,9 @@ final class FastestChoice {
     }
 
     /**
-     * Tries lengths of chunks, the longest first.
+     * Tries lengths of chunks, the longest first, and returns those that were tried.
      *
-     * @param leastUs of other choices: without hope to come near it there is an end
+     * @param leastUs the best time of other choices; the search ends when it cannot be reached
      */
     private List<Timed> sweep(AlgorithmConfig choice, CollectiveRequest request, double leastUs) {
         List<Timed> tried = new ArrayList<>();
@@ -249,8 +248,8 @@ final class FastestChoice {
     }
 
     /**
-     * What shorter chunks can come to at best. A pipeline of s stages that carries c chunks takes (s - 1) / c longer
-     * than a full one; twice that for slices of unequal length, which fill it later.
+     * Returns the lower bound of the time with shorter chunks. A pipeline of s stages that carries c chunks takes (s -
+     * 1) / c longer than a full one; twice that for slices of unequal length, which fill it later.
      */
     private static double ofFullPipeline(double us, double chunks, int stages) {
         return chunks < 2 ? 0 : us * chunks / (chunks + 2 * stages);
@@ -260,7 +259,7 @@ final class FastestChoice {
         return new Timed(chunkBytes, time(choice, sized(request, request.count(), chunkBytes)));
     }
 
-    /** Time in us of a choice with chunks as long as the request says. */
+    /** Returns the time in us of a choice with the length of chunks of the request. */
     private double time(AlgorithmConfig choice, CollectiveRequest request) {
         return times.get(question(choice, request), () -> predict(choice, request));
     }
@@ -319,12 +318,12 @@ final class FastestChoice {
         return new Trees(all.size(), longest, cost.stages(), model.leastUsPerByte(cost));
     }
 
-    /** Bytes of the longest slice. */
+    /** Returns the bytes of the longest slice. */
     private double slice(AlgorithmConfig choice, CollectiveRequest request) {
         return trees(choice, request).longestShare() * request.bytes(ranks);
     }
 
-    /** The length of so many chunks of a slice. */
+    /** Returns the length of the chunks if a slice is cut into so many. */
     private static long evenly(double slice, int chunks) {
         return (long) Math.ceil((slice + SLICE_UNIT_BYTES) / chunks / SLICE_UNIT_BYTES) * SLICE_UNIT_BYTES;
     }

@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * How a call is carried out.
+ * The algorithm and the schedule of a call.
  *
- * @param choice what was chosen; never {@link AlgorithmChoice#AUTO}
+ * @param choice the choice; never {@link AlgorithmChoice#AUTO}
  * @param schedule the steps
- * @param links the paths of pairs of ranks that don't go the usual way, as {@link CostModel} takes them
+ * @param links the paths of pairs of ranks that differ from the usual paths, as {@link CostModel} takes them
  */
 public record PlannedSchedule(AlgorithmConfig choice, Schedule schedule, List<LogicalLink> links) {
     public PlannedSchedule {

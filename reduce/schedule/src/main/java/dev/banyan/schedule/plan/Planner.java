@@ -23,22 +23,22 @@ import org.slf4j.LoggerFactory;
  *
  * <ol>
  *   <li>MXNET_KVSTORE_USETREE=0: the star;
- *   <li>MXNET_KVSTORE_TREE_ARRAY_BOUND is set: up to that many elements a single tree, above what should take
- *       least time of multi-tree and packing;
+ *   <li>MXNET_KVSTORE_TREE_ARRAY_BOUND is set: a single tree up to that many elements, above the faster of multi-tree
+ *     and packing by prediction;
  *   <li>the settings of {@code banyan tune}, if they were made for this machine;
- *   <li>what should take least time of all algorithms, by the {@link CostModel}, where there is one and
- *       the machine has no more than {@value #MOST_MODELLED} devices;
- *   <li>else a single tree up to {@value #DEFAULT_TREE_ARRAY_BOUND} elements, above what should take least
- *       time by {@link dev.banyan.trees.packing.ForestCost}.
+ *   <li>the fastest of all algorithms by the {@link CostModel}, if there is one and the machine has no more than
+ *     {@value #MOST_MODELLED} devices;
+ *   <li>else a single tree up to {@value #DEFAULT_TREE_ARRAY_BOUND} elements, above the fastest by {@link
+ *     dev.banyan.trees.packing.ForestCost}.
  * </ol>
  *
- * <p>Algorithms and answers of the model are kept. With the simulator, all first decisions for the 157 keys of
- * resnet-50 in a fresh JVM on two busy cores took 2.3 s of their thread on p3.16xlarge, 3.4 s on mi250x8, 3.1 s on
- * dgx-2 and 5.2 s on p2.16xlarge; packings of few trees are 0.7 s of the first and 2.7 s of the last. Not safe for use
- * from several threads at once.
+ * <p>Algorithms and times of the model are kept. With the simulator, all first decisions for the 157 keys of resnet-50
+ * in a fresh JVM on two busy cores took 2.3 s of their thread on p3.16xlarge, 3.4 s on mi250x8, 3.1 s on dgx-2 and 5.2
+ * s on p2.16xlarge; packings of few trees are 0.7 s of the first and 2.7 s of the last. Not safe for use from several
+ * threads at once.
  */
 public final class Planner {
-    /** The array bound, in elements, where nothing else is known. */
+    /** The default of the array bound, in elements. */
     public static final long DEFAULT_TREE_ARRAY_BOUND = 10_000_000;
 
     /** The algorithms, by size. */
@@ -72,10 +72,10 @@ public final class Planner {
             "Limits the length of a chunk, the unit of pipelining, where BANYAN_ALGORITHM names none by @CHUNK; auto"
                     + " leaves it to the backend or the model.");
 
-    /** Above, trees, rings and schedules take too long to be tried. */
+    /** With more devices, it takes too long to try trees, rings and schedules. */
     static final int MOST_MODELLED = 16;
 
-    /** In the order in which equals are preferred. */
+    /** The candidates; of equally fast ones the first is taken. */
     private static final List<AlgorithmChoice> ALL = List.of(
             AlgorithmChoice.PACKING,
             AlgorithmChoice.SINGLE_TREE,
@@ -96,7 +96,7 @@ public final class Planner {
     private final @Nullable FastestChoice fastest;
 
     /**
-     * A planner that goes by a given model, or by links alone.
+     * Creates a planner with a given model, or with link costs alone.
      *
      * @param machine of at least one device; rank r is device r
      * @param model predicts on that machine; null for none
@@ -117,7 +117,7 @@ public final class Planner {
                 : null;
     }
 
-    /** A planner that goes by the model that the first {@link CostModel.Provider} on the class path makes. */
+    /** Returns a planner with the model of the first {@link CostModel.Provider} on the class path. */
     public static Planner of(Machine machine, Config config) {
         return new Planner(
                 machine,
@@ -131,8 +131,8 @@ public final class Planner {
     }
 
     /**
-     * Chooses the algorithm of a request. Where neither the request nor a setting gives the length of chunks, it is
-     * left open, for backends that cut by themselves.
+     * Chooses the algorithm of a request. If neither the request nor a setting gives the length of chunks, it stays
+     * open for backends that cut by themselves.
      *
      * @return never {@link AlgorithmChoice#AUTO}
      */
@@ -177,15 +177,16 @@ public final class Planner {
                 .of(request.bytes(machine.size()));
     }
 
-    /** The same choice with the length of chunks that should take least time, where it and the model leave it open. */
+    /** Returns the same choice with the fastest length of chunks by prediction, if the choice leaves it open. */
     public AlgorithmConfig cut(AlgorithmConfig choice, CollectiveRequest request) {
         return choice.cuts() || fastest == null ? choice : fastest.cut(choice, request);
     }
 
     /**
-     * How long a request should take alone; where calls are long and chunks short, without trying all of it.
+     * Returns the predicted time of a request that runs alone; for long calls with short chunks the time is
+     * extrapolated.
      *
-     * @param choice what carries it out; where it leaves that open, with chunks as {@link #cut} has them
+     * @param choice the algorithm; an open length of chunks is that of {@link #cut}
      * @return time in us
      * @throws IllegalStateException if there is no cost model, or the machine has one device
      */
@@ -200,7 +201,7 @@ public final class Planner {
     /**
      * Makes a schedule.
      *
-     * @param choice what carries the request out; its length of chunks comes before the request's
+     * @param choice the algorithm; its length of chunks overrides the request's
      * @throws IllegalArgumentException if the choice is {@link AlgorithmChoice#AUTO}, or the root is no rank
      */
     public PlannedSchedule plan(AlgorithmConfig choice, CollectiveRequest request) {
@@ -215,7 +216,7 @@ public final class Planner {
                 choice, algorithms.ordered(algorithms.get(choice)).schedule(cut), algorithms.links(choice, request));
     }
 
-    /** Makes the schedule of a request in a given hint. */
+    /** Makes the schedule of a request with a hint. */
     public PlannedSchedule plan(CollectiveRequest request, AlgorithmHint hint) {
         if (hint.algorithm() == AlgorithmChoice.STAR && hint.hub() != 0) {
             return new PlannedSchedule(

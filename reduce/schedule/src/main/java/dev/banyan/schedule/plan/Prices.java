@@ -15,18 +15,18 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
- * What algorithms should cost on one machine. Trees are priced once for each collective and root. A ring is not
- * compared: it can't exceed the bound that packed trees reach, and the search for it takes long. Not safe for
- * use from several threads at once.
+ * Predicts the times of algorithms on one machine from its links. Trees are priced once for each collective and root. A
+ * ring is no candidate: it cannot exceed the bound that packed trees reach, and the search for it takes long. Not safe
+ * for use from several threads at once.
  */
 final class Prices {
     /**
-     * What a further chunk costs where the backend decides how long they are, in us: the launches of a copy and of
-     * a kernel on a busy stream. In simulation the {@link ChunkRule} is near the best length with it.
+     * The time of a further chunk in us, if the backend decides the length of chunks: the launches of a copy and of a
+     * kernel on a busy stream. In simulation, {@link ChunkRule} gives nearly the best length with this value.
      */
     static final double CHUNK_OVERHEAD_US = 0.5;
 
-    /** In the order in which equals are preferred. */
+    /** The candidates; of equally fast ones the first is taken. */
     private static final List<AlgorithmChoice> CANDIDATES = List.of(
             AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.STAR);
 
@@ -42,12 +42,12 @@ final class Prices {
         this.algorithms = algorithms;
     }
 
-    /** The algorithm of the least predicted time. */
+    /** Returns the algorithm with the least predicted time. */
     AlgorithmChoice cheapest(CollectiveRequest request) {
         return cheapest(CANDIDATES, request);
     }
 
-    /** The same of some algorithms, the first of equals. */
+    /** Returns the algorithm with the least predicted time among some, the first of equals. */
     AlgorithmChoice cheapest(List<AlgorithmChoice> candidates, CollectiveRequest request) {
         AlgorithmChoice cheapest = candidates.getFirst();
         double least = Double.POSITIVE_INFINITY;
@@ -61,13 +61,13 @@ final class Prices {
         return cheapest;
     }
 
-    /** What the trees of a request cost, whatever the length of chunks. */
+    /** Returns the cost of the trees of a request, whatever the length of chunks. */
     ForestCost cost(AlgorithmConfig choice, CollectiveRequest request) {
         return costs.computeIfAbsent(
                 new Task(choice.withChunkBytes(Long.MAX_VALUE), request.collective(), request.root()), this::price);
     }
 
-    /** Predicted time of a request in us. */
+    /** Returns the predicted time of a request in us. */
     double predictedUs(AlgorithmChoice choice, CollectiveRequest request) {
         ForestCost cost = cost(AlgorithmConfig.of(choice), request);
         long bytes = request.bytes(machine.size());

@@ -4,20 +4,20 @@ import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import java.util.function.Supplier;
 
-/** Answers by question. The answer that was unused for the longest time is forgotten when there are too many. */
+/** A cache of values by key. If there are too many, it drops the value that was unused for the longest time. */
 final class RecentlyUsed<Q, A> {
     private final SequencedMap<Q, A> answers = new LinkedHashMap<>(16, 0.75f, true);
     private final int capacity;
 
-    /** @param capacity greatest number of answers, at least 1 */
+    /** @param capacity greatest number of values, at least 1 */
     RecentlyUsed(int capacity) {
         this.capacity = capacity;
     }
 
     /**
-     * Returns the answer to a question.
+     * Returns the value of a key.
      *
-     * @param find finds an answer that is not known; may ask other questions meanwhile
+     * @param find computes a value that the cache does not have; may get other values meanwhile
      */
     A get(Q question, Supplier<A> find) {
         A known = answers.get(question);

@@ -9,12 +9,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What carries calls of which size out. As text, choices with commas between, each with the greatest size that
- * it is for after a colon: {@code star:4K,single-tree@64K:1M,packing/8} is the star up to 4 KiB, a single tree in
- * chunks of at most 64 KiB up to 1 MiB, and at most 8 packed trees above. A last choice without a size is for all
- * that is left, which is {@code auto} where every choice has a size.
+ * The algorithms of calls by size. As text, choices separated by commas, each followed by a colon and the greatest size
+ * that it is for: {@code star:4K,single-tree@64K:1M,packing/8} is the star up to 4 KiB, a single tree in chunks of at
+ * most 64 KiB up to 1 MiB, and at most 8 packed trees above. A last choice without a size is for all greater sizes; if
+ * every choice has a size, {@code auto} is.
  *
- * @param rules by ascending size, the last without an end
+ * @param rules by ascending size; the last has no greatest size
  */
 public record SizeRules(List<Rule> rules) {
     /** The automatic choice for every size. */
@@ -23,8 +23,8 @@ public record SizeRules(List<Rule> rules) {
     /**
      * A choice for some sizes.
      *
-     * @param choice what carries them out
-     * @param upToBytes greatest size in bytes, of the larger of a rank's buffers; {@link Long#MAX_VALUE} for no end
+     * @param choice the algorithm
+     * @param upToBytes greatest size in bytes, of the larger of a rank's buffers; {@link Long#MAX_VALUE} for no limit
      */
     public record Rule(AlgorithmConfig choice, long upToBytes) {
         public Rule {
@@ -57,12 +57,12 @@ public record SizeRules(List<Rule> rules) {
         }
     }
 
-    /** One algorithm for every size. */
+    /** Returns rules with one algorithm for every size. */
     public static SizeRules always(AlgorithmChoice choice) {
         return always(AlgorithmConfig.of(choice));
     }
 
-    /** One choice for every size. */
+    /** Returns rules with one choice for every size. */
     public static SizeRules always(AlgorithmConfig choice) {
         return new SizeRules(List.of(new Rule(choice, Long.MAX_VALUE)));
     }
@@ -101,7 +101,7 @@ public record SizeRules(List<Rule> rules) {
         return new SizeRules(rules);
     }
 
-    /** The choice for a size in bytes, of the larger of a rank's buffers. */
+    /** Returns the choice for a size in bytes, of the larger of a rank's buffers. */
     public AlgorithmConfig of(long bytes) {
         return rules.stream()
                 .filter(rule -> bytes <= rule.upToBytes())
@@ -110,12 +110,12 @@ public record SizeRules(List<Rule> rules) {
                 .choice();
     }
 
-    /** Whether some size is left to the automatic choice. */
+    /** Returns whether the automatic choice decides for some size. */
     public boolean leavesOpen() {
         return rules.stream().anyMatch(rule -> rule.choice().algorithm() == AlgorithmChoice.AUTO);
     }
 
-    /** The text that {@link #parse} reads. */
+    /** Returns the text that {@link #parse} reads. */
     @Override
     public String toString() {
         return rules.stream().map(Rule::toString).collect(Collectors.joining(","));

@@ -21,13 +21,14 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32;
 
 /**
- * What {@code banyan tune} found to be best on one machine. The automatic choice follows it there, and nowhere else.
+ * The best choices that {@code banyan tune} has found on one machine. The automatic choice uses them on that machine
+ * only.
  *
  * @param machine name of the machine
  * @param devices number of its devices
- * @param wires check sum of its wires, as {@link #wires(Machine)} gives it: other devices of the same machine,
- *     or the same in another order of ranks, have others
- * @param rules what carries which collective out; nothing for those that were not tuned
+ * @param wires check sum of its links, by {@link #wires(Machine)}: it differs for other devices of the same machine,
+ *     and for another order of ranks
+ * @param rules the choices of each collective that was tuned
  */
 public record Tuning(String machine, int devices, String wires, Map<Collective, SizeRules> rules) {
     private static final String PREFIX = "BANYAN_TUNED_";
@@ -67,13 +68,13 @@ public record Tuning(String machine, int devices, String wires, Map<Collective, 
         rules = Collections.unmodifiableMap(copy);
     }
 
-    /** A tuning of a machine. */
+    /** Returns a tuning of a machine. */
     public static Tuning of(Machine machine, Map<Collective, SizeRules> rules) {
         return new Tuning(machine.name(), machine.size(), wires(machine), rules);
     }
 
     /**
-     * The tuning in a process's settings, if there is one.
+     * Returns the tuning in a process's settings, if there is one.
      *
      * @throws ConfigException if the source that has any of {@link #SETTINGS} lacks the machine
      */
@@ -94,7 +95,7 @@ public record Tuning(String machine, int devices, String wires, Map<Collective, 
                 rules);
     }
 
-    /** A check sum of the links between a machine's devices: their ends, bandwidths and latencies. */
+    /** Returns a check sum of the links between a machine's devices: their ends, bandwidths and latencies. */
     public static String wires(Machine machine) {
         CRC32 sum = new CRC32();
         if (machine.size() > 1) {
@@ -109,7 +110,9 @@ public record Tuning(String machine, int devices, String wires, Map<Collective, 
         return String.format(Locale.ROOT, "%08x", sum.getValue());
     }
 
-    /** Why it must not be used on a machine, as one sentence; nothing if it is made for it. */
+    /**
+     * Returns why the tuning must not be used on a machine, as one sentence, or nothing if it was made for the machine.
+     */
     public Optional<String> objection(Machine other) {
         String found = wires(other);
         return machine.equals(other.name()) && devices == other.size() && wires.equals(found)
@@ -120,7 +123,7 @@ public record Tuning(String machine, int devices, String wires, Map<Collective, 
                         + found + "), so they are not used; run banyan tune for this machine");
     }
 
-    /** Its settings by name, in the order in which a file should have them. */
+    /** Returns its settings by name, in the order in which a file should have them. */
     public Map<String, String> settings() {
         Map<String, String> settings = new LinkedHashMap<>();
         settings.put(MACHINE.name(), machine);

@@ -133,7 +133,7 @@ class PlannerTest {
         assertThat(planned.choice()).isEqualTo(new AlgorithmConfig(AlgorithmChoice.PACKING, 2, Long.MAX_VALUE));
         assertThat(planned.schedule().chunks()).hasSize(2);
 
-        // Equal counts of devices, and even equal wires in another order of ranks, are another machine.
+        // A machine with as many devices, or even the same links in another order of ranks, is another machine.
         for (int[] group : new int[][] {{0, 1, 2, 3}, {1, 0, 2, 3, 4, 5, 6, 7}}) {
             assertThat(new Planner(P3.subset(group), config, null).choose(request(Collective.ALL_REDUCE, 1 << 18)))
                     .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
