@@ -55,6 +55,32 @@ class GpuDayTest {
     /** What needs more than the emulated driver and this command. */
     private static final List<String> NEED_MORE = List.of("memcheck", "racecheck", "initcheck", "large", "trainer");
 
+    /** Two GPUs with an NVLink between them, and a third one that has no peer access. */
+    private static final String NVML = """
+        driver 535.129.03
+        gpu 0 00000000:00:17.0 7 0 16945512448 0 3 16 Tesla V100-SXM2-16GB
+        gpu 1 00000000:00:18.0 7 0 16945512448 0 3 16 Tesla V100-SXM2-16GB
+        gpu 2 00000000:00:19.0 7 0 16945512448 0 3 16 Tesla V100-SXM2-16GB
+        links 0 1
+        link 0 0 2 1 00000000:00:18.0 gpu
+        links 1 1
+        link 1 0 2 1 00000000:00:17.0 gpu
+        links 2 0
+        level 0 1 30
+        level 0 2 30
+        level 1 2 30
+        peer 0 2 0 3
+        peer 0 2 1 3
+        peer 1 2 0 3
+        peer 1 2 1 3
+        peer 2 0 0 3
+        peer 2 0 1 3
+        peer 2 1 0 3
+        peer 2 1 1 3
+        """;
+
+    private static final String CUDA = "devices 3\npeer 0 2 none\npeer 1 2 none\n";
+
     @TempDir
     static Path drivers;
 
@@ -67,12 +93,13 @@ class GpuDayTest {
     static void buildDrivers() throws Exception {
         // No compute-sanitizer is on this path.
         machine = EmulatedMachine.build(drivers).withPath(Files.createDirectory(drivers.resolve("bin")));
+        Files.writeString(drivers.resolve("machine.txt"), NVML);
     }
 
     @Test
     void everyPartIsMeasuredAndAProfileComesOfIt() throws Exception {
         Path day = folder.resolve("day");
-        CommandRun run = banyan("", "gpu-day --quick --output " + day);
+        CommandRun run = banyan(CUDA, "gpu-day --quick --output " + day);
         Map<String, JsonNode> parts = parts(day);
         parts.forEach((name, part) -> {
             if (NEED_MORE.contains(name)) {
@@ -87,13 +114,14 @@ class GpuDayTest {
         assertThat(run.out()).contains("cards: done, ").contains("large: skipped: --quick takes no arrays");
         JsonNode summary = json(day.resolve("summary.json"));
         assertThat(summary.get("driver").asText()).isEqualTo("CUDA 12.6");
-        assertThat(summary.get("cards")).hasSize(8);
+        assertThat(summary.get("cards")).hasSize(3);
         assertThat(Files.readString(day.resolve("summary.txt")))
-                .contains("driver   CUDA 12.6", "GPU7     Tesla V100-SXM2-16GB, sm_70", "the figures mean nothing")
+                .contains("driver   CUDA 12.6", "GPU2     Tesla V100-SXM2-16GB, sm_70", "the figures mean nothing")
                 .contains("cases failed: 0 cases")
                 .contains("two blocks of GPU0, access acquire, release")
                 .contains("from 0, to 1, by loads of the target's kernel")
-                .contains("edges", "GPU0 to GPU5 are left out, as they have no peer access");
+                .contains("nodes 16, shape chain over all GPUs by turns")
+                .contains("loads and stores from GPU0 to GPU2 are left out, as they have no peer access");
 
         Path output = folder.resolve("profile.json");
         CommandRun calibrate = CommandRun.of("calibrate --from " + day + " --output " + output);
@@ -113,7 +141,7 @@ class GpuDayTest {
             failing.add(PARTS.get(part));
         }
         CommandRun run = banyan(
-                "",
+                CUDA,
                 "gpu-day --quick --output " + day + " --deadline "
                         + failing.stream().map(part -> part + "=0").collect(Collectors.joining(",")));
         assertThat(run.status()).isEqualTo(1);

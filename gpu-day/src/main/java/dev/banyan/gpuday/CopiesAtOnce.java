@@ -138,7 +138,7 @@ final class CopiesAtOnce {
                 return;
             }
             List<Lane> some = lanes.subList(0, copies);
-            double[][] times = Samples.pairs(effort, () -> time(some));
+            double[][] times = Samples.pairs(effort.samples(), () -> time(some));
             Map<String, String> of = new LinkedHashMap<>();
             of.put("copies", Integer.toString(copies));
             of.put("way", way);

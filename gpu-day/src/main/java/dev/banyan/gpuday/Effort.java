@@ -8,6 +8,7 @@ import java.time.Duration;
  */
 public final class Effort {
     private static final int SAMPLES = 15;
+    private static final int LAUNCHES = 201;
     private static final int QUICK_SAMPLES = 3;
 
     private final boolean quick;
@@ -35,6 +36,11 @@ public final class Effort {
     /** Number of samples of each figure. */
     int samples() {
         return quick ? QUICK_SAMPLES : SAMPLES;
+    }
+
+    /** Number of samples of figures of some us each, which the host's clock takes. */
+    int launches() {
+        return quick ? QUICK_SAMPLES : LAUNCHES;
     }
 
     /** The one value or the other. */

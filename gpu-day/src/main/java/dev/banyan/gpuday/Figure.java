@@ -3,6 +3,7 @@ package dev.banyan.gpuday;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * What was measured in one setting.
@@ -17,6 +18,12 @@ import java.util.Map;
  */
 public record Figure(
         String name, Map<String, String> of, String unit, double median, double least, double greatest, int samples) {
+    public Figure {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(of, "of");
+        Objects.requireNonNull(unit, "unit");
+    }
+
     /**
      * A figure of samples.
      *

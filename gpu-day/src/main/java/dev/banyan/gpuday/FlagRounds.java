@@ -1,6 +1,8 @@
 package dev.banyan.gpuday;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import jcuda.Pointer;
 import jcuda.driver.CUdevice_attribute;
@@ -27,6 +29,9 @@ final class FlagRounds {
 
     private final Recorder recorder;
     private final Effort effort;
+
+    /** What was lost: a part that goes on measures the other ways too. */
+    private final List<String> lost = new ArrayList<>();
 
     FlagRounds(Recorder recorder, Effort effort) {
         this.recorder = recorder;
@@ -100,6 +105,9 @@ final class FlagRounds {
                 run(access, gpus);
             }
         }
+        if (!lost.isEmpty()) {
+            throw new MeasurementException("flags were lost " + String.join("; ", lost));
+        }
     }
 
     private void run(Kernel.FlagAccess access, Gpus gpus) {
@@ -139,7 +147,7 @@ final class FlagRounds {
         try {
             micros = Samples.of(effort, () -> play(zero, one, rounds));
         } catch (LostFlagException e) {
-            recorder.note("flags between " + of.get("between") + ", " + access.label() + ": " + e.getMessage());
+            lost.add("between " + of.get("between") + ", " + access.label() + ": " + e.getMessage());
             return;
         }
         recorder.figure(Figure.of("flag round trip", of, "us", micros));

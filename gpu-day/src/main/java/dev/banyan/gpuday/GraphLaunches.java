@@ -83,7 +83,7 @@ final class GraphLaunches {
             first.enter();
             first.check(JCudaDriver.cuGraphUpload(exec, stream), "cuGraphUpload of " + nodes + " nodes");
             first.await(stream);
-            double[][] times = Samples.pairs(effort, () -> launch(first, exec, stream));
+            double[][] times = Samples.pairs(effort.launches(), () -> launch(first, exec, stream));
             Map<String, String> of = new LinkedHashMap<>();
             of.put("nodes", Integer.toString(nodes));
             of.put("shape", shape.label);

@@ -56,7 +56,7 @@ final class KernelLaunches {
                 }
                 record(count, "one for all GPUs", oneThread(sites.subList(0, count)));
                 try (Crew crew = new Crew(sites.subList(0, count))) {
-                    record(count, "one per GPU", Samples.pairs(effort, crew::launch));
+                    record(count, "one per GPU", Samples.pairs(effort.launches(), crew::launch));
                 }
                 if (count == sites.size()) {
                     return;
@@ -74,7 +74,7 @@ final class KernelLaunches {
     }
 
     private double[][] oneThread(List<Site> sites) {
-        return Samples.pairs(effort, () -> {
+        return Samples.pairs(effort.launches(), () -> {
             long begin = System.nanoTime();
             sites.forEach(Site::launch);
             long launched = System.nanoTime();

@@ -13,13 +13,13 @@ final class Samples {
 
     /** Takes what each run returns. */
     static double[] of(Effort effort, DoubleSupplier run) {
-        return pairs(effort, () -> new double[] {run.getAsDouble(), 0})[0];
+        return pairs(effort.samples(), () -> new double[] {run.getAsDouble(), 0})[0];
     }
 
     /** Takes the two figures that each run returns: an array of the first ones, and one of the second ones. */
-    static double[][] pairs(Effort effort, Supplier<double[]> run) {
-        double[][] samples = new double[2][effort.samples()];
-        for (int i = -WARM_UPS; i < effort.samples(); i++) {
+    static double[][] pairs(int count, Supplier<double[]> run) {
+        double[][] samples = new double[2][count];
+        for (int i = -WARM_UPS; i < count; i++) {
             double[] pair = run.get();
             if (i >= 0) {
                 samples[0][i] = pair[0];

@@ -36,10 +36,10 @@ final class SimulatorDocument {
 
         ## Calibration
 
-        Constants of links and memory come from p2pBandwidthLatencyTest (`banyan calibrate` does the same with yours):
-        for a machine class that no sweep was seen of they are all that is measured. NCCL's own constants are fitted to
-        the sweeps named below as the source; a fit has one value per constant and class, none per row. A constant
-        that nobody measured says so.
+        Constants of links and memory come from p2pBandwidthLatencyTest (`banyan calibrate` does the same with yours, and
+        with a folder of `banyan gpu-day`): for a machine class that no sweep was seen of they are all that is measured.
+        NCCL's own constants are fitted to the sweeps named below as the source; a fit has one value per constant and class,
+        none per row. A constant that nobody measured says so.
         """;
 
     private final List<Comparison> comparisons;

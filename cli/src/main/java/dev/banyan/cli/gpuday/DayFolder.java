@@ -107,6 +107,9 @@ public final class DayFolder {
         }
         List<PartResult> parts = new ArrayList<>();
         for (DaySummary.Entry entry : summary.parts()) {
+            if (entry == null || entry.file() == null) {
+                throw new IllegalArgumentException(file + " names a part without its file; run banyan gpu-day again");
+            }
             PartResult part = value(folder.resolve(entry.file()), PartResult.class);
             if (part.status() == null || part.figures() == null) {
                 throw new IllegalArgumentException(

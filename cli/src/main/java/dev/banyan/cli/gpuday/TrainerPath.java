@@ -32,7 +32,7 @@ final class TrainerPath {
             }
             try (InputStream properties = loader.getResourceAsStream(PYTORCH)) {
                 return properties != null
-                                && new String(properties.readAllBytes(), StandardCharsets.UTF_8).contains("cu")
+                                && new String(properties.readAllBytes(), StandardCharsets.UTF_8).contains("flavor=cu")
                         ? Optional.empty()
                         : Optional.of("a PyTorch for CUDA (pytorch-native-cu128)");
             }
