@@ -291,6 +291,10 @@ void free_backing(Object *object);
 int64_t count_memory(const char *what);
 /* Notes the guard zones that were written to. */
 void check_guards(void);
+/* Whether a kernel takes bytes over a way between devices that is marked so. */
+int kernel_is_stalled(const Op *op);
+/* Changes a bit of what a kernel wrote where it took bytes over a way that corrupts them. */
+void corrupt_kernel(const Op *op);
 /* Devices of the two ends; -1 is the host. */
 void copy_devices(const Copy *copy, int *from, int *to);
 

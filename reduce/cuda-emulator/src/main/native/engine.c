@@ -299,6 +299,7 @@ static void *work_on(void *unused) {
             error = carry_out(op);
             pthread_mutex_lock(&emu.lock);
             running--;
+            if (!error && op->work.kind == KERNEL) corrupt_kernel(op);
             finish(op, error);
         }
     }

@@ -315,6 +315,7 @@ void decide_fate(Op *op) {
         if (from != to && from >= 0 && to >= 0 && emu.device[from].stall[to]) op->fate = HANG;
         if (from < 0 || to < 0) from = to; /* the host is no peer */
     }
+    if (op->work.kind == KERNEL && kernel_is_stalled(op)) op->fate = HANG;
     for (int f = 0; op_faults_armed && f < MOST_FAULTS; f++) {
         if (!op_faults[f].left || !is_kind(op, op_faults[f].kind, from, to) || --op_faults[f].left) continue;
         op_faults_armed--;

@@ -860,6 +860,31 @@ CUresult carry_out_copy(Op *op) {
     return OK;
 }
 
+/*
+ * Whether a kernel takes bytes over a way between devices that is marked so. Its first parameter is the address of what it
+ * writes, and all others that are addresses are of what it reads.
+ */
+static int crosses(const Op *op, int stalled) {
+    int own = op->work.context->index;
+    for (size_t p = 0; p < PARAMETER_BYTES / sizeof(CUdeviceptr); p++) {
+        CUdeviceptr at;
+        memcpy(&at, op->work.launch.parameters + p * sizeof at, sizeof at);
+        const Memory *memory = find(at);
+        if (!memory || memory->place != ON_DEVICE || memory->context->index == own) continue;
+        int from = p ? memory->context->index : own, to = p ? own : memory->context->index;
+        if (stalled ? emu.device[from].stall[to] : emu.device[from].corrupt[to]) return 1;
+    }
+    return 0;
+}
+
+int kernel_is_stalled(const Op *op) { return crosses(op, 1); }
+
+void corrupt_kernel(const Op *op) {
+    CUdeviceptr target;
+    memcpy(&target, op->work.launch.parameters, sizeof target);
+    if (find(target) && crosses(op, 0)) *(unsigned char *)target ^= 0x10;
+}
+
 CUresult carry_out_fill(Op *op) {
     const Fill *fill = &op->work.fill;
     Range range = {fill->target, extent(fill->rows, fill->pitch, fill->width * fill->element_bytes), 1};

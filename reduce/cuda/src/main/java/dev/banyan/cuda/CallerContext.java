@@ -18,8 +18,7 @@ final class CallerContext implements AutoCloseable {
 
     /** @throws CudaException if the driver refuses that */
     static CallerContext keep(CudaDevice device) {
-        Cuda.check(
-                JCudaDriver.cuCtxPushCurrent(device.context()), "cuCtxPushCurrent to device " + device.ordinal());
+        Cuda.check(JCudaDriver.cuCtxPushCurrent(device.context()), "cuCtxPushCurrent to device " + device.ordinal());
         return KEPT;
     }
 

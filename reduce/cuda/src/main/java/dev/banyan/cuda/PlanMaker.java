@@ -33,6 +33,14 @@ final class PlanMaker {
         this.bufferLimit = bufferLimit;
     }
 
+    /**
+     * Finds out which devices reach each other, as far as a plan depends on it. That may take trials, for which nobody
+     * else should have to wait. Safe for use from any thread.
+     */
+    void askPeers(Schedule schedule, DataType type, ReduceOp op) {
+        var _ = new RouteCompiler(schedule, type, op, peers, moves).routes();
+    }
+
     /** @throws CudaException if the receive buffers would be beyond the limit, or there is no memory for them */
     GraphPlan plan(Schedule schedule, DataType type, ReduceOp op) {
         Moves fitting = moves;

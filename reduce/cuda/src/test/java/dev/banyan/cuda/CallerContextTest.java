@@ -69,7 +69,9 @@ class CallerContextTest {
         assertKept(name);
         for (String function : functions) {
             emulator.tell("fail " + function + " 1 1");
-            assertThat(catchThrowable(call::run)).as("%s without %s", name, function).isNotNull();
+            assertThat(catchThrowable(call::run))
+                    .as("%s without %s", name, function)
+                    .isNotNull();
             assertKept(name + " without " + function);
         }
     }
@@ -84,7 +86,8 @@ class CallerContextTest {
             EmulatedGpus.ok(JCudaDriver.cuCtxPushCurrent(context));
         }
         note();
-        for (String fault : List.of("cuDevicePrimaryCtxRetain 2", "cuStreamCreate 1", "cuMemAlloc 2", "cuCtxPushCurrent 1")) {
+        for (String fault :
+                List.of("cuDevicePrimaryCtxRetain 2", "cuStreamCreate 1", "cuMemAlloc 2", "cuCtxPushCurrent 1")) {
             emulator.tell("fail " + fault + " 2");
             assertThat(catchThrowable(this::backend)).as(fault).isInstanceOf(CudaException.class);
             assertKept("a constructor without " + fault);
@@ -110,7 +113,12 @@ class CallerContextTest {
         Schedule schedule = Planner.of(TWO, Config.defaults())
                 .plan(
                         new CollectiveRequest(
-                                Collective.ALL_REDUCE, -1, 16, 4, true, Config.defaults().get(Planner.CHUNK_BYTES)),
+                                Collective.ALL_REDUCE,
+                                -1,
+                                16,
+                                4,
+                                true,
+                                Config.defaults().get(Planner.CHUNK_BYTES)),
                         AlgorithmHint.CONFIGURED)
                 .schedule();
         check(
@@ -128,8 +136,8 @@ class CallerContextTest {
         executable.poll(started);
         assertKept("poll");
         started.join();
-        CompletableFuture<Void> queued = Objects.requireNonNull(
-                executable.start(buffers, buffers, CudaStreams.defaults(2)));
+        CompletableFuture<Void> queued =
+                Objects.requireNonNull(executable.start(buffers, buffers, CudaStreams.defaults(2)));
         assertKept("start in streams");
         queued.join();
         emulator.tell("fail cuGraphLaunch 1 1");

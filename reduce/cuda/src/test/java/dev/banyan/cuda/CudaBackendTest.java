@@ -48,7 +48,8 @@ class CudaBackendTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final long MEBIBYTE = 1 << 20;
     /** Short pieces, few places, and never a load from a peer. */
-    private static final Tuning COPIES = new Tuning(new Moves(512, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime);
+    private static final Tuning COPIES =
+            new Tuning(new Moves(512, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime, true);
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
     private final SplittableRandom random = new SplittableRandom(7);

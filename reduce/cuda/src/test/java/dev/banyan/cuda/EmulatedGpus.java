@@ -47,6 +47,7 @@ final class EmulatedGpus {
         CudaEmulator emulator = CudaEmulator.load();
         CudaLibrary.load();
         ProcessFault.forget();
+        PeerTrials.forget();
         return emulator;
     }
 
@@ -54,6 +55,7 @@ final class EmulatedGpus {
     static void beginNewProcess(CudaEmulator emulator) {
         emulator.reset();
         ProcessFault.forget();
+        PeerTrials.forget();
     }
 
     /** Runs what may block in the driver, on a thread of its own, and fails if it does not end. */
