@@ -195,6 +195,7 @@ typedef struct {
     int pageable_late; /* copies from pageable memory are under way when their calls return */
     int failed_work_errors; /* what waits for failed work ends with its error; else it stays where it is */
     uint64_t calls, shuffle;
+    int switched; /* NVSwitches connect the devices */
     int paused;
     int launches_skipped; /* graphs end at once and do nothing */
     Device device[MOST_DEVICES];

@@ -41,6 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The CUDA backend on an emulated p3.16xlarge gives what the host backend gives. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
@@ -124,6 +125,26 @@ class CudaBackendTest {
             }
         }
         assertThat(emulator.count("peer copies")).isZero();
+        nothingIsLeft();
+    }
+
+    /** A star has more peers than a device may have without NVSwitches. */
+    @ParameterizedTest
+    @ValueSource(strings = {"devices 12", "devices 12 switched"})
+    void pairsBeyondTheDriversLimitGoThroughTheHost(String devices) {
+        emulator.tell(devices);
+        Machine machine = Presets.find("dgx-2").orElseThrow().subset(IntStream.range(0, 12).toArray());
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                .set(HostBackend.THREADS, 1)
+                .build();
+        int[] ordinals = IntStream.range(0, 12).toArray();
+        try (CudaBackend backend = new CudaBackend(ordinals, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES);
+                Communicator host = Communicator.create(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend)) {
+            compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
+            compare(host, cuda, Collective.BROADCAST, DataType.F32, ReduceOp.SUM, false, 10_001, 0);
+        }
         nothingIsLeft();
     }
 
