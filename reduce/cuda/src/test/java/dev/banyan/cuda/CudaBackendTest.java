@@ -26,6 +26,7 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -133,7 +134,9 @@ class CudaBackendTest {
     @ValueSource(strings = {"devices 12", "devices 12 switched"})
     void pairsBeyondTheDriversLimitGoThroughTheHost(String devices) {
         emulator.tell(devices);
-        Machine machine = Presets.find("dgx-2").orElseThrow().subset(IntStream.range(0, 12).toArray());
+        Machine machine = Presets.find("dgx-2")
+                .orElseThrow()
+                .subset(IntStream.range(0, 12).toArray());
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
                 .set(HostBackend.THREADS, 1)
@@ -266,6 +269,35 @@ class CudaBackendTest {
             }
         }
         nothingIsLeft();
+    }
+
+    /** A ring has 112 steps, each a node here; the copies that mark every one of them would be half of all nodes. */
+    @Test
+    void shortStepsHaveOneMarkForEachDevice() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .build();
+        int[] devices = IntStream.range(0, 8).toArray();
+        Map<Integer, Long> nodes = new HashMap<>();
+        for (int count : new int[] {2048, 600_000}) {
+            long before = nodeCalls();
+            try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                    Communicator cuda = Communicator.create(machine, config, backend)) {
+                List<MemorySegment> buffers = IntStream.range(0, 8)
+                        .mapToObj(rank -> cuda.allocate(rank, 4L * count))
+                        .toList();
+                cuda.allReduce(buffers, count, DataType.F32, ReduceOp.SUM);
+            }
+            nodes.put(count, nodeCalls() - before);
+        }
+        assertThat(nodes.get(2048)).isEqualTo(112 + 8);
+        assertThat(nodes.get(600_000)).isGreaterThanOrEqualTo(2 * 112);
+        nothingIsLeft();
+    }
+
+    private long nodeCalls() {
+        return emulator.count("calls cuGraphAddMemcpyNode") + emulator.count("calls cuGraphAddKernelNode");
     }
 
     @Test

@@ -136,10 +136,7 @@ class EmulatedDevicesTest {
                 CUcontext context = primary(peer);
                 ok(cuCtxSetCurrent(first));
                 assertThat(cuCtxEnablePeerAccess(context, 0))
-                        .isEqualTo(
-                                peer < 9 || switched
-                                        ? CUresult.CUDA_SUCCESS
-                                        : CUresult.CUDA_ERROR_TOO_MANY_PEERS);
+                        .isEqualTo(peer < 9 || switched ? CUresult.CUDA_SUCCESS : CUresult.CUDA_ERROR_TOO_MANY_PEERS);
             }
             emulator.reset();
         }
