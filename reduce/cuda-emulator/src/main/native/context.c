@@ -278,8 +278,7 @@ API CUresult cuCtxEnablePeerAccess(Handle handle, unsigned flags) {
     TRY(usable(peer));
     CHECK(peer->index != context->index && context->device->rank[peer->index] >= 0, PEER_ACCESS_UNSUPPORTED);
     for (int p = 0; p < context->peer_count; p++) CHECK(context->peers[p] != peer, PEER_ACCESS_ALREADY_ENABLED);
-    /* The limit of machines without NVSwitches; those with one have 16 devices at most. */
-    CHECK(context->peer_count < (emu.devices > MOST_PEERS ? MOST_DEVICES : MOST_PEERS), TOO_MANY_PEERS);
+    CHECK(emu.switched || context->peer_count < MOST_PEERS, TOO_MANY_PEERS);
     context->peers[context->peer_count++] = peer;
     LEAVE(OK);
 }

@@ -192,6 +192,7 @@ typedef struct {
     int pageable_late; /* copies from pageable memory are under way when their calls return */
     int failed_work_errors; /* what waits for failed work ends with its error; else it stays where it is */
     uint64_t calls, shuffle;
+    int switched; /* NVSwitches connect the devices */
     int paused;
     int lost_edge; /* number of the edge that the next graph leaves out, or 0 */
     int interleave; /* a seed chooses who goes on at every memory access */
@@ -318,6 +319,7 @@ CUresult carry_out_fill(Op *op);
 typedef struct {
     CUdeviceptr at;
     uint64_t bytes;
+    int device; /* whose memory it is; the work's own one for the host's */
 } Window;
 
 /* Finds the allocation of an access by work of the context, and pins it until close_window; *why where it may not be. */
@@ -326,7 +328,8 @@ void close_window(const Window *window);
 
 /* ---- module.c, interpret.c ---- */
 
-enum { UNFINISHED = -1 };
+/* HELD_UP waits for the command "release". */
+enum { UNFINISHED = -1, HELD_UP = -2 };
 
 /* Goes on with a kernel for a while; UNFINISHED until it has ended. */
 CUresult carry_out_kernel(Op *op);

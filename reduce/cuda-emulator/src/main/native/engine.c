@@ -175,6 +175,7 @@ static void break_context(Context *context, int error) {
 
 /* After work that was carried out, or that failed. What only waited for failed work breaks nothing. */
 static void end(Op *op, int error) {
+    end_run(op);
     Context *context = op->work.context;
     if (error && !op->inherited) break_context(context, error);
     if (!op->exec) {
@@ -241,7 +242,6 @@ void begin(Op *op) {
 }
 
 static void finish(Op *op, int error) {
-    end_run(op);
     settling++; /* what this ends must not begin others in the middle of it */
     end(op, error);
     settling--;
@@ -332,8 +332,14 @@ static void *work_on(void *unused) {
             running--;
             conducting = 0;
             counters.steps += emu.interleave;
-            if (error == UNFINISHED && !closing) make_ready(op);
-            else finish(op, error == UNFINISHED ? CONTEXT_IS_DESTROYED : error);
+            if (error == HELD_UP && !closing) {
+                op->fate = HANG;
+                push(&hung, op);
+            } else if (error == UNFINISHED && !closing) {
+                make_ready(op);
+            } else {
+                finish(op, error < 0 ? CONTEXT_IS_DESTROYED : error);
+            }
         }
     }
     return NULL;

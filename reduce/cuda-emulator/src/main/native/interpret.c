@@ -50,6 +50,17 @@ static unsigned char *shared_memory(Warp *warp, const Instruction *in, uint64_t 
     return warp->block->shared + offset;
 }
 
+/* An access to a peer's memory. Returns whether it gets there. */
+static int cross(Warp *warp, const Instruction *in, int peer) {
+    Run *run = warp->run;
+    int is_load = in->run == load, from = is_load ? peer : run->context->index, to = is_load ? run->context->index : peer;
+    run->corrupts |= emu.device[from].corrupt[to];
+    if (!emu.device[from].stall[to] || run->is_released) return 1;
+    run->is_held_up = warp->yields = 1;
+    warp->next = (int)(in - run->kernel->code); /* again, when a test lets it go on */
+    return 0;
+}
+
 unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, unsigned bytes, unsigned align, int lane) {
     Run *run = warp->run;
     if (at % align) {
@@ -66,6 +77,7 @@ unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, unsigned 
         const Window *window = &run->windows[w];
         if (at - window->at < window->bytes && bytes <= window->bytes - (at - window->at)) {
             *hint = (unsigned char)w;
+            if (window->device != run->context->index && !cross(warp, in, window->device)) return NULL;
             return (unsigned char *)at;
         }
     }
@@ -83,6 +95,7 @@ unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, unsigned 
         fault(warp, in, LAUNCH_FAILED, lane, "the kernel touches more than %d allocations", UCHAR_MAX);
         return NULL;
     }
+    if (window.device != run->context->index && !cross(warp, in, window.device)) return NULL;
     return (unsigned char *)at;
 }
 
@@ -188,6 +201,8 @@ void store(Warp *warp, const Instruction *in) {
         if (!to) return;
         if (bytes == 4) { MOVE_TOGETHER(uint32_t, ((uint32_t *)to)[l * in->vector + v], PLACE(uint32_t, in->from[v + 1])[l]) }
         else { MOVE_TOGETHER(uint64_t, ((uint64_t *)to)[l * in->vector + v], PLACE(uint64_t, in->from[v + 1])[l]) }
+        if (warp->run->corrupts) *to ^= 0x10;
+        warp->run->corrupts = 0;
         return;
     }
     EACH_LANE(l) {
@@ -195,6 +210,8 @@ void store(Warp *warp, const Instruction *in) {
         if (!to) return;
         for (int v = 0; v < in->vector; v++) {
             uint64_t value = register_value(warp, in->from[v + 1], in->register_bytes, l);
+            if (warp->run->corrupts) value ^= 0x10;
+            warp->run->corrupts = 0;
             unsigned char *part = to + bytes * (unsigned)v;
             if (warp->run->threads) interleaved_store(warp, in, l, part, value);
             else write_bytes(part, bytes, value, in->order != WEAK);
@@ -706,7 +723,13 @@ static int step_kernel(Run *run) {
 
 CUresult carry_out_kernel(Op *op) {
     if (!op->run) op->run = new_run(op);
-    if (!(op->run->threads ? step_kernel(op->run) : run_kernel(op->run))) return UNFINISHED;
+    int has_ended = op->run->threads ? step_kernel(op->run) : run_kernel(op->run);
+    if (op->run->is_held_up) {
+        op->run->is_held_up = 0;
+        op->run->is_released = 1;
+        return HELD_UP;
+    }
+    if (!has_ended) return UNFINISHED;
     CUresult result = op->run->error;
     free_run(op->run);
     op->run = NULL;

@@ -44,6 +44,8 @@ struct Run {
     int op, first_slot, thread_count;
     struct Thread *threads;
     struct Knowledge *known;
+    int is_held_up, is_released; /* at an access over a way that stalls; by a test */
+    int corrupts; /* the next store, as a load took bytes over a way that corrupts them */
     int yields; /* threads of it wait for others */
     int is_stuck; /* noted already */
 };

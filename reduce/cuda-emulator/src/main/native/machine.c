@@ -35,6 +35,7 @@ static char problems[MOST_PROBLEMS][PROBLEM_BYTES];
 static void plain_machine(int devices) {
     memset(emu.device, 0, sizeof emu.device);
     emu.devices = devices;
+    emu.switched = 0;
     for (int d = 0; d < devices; d++) {
         Device *device = &emu.device[d];
         snprintf(device->name, sizeof device->name, "Tesla V100-SXM2-16GB");
@@ -159,7 +160,10 @@ static int command(const char *line) {
     sscanf(text, "%63s %63s %63s %63s", w[1], w[2], w[3], w[4]);
     int number = atoi(w[0]);
     if (!strcmp(word, "machine") && !strcmp(w[0], "p3.16xlarge")) p3_16xlarge();
-    else if (!strcmp(word, "devices") && number >= 0 && number <= MOST_DEVICES) plain_machine(number);
+    else if (!strcmp(word, "devices") && number >= 0 && number <= MOST_DEVICES) {
+        plain_machine(number);
+        emu.switched = !strcmp(w[1], "switched");
+    }
     else if (!strcmp(word, "peer")) return set_rank(w[0], w[1], w[2]);
     else if (!strcmp(word, "corrupt") || !strcmp(word, "stall")) return mark_pair(w[0], w[1], *word == 'c');
     else if (!strcmp(word, "name") || !strcmp(word, "bus") || !strcmp(word, "memory") || !strcmp(word, "capability")

@@ -860,7 +860,7 @@ CUresult open_window(const Context *context, CUdeviceptr at, uint64_t bytes, Win
     else if (!is_open(context, at, bytes)) *why = "is on a device whose peer access was not enabled";
     else if (memory->place != ON_DEVICE && !(memory->flags & HOST_MAPPED)) *why = "is not mapped";
     if (!*why) {
-        *window = (Window){memory->at, memory->bytes};
+        *window = (Window){memory->at, memory->bytes, memory->place == ON_DEVICE ? memory->context->index : context->index};
         /* Mappings that follow each other are one range. */
         while (memory->backing) {
             memory = find(window->at + window->bytes);

@@ -73,6 +73,7 @@ public final class CudaBackend implements Backend {
     private final List<CudaDevice> ranks;
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
     private final DeviceMemory memory;
+    private final PeerTrials trials;
     private final PlanMaker plans;
     private final GraphCache graphs;
     private final Runs runs;
@@ -86,7 +87,8 @@ public final class CudaBackend implements Backend {
     /**
      * @param devices the device of each rank, as the driver counts them; at least one
      * @param timeout how long a run may take, from the end of the run before it, and each copy
-     * @param peerAccess which devices may touch each other's memory; the others' data goes through the host
+     * @param peerAccess which devices may touch each other's memory, if that works when it is first tried; the others' data
+     *     goes through the host
      * @param bufferLimit greatest number of bytes of receive buffers on each device
      * @throws CudaException if there is no driver or a device can't be used
      * @throws IllegalArgumentException if an argument is out of its range
@@ -130,7 +132,9 @@ public final class CudaBackend implements Backend {
             throw e;
         }
         memory = new DeviceMemory(ranks, lanes, this::wouldWait);
-        plans = new PlanMaker(ranks, new PeerAccess(ranks, peerAccess), tuning.moves(), bufferLimit);
+        trials = new PeerTrials(timeoutNanos);
+        PeerAccess peers = new PeerAccess(ranks, peerAccess, tuning.triesPeers() ? trials : null);
+        plans = new PlanMaker(ranks, peers, tuning.moves(), bufferLimit);
         graphs = new GraphCache(
                 tuning.graphNodes(), graph -> runs.isInFlight(run -> run.graph().equals(graph)));
         join = new StreamJoin(ranks, runs.stream());
@@ -241,9 +245,14 @@ public final class CudaBackend implements Backend {
         } catch (CollectiveTimeoutException e) {
             throw breaking(e);
         } catch (CudaException e) {
-            CudaException explained = runs.explain(e);
-            throw explained.equals(e) ? e : breaking(explained);
+            throw brokenBy(e);
         }
+    }
+
+    /** Returns an error of the driver, which breaks the backend where a device has a fault. */
+    private CudaException brokenBy(CudaException error) {
+        CudaException explained = runs.explain(error);
+        return explained.equals(error) ? error : breaking(explained);
     }
 
     private <E extends RuntimeException> E breaking(E reason) {
@@ -262,13 +271,27 @@ public final class CudaBackend implements Backend {
     @Override
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks.size());
-        lock.lock();
+        checkUsable();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            return prepareInTurn(schedule, type, op);
+        }
+    }
+
+    private Executable prepareInTurn(Schedule schedule, DataType type, ReduceOp op) {
+        try {
+            plans.askPeers(schedule, type, op);
+        } catch (CudaException e) {
+            throw brokenBy(e);
+        }
+        lock.lock();
+        try {
             checkUsable();
             freeReleased();
             CudaExecutable executable = new CudaExecutable(this, plans.plan(schedule, type, op));
             executables.add(executable);
             return executable;
+        } catch (CudaException e) {
+            throw brokenBy(e);
         } finally {
             lock.unlock();
         }
@@ -357,7 +380,10 @@ public final class CudaBackend implements Backend {
     /** Whether the backend is not known to have nothing to do on its devices. */
     private boolean isBusy() {
         try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
-            return kept == null || runs.isBusy() || lanes.values().stream().anyMatch(CopyLane::isBusy);
+            return kept == null
+                    || runs.isBusy()
+                    || trials.isBusy()
+                    || lanes.values().stream().anyMatch(CopyLane::isBusy);
         }
     }
 
@@ -462,6 +488,7 @@ public final class CudaBackend implements Backend {
         results.addAll(memory.free());
         results.addAll(plans.free(sound));
         results.addAll(join.free());
+        results.addAll(trials.free());
         lanes.values().forEach(lane -> results.addAll(lane.free()));
         results.addAll(runs.free());
         lanes.keySet().forEach(CudaDevice::close);

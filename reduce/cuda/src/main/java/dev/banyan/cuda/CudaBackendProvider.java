@@ -19,6 +19,12 @@ public final class CudaBackendProvider implements Backend.Provider {
             true,
             "Lets GPUs read each other's memory directly; 0 takes all data between GPUs through the host.");
 
+    static final Setting<Boolean> PEER_TRIAL = Setting.flag(
+            "BANYAN_PEER_TRIAL",
+            true,
+            "Tries once in each process whether two GPUs reach each other's memory before they do; 0 believes the"
+                    + " driver.");
+
     @Override
     public String name() {
         return "cuda";
@@ -30,7 +36,8 @@ public final class CudaBackendProvider implements Backend.Provider {
                 devices,
                 config.get(Communicator.TIMEOUT),
                 config.get(PEER_ACCESS) ? peerRule(machine) : PeerRule.NONE,
-                config.get(BUFFER_LIMIT));
+                config.get(BUFFER_LIMIT),
+                config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing());
     }
 
     private static PeerRule peerRule(Machine machine) {

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One GPU: its primary context, which the process shares, and the kernels that were loaded into it. {@link #enter},
- * {@link #tryEnter} and {@link #fault} are safe for use from any thread; the others are used by one thread at a time.
+ * {@link #tryEnter}, {@link #function} and {@link #fault} are safe for use from any thread; the others are used by one
+ * thread at a time.
  */
 final class CudaDevice implements AutoCloseable {
     /** Of Volta, the first whose instructions the kernels use. */
@@ -79,7 +80,7 @@ final class CudaDevice implements AutoCloseable {
     }
 
     /** A kernel, compiled by the driver when it is first asked for. */
-    CUfunction function(Kernel kernel) {
+    synchronized CUfunction function(Kernel kernel) {
         return kernels.computeIfAbsent(kernel, this::load).function();
     }
 

@@ -19,16 +19,14 @@ final class CudaExecutable implements Executable {
     private final CudaBackend backend;
     private final GraphPlan plan;
     private final MemorySegment marks;
-    private final int markCount;
+    private volatile long lastNanos;
     /** Of the last run: a training step uses the same buffers again and again. */
     private GraphCache.@Nullable Key lastKey;
 
     CudaExecutable(CudaBackend backend, GraphPlan plan) {
         this.backend = backend;
         this.plan = plan;
-        marks = plan.marks().memory();
-        markCount =
-                plan.routes().stream().mapToInt(route -> route.steps().size()).sum();
+        marks = plan.markBlock().memory();
     }
 
     @Override
@@ -55,6 +53,16 @@ final class CudaExecutable implements Executable {
     @Override
     public void close() {
         backend.release(this);
+    }
+
+    /** Notes how long a run took, in ns. */
+    void took(long nanos) {
+        lastNanos = nanos;
+    }
+
+    /** Returns how long the last run took, in ns; 0 before the first one's end. */
+    long lastNanos() {
+        return lastNanos;
     }
 
     GraphPlan plan() {
@@ -121,44 +129,41 @@ final class CudaExecutable implements Executable {
         if (inFlight) {
             Cuda.check(
                     JCudaDriver.cuMemsetD8Async(
-                            new DeviceAddress(plan.marks().address()), (byte) 0, marks.byteSize(), stream),
+                            new DeviceAddress(plan.markBlock().address()), (byte) 0, marks.byteSize(), stream),
                     "cuMemsetD8Async of the marks of " + name());
         } else {
             marks.fill((byte) 0);
         }
     }
 
-    /** Whether all steps have set their marks. */
+    /** Whether all marks are set. */
     boolean isMarked() {
-        for (int mark = 0; mark < markCount; mark++) {
-            if (marks.getAtIndex(ValueLayout.JAVA_INT, mark) == 0) {
+        for (int mark = 0; mark < plan.marks().size(); mark++) {
+            if (!isSet(mark)) {
                 return false;
             }
         }
         return true;
     }
 
-    /** Returns the first step that is not done and whose predecessors are, if possible one of a device. */
+    private boolean isSet(int mark) {
+        return marks.getAtIndex(ValueLayout.JAVA_INT, mark) != 0;
+    }
+
+    /** Returns the first mark that is not set, if possible one of a device. */
     Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         Unfinished first = null;
-        int mark = 0;
-        for (Route route : plan.routes()) {
-            for (int s = 0; s < route.steps().size(); s++, mark++) {
-                int step = s;
-                if (marks.getAtIndex(ValueLayout.JAVA_INT, mark) != 0) {
-                    continue;
-                }
-                NodeTemplate template = route.templates().stream()
-                        .filter(o -> o.step() == step && o.last())
-                        .findFirst()
-                        .orElseThrow();
-                CudaDevice device = plan.devices().get(template.rank());
-                if (device.equals(wanted)) {
-                    return new Unfinished(device, route.steps().get(s) + " of " + plan.name());
-                }
-                if (first == null) {
-                    first = new Unfinished(device, route.steps().get(s) + " of " + plan.name());
-                }
+        for (int m = 0; m < plan.marks().size(); m++) {
+            if (isSet(m)) {
+                continue;
+            }
+            Mark mark = plan.marks().get(m);
+            Unfinished unfinished = new Unfinished(mark.device(), mark.step() + " of " + plan.name());
+            if (mark.device().equals(wanted)) {
+                return unfinished;
+            }
+            if (first == null) {
+                first = unfinished;
             }
         }
         return first == null ? new Unfinished(plan.devices().getFirst(), "the end of " + plan.name()) : first;

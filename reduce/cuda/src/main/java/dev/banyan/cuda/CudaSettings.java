@@ -8,6 +8,7 @@ import java.util.List;
 public final class CudaSettings implements SettingProvider {
     @Override
     public List<Setting<?>> settings() {
-        return List.of(CudaBackendProvider.BUFFER_LIMIT, CudaBackendProvider.PEER_ACCESS);
+        return List.of(
+                CudaBackendProvider.BUFFER_LIMIT, CudaBackendProvider.PEER_ACCESS, CudaBackendProvider.PEER_TRIAL);
     }
 }

@@ -20,7 +20,7 @@ import jcuda.driver.JCudaDriver;
  * Makes a graph of routes for given buffers. A piece's node waits for what it needs, for the same node of the piece
  * before it, and for the readers of what its place in the ring held before; for nothing else.
  *
- * <p>When the last piece has gone through a step, that step's mark in the host's memory becomes 1.
+ * <p>When the nodes of a {@link Mark} are done, its word in the host's memory becomes 1.
  *
  * <p>Cost: O(pieces x templates) calls of the driver.
  */
@@ -44,10 +44,17 @@ final class GraphBuilder {
     Graph build() {
         Cuda.check(JCudaDriver.cuGraphCreate(graph, 0), "cuGraphCreate");
         try {
-            int mark = 0;
+            List<RouteNodes> routes = new ArrayList<>();
             for (int r = 0; r < plan.routes().size(); r++) {
-                new RouteNodes(r, mark).add();
-                mark += plan.routes().get(r).steps().size();
+                routes.add(new RouteNodes(r));
+                routes.getLast().add();
+            }
+            for (int m = 0; m < plan.marks().size(); m++) {
+                Mark mark = plan.marks().get(m);
+                CUgraphNode[] before = mark.nodes().stream()
+                        .map(place -> routes.get(place.route()).last(place.template()))
+                        .toArray(CUgraphNode[]::new);
+                copyNode(mark.device(), mark.device().one(), plan.markBlock().address() + 4L * m, 4, before);
             }
             CUgraphExec exec = new CUgraphExec();
             Cuda.check(JCudaDriver.cuGraphInstantiate(exec, graph, 0), "cuGraphInstantiate");
@@ -60,15 +67,13 @@ final class GraphBuilder {
     /** The nodes of one route. */
     private final class RouteNodes {
         private final int number;
-        private final int firstMark;
         private final Route route;
         private final List<CUgraphNode[]> nodes = new ArrayList<>();
         /** Templates that read each slot, then each host slot. */
         private final List<List<Integer>> readers = new ArrayList<>();
 
-        RouteNodes(int number, int firstMark) {
+        RouteNodes(int number) {
             this.number = number;
-            this.firstMark = firstMark;
             route = plan.routes().get(number);
             for (int s = 0; s < route.slots().size() + route.hostSlots().size(); s++) {
                 readers.add(new ArrayList<>());
@@ -95,18 +100,11 @@ final class GraphBuilder {
                     nodes.get(p)[o] = node(p, route.templates().get(o), before(p, o));
                 }
             }
-            for (int o = 0; o < route.templates().size(); o++) {
-                NodeTemplate template = route.templates().get(o);
-                if (template.last()) {
-                    CudaDevice device = plan.devices().get(template.rank());
-                    copyNode(
-                            device,
-                            device.one(),
-                            plan.marks().address() + 4L * (firstMark + template.step()),
-                            4,
-                            new CUgraphNode[] {nodes.getLast()[o]});
-                }
-            }
+        }
+
+        /** The node of the last piece. */
+        CUgraphNode last(int template) {
+            return nodes.getLast()[template];
         }
 
         private CUgraphNode[] before(int p, int o) {

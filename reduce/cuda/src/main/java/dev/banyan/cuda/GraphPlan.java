@@ -12,7 +12,8 @@ import java.util.Map;
  * @param blocks address of each device's block
  * @param hostBlock address of the host's block
  * @param ring places of each slot
- * @param marks one 32-bit word per step of each route
+ * @param marks what tells the host how far a run has come
+ * @param markBlock a 32-bit word of each mark
  */
 record GraphPlan(
         String name,
@@ -23,4 +24,5 @@ record GraphPlan(
         Map<CudaDevice, Long> blocks,
         long hostBlock,
         int ring,
-        HostBlock marks) {}
+        List<Mark> marks,
+        HostBlock markBlock) {}

@@ -1,14 +1,18 @@
 package dev.banyan.cuda;
 
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Which devices may touch each other's memory. Asked for and enabled pair by pair, when a plan first needs it. */
+/**
+ * Which devices may touch each other's memory. Asked for, enabled and tried pair by pair, when a plan first needs it. Safe
+ * for use from any thread.
+ */
 final class PeerAccess {
     private static final Logger LOG = LoggerFactory.getLogger(PeerAccess.class);
 
@@ -16,15 +20,18 @@ final class PeerAccess {
 
     private final List<CudaDevice> ranks;
     private final PeerRule rule;
-    private final Map<Pair, Boolean> known = new HashMap<>();
+    private final @Nullable PeerTrials trials;
+    private final Map<Pair, Boolean> known = new ConcurrentHashMap<>();
 
     /**
      * @param ranks the device of each rank
      * @param rule between which of them it may be used
+     * @param trials try it; null if the driver is believed
      */
-    PeerAccess(List<CudaDevice> ranks, PeerRule rule) {
+    PeerAccess(List<CudaDevice> ranks, PeerRule rule, @Nullable PeerTrials trials) {
         this.ranks = ranks;
         this.rule = rule;
+        this.trials = trials;
     }
 
     /** Whether two ranks are on one device. */
@@ -42,8 +49,13 @@ final class PeerAccess {
     private boolean isKnownToReach(CudaDevice from, CudaDevice to) {
         Pair pair = new Pair(from.ordinal(), to.ordinal());
         Boolean reaches = known.get(pair);
+        return reaches == null ? find(pair, from, to) : reaches;
+    }
+
+    private synchronized boolean find(Pair pair, CudaDevice from, CudaDevice to) {
+        Boolean reaches = known.get(pair);
         if (reaches == null) {
-            reaches = enable(from, to);
+            reaches = enable(from, to) && (trials == null || trials.works(from, to));
             known.put(pair, reaches);
         }
         return reaches;

@@ -64,7 +64,7 @@ public final class PeerMeter implements AutoCloseable {
             gpus.forEach(Gpu::close);
             throw e;
         }
-        peers = new PeerAccess(gpus.stream().map(gpu -> gpu.device).toList(), PeerRule.ALL);
+        peers = new PeerAccess(gpus.stream().map(gpu -> gpu.device).toList(), PeerRule.ALL, null);
     }
 
     /** One GPU with what is sent, what arrives, and what is staged. */

@@ -33,6 +33,14 @@ final class PlanMaker {
         this.bufferLimit = bufferLimit;
     }
 
+    /**
+     * Finds out which devices reach each other, as far as a plan depends on it. That may take trials, for which nobody
+     * else should have to wait. Safe for use from any thread.
+     */
+    void askPeers(Schedule schedule, DataType type, ReduceOp op) {
+        var _ = new RouteCompiler(schedule, type, op, peers, moves).routes();
+    }
+
     /** @throws CudaException if the receive buffers would be beyond the limit, or there is no memory for them */
     GraphPlan plan(Schedule schedule, DataType type, ReduceOp op) {
         Moves fitting = moves;
@@ -62,7 +70,7 @@ final class PlanMaker {
                 .forEach((device, bytes) -> places.put(
                         device, blocks.computeIfAbsent(device, Blocks::new).take(bytes)));
         ranks.getFirst().enter();
-        int steps = routes.stream().mapToInt(route -> route.steps().size()).sum();
+        List<Mark> marks = Mark.of(routes, ranks, type.bytes());
         long hostBlock = hostBlock(layout.hostBytes());
         return new GraphPlan(
                 schedule.collective().label() + " by " + schedule.algorithm(),
@@ -73,11 +81,12 @@ final class PlanMaker {
                 places,
                 hostBlock,
                 ring,
-                marks(steps));
+                marks,
+                markBlock(marks.size()));
     }
 
-    private HostBlock marks(int steps) {
-        long bytes = 4L * Math.max(16, Integer.highestOneBit(Math.max(1, steps - 1)) << 1);
+    private HostBlock markBlock(int marks) {
+        long bytes = 4L * Math.max(16, Integer.highestOneBit(Math.max(1, marks - 1)) << 1);
         HostBlock spare = spares(bytes).poll();
         return spare == null ? new HostBlock(bytes) : spare;
     }
@@ -88,7 +97,7 @@ final class PlanMaker {
 
     /** Takes back what a plan has alone; nothing of it runs. */
     void close(GraphPlan plan) {
-        spares(plan.marks().bytes()).push(plan.marks());
+        spares(plan.markBlock().bytes()).push(plan.markBlock());
     }
 
     private long hostBlock(long bytes) {

@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -26,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The event behind a run belongs to the first device, and the driver does not promise that it says what went wrong
  * on another one: it may stay as it is for ever. So all devices are asked for faults about once a millisecond while a
- * run is waited for, and when it has ended or its time is over. A run has ended well if its event has been reached, its
- * steps have set their marks, and then no device has a fault.
+ * run is waited for, and when it has ended or its time is over. A run has ended well if its event has been reached,
+ * all marks are set, and then no device has a fault.
  *
  * <p>Launches are made by one thread at a time. Everything else is safe for use from any thread.
  */
@@ -49,6 +50,8 @@ final class Runs {
     private final ArrayDeque<CUevent> spareEvents = new ArrayDeque<>();
     /** The time from which the timeout of the first run in flight counts. */
     private long firstSince;
+    /** The same by {@link System#nanoTime()}, whatever the clock is. */
+    private long firstBegun;
     /** When the devices were asked for faults, by {@link System#nanoTime()}. */
     private long faultsAsked = System.nanoTime();
 
@@ -102,6 +105,7 @@ final class Runs {
             checkUnbroken();
             if (inFlight.isEmpty()) {
                 firstSince = clock.getAsLong();
+                firstBegun = System.nanoTime();
             }
             inFlight.add(run);
             if (!watched) {
@@ -187,14 +191,13 @@ final class Runs {
     }
 
     /**
-     * Looks for ends on the calling thread until a future is done, but for no longer than a short collective takes:
-     * being woken by the watcher would take a good part of that. A context is current.
+     * Looks for ends on the calling thread until a future is done, while it is worth while to spin for that: being woken by the watcher would take a good part of that. A context is current.
      */
     void poll(Future<?> ended) {
         pollers.incrementAndGet();
         try {
-            long begun = System.nanoTime();
-            while (!ended.isDone() && System.nanoTime() - begun < Waiting.SPIN_NANOS) {
+            Waiting waiting = new Waiting(expectedNanos());
+            while (!ended.isDone() && waiting.spins()) {
                 look();
                 Thread.onSpinWait();
             }
@@ -203,14 +206,25 @@ final class Runs {
         }
     }
 
+    /** Returns how long the first run in flight is still going to take, as the last one of its executable did. */
+    private long expectedNanos() {
+        lock.lock();
+        try {
+            Run run = inFlight.peek();
+            return run == null ? 0 : Math.max(0, run.executable().lastNanos() - (System.nanoTime() - firstBegun));
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Runs on the watcher. */
     private void watch() {
         first.tryEnter();
         for (Run run = next(); run != null; run = next()) {
-            Waiting waiting = new Waiting();
+            Waiting waiting = new Waiting(expectedNanos());
             while (!run.future().isDone()) {
                 if (pollers.get() > 0) {
-                    waiting.nap();
+                    LockSupport.parkNanos(Waiting.SPIN_NANOS);
                 } else {
                     look();
                     waiting.pause();
@@ -250,6 +264,9 @@ final class Runs {
                     }
                     ended.add(run);
                     firstSince = clock.getAsLong();
+                    long now = System.nanoTime();
+                    run.executable().took(now - firstBegun);
+                    firstBegun = now;
                     changed.signalAll();
                 }
             }

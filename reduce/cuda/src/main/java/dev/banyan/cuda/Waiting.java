@@ -5,23 +5,43 @@ import java.util.function.IntSupplier;
 import jcuda.driver.CUresult;
 
 /**
- * Waits for the driver: at first it spins, as most collectives of small arrays end soon, then it naps for a small part
- * of the time that it has waited. Used by one thread.
+ * Waits for the driver. It spins where the end is near: at first, as most collectives of small arrays end soon, and
+ * around the time at which the end is expected. Else it naps: up to that time, and after it for a small part of the time
+ * that it has waited. Used by one thread.
  */
 final class Waiting {
-    /** For how long a wait spins, in ns. */
+    /** For how long a wait spins at first, before and after the expected end, in ns. */
     static final long SPIN_NANOS = 100_000;
 
-    private static final long SHORTEST_NAP_NANOS = 20_000;
+    /** A shorter nap would last longer than it says. */
+    private static final long SHORTEST_NAP_NANOS = 50_000;
+
     private static final long LONGEST_NAP_NANOS = 1_000_000;
     /** A nap is this part of the time before it, so that a result is seen at most that much later than it was there. */
     private static final int NAP_PART = 16;
 
     private final long begun = System.nanoTime();
+    private final long expected;
 
-    /** Spins once, or naps where the wait has lasted longer than {@link #SPIN_NANOS}. */
+    /** A wait for what takes an unknown time. */
+    Waiting() {
+        this(0);
+    }
+
+    /** @param expectedNanos for how long the wait is going to last, in ns; 0 if unknown */
+    Waiting(long expectedNanos) {
+        expected = expectedNanos;
+    }
+
+    /** Whether it is time to spin. */
+    boolean spins() {
+        long waited = System.nanoTime() - begun;
+        return expected <= 2 * SPIN_NANOS ? waited < expected + SPIN_NANOS : Math.abs(waited - expected) < SPIN_NANOS;
+    }
+
+    /** Spins once, or naps. */
     void pause() {
-        if (System.nanoTime() - begun < SPIN_NANOS) {
+        if (spins()) {
             Thread.onSpinWait();
         } else {
             nap();
@@ -31,7 +51,8 @@ final class Waiting {
     /** Naps. */
     void nap() {
         long waited = System.nanoTime() - begun;
-        LockSupport.parkNanos(Math.clamp(waited / NAP_PART, SHORTEST_NAP_NANOS, LONGEST_NAP_NANOS));
+        long left = expected - SPIN_NANOS - waited;
+        LockSupport.parkNanos(Math.clamp(left > 0 ? left : waited / NAP_PART, SHORTEST_NAP_NANOS, LONGEST_NAP_NANOS));
     }
 
     /**

@@ -26,6 +26,7 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -41,6 +42,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The CUDA backend on an emulated p3.16xlarge gives what the host backend gives. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
@@ -48,7 +50,8 @@ class CudaBackendTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final long MEBIBYTE = 1 << 20;
     /** Short pieces, few places, and never a load from a peer. */
-    private static final Tuning COPIES = new Tuning(new Moves(512, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime);
+    private static final Tuning COPIES =
+            new Tuning(new Moves(512, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime, true);
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
     private final SplittableRandom random = new SplittableRandom(7);
@@ -125,6 +128,28 @@ class CudaBackendTest {
             }
         }
         assertThat(emulator.count("peer copies")).isZero();
+        nothingIsLeft();
+    }
+
+    /** A star has more peers than a device may have without NVSwitches. */
+    @ParameterizedTest
+    @ValueSource(strings = {"devices 12", "devices 12 switched"})
+    void pairsBeyondTheDriversLimitGoThroughTheHost(String devices) {
+        emulator.tell(devices);
+        Machine machine = Presets.find("dgx-2")
+                .orElseThrow()
+                .subset(IntStream.range(0, 12).toArray());
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                .set(HostBackend.THREADS, 1)
+                .build();
+        int[] ordinals = IntStream.range(0, 12).toArray();
+        try (CudaBackend backend = new CudaBackend(ordinals, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES);
+                Communicator host = Communicator.create(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend)) {
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
+            comparison.compare(host, cuda, Collective.BROADCAST, DataType.F32, ReduceOp.SUM, false, 10_001, 0);
+        }
         nothingIsLeft();
     }
 
@@ -246,6 +271,35 @@ class CudaBackendTest {
             }
         }
         nothingIsLeft();
+    }
+
+    /** A ring has 112 steps, each a node here; the copies that mark every one of them would be half of all nodes. */
+    @Test
+    void shortStepsHaveOneMarkForEachDevice() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .build();
+        int[] devices = IntStream.range(0, 8).toArray();
+        Map<Integer, Long> nodes = new HashMap<>();
+        for (int count : new int[] {2048, 600_000}) {
+            long before = nodeCalls();
+            try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+                    Communicator cuda = Communicator.create(machine, config, backend)) {
+                List<MemorySegment> buffers = IntStream.range(0, 8)
+                        .mapToObj(rank -> cuda.allocate(rank, 4L * count))
+                        .toList();
+                cuda.allReduce(buffers, count, DataType.F32, ReduceOp.SUM);
+            }
+            nodes.put(count, nodeCalls() - before);
+        }
+        assertThat(nodes.get(2048)).isEqualTo(112 + 8);
+        assertThat(nodes.get(600_000)).isGreaterThanOrEqualTo(2 * 112);
+        nothingIsLeft();
+    }
+
+    private long nodeCalls() {
+        return emulator.count("calls cuGraphAddMemcpyNode") + emulator.count("calls cuGraphAddKernelNode");
     }
 
     @Test

@@ -43,7 +43,8 @@ class CudaFaultTest {
     private static final long LIMIT = 64 << 20;
     private static final int COUNT = 5000;
     /** Pieces are copied before they are reduced. */
-    private static final Tuning COPIES = new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime);
+    private static final Tuning COPIES =
+            new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime, false);
 
     /** Calls of the driver that wait for work of the device. */
     private static final List<String> WAITING_CALLS = List.of(
@@ -214,9 +215,9 @@ class CudaFaultTest {
         Config.Builder config = Config.builder().set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING));
         Config patient = config.set(Communicator.TIMEOUT, PATIENCE).build();
         Config hasty = config.set(Communicator.TIMEOUT, SHORT).build();
-        try (CudaBackend sound = new CudaBackend(new int[] {4, 5, 6, 7}, PATIENCE, PeerRule.ALL, LIMIT);
+        try (CudaBackend sound = new CudaBackend(new int[] {4, 5, 6, 7}, PATIENCE, PeerRule.ALL, LIMIT, COPIES);
                 Communicator other = Communicator.create(MACHINE.subset(4, 5, 6, 7), patient, sound);
-                CudaBackend backend = new CudaBackend(new int[] {0, 1, 2, 3}, SHORT, PeerRule.ALL, LIMIT);
+                CudaBackend backend = new CudaBackend(new int[] {0, 1, 2, 3}, SHORT, PeerRule.ALL, LIMIT, COPIES);
                 Communicator cuda = Communicator.create(MACHINE.subset(0, 1, 2, 3), hasty, backend)) {
             List<MemorySegment> buffers = buffers(cuda);
             emulator.tell("op any 5 hang");

@@ -128,6 +128,21 @@ class EmulatedDevicesTest {
     }
 
     @Test
+    void aContextHasEightPeersUnlessThereAreSwitches() {
+        for (boolean switched : new boolean[] {false, true}) {
+            emulator.tell("devices 10" + (switched ? " switched" : ""));
+            CUcontext first = primary(0);
+            for (int peer = 1; peer < 10; peer++) {
+                CUcontext context = primary(peer);
+                ok(cuCtxSetCurrent(first));
+                assertThat(cuCtxEnablePeerAccess(context, 0))
+                        .isEqualTo(peer < 9 || switched ? CUresult.CUDA_SUCCESS : CUresult.CUDA_ERROR_TOO_MANY_PEERS);
+            }
+            emulator.reset();
+        }
+    }
+
+    @Test
     void peerAccessIsEnabledOnce() {
         CUcontext first = primary(0);
         CUcontext second = primary(1);

@@ -48,6 +48,7 @@ final class EmulatedGpus {
         CudaEmulator emulator = CudaEmulator.load();
         CudaLibrary.load();
         ProcessFault.forget();
+        PeerTrials.forget();
         return emulator;
     }
 
@@ -55,6 +56,7 @@ final class EmulatedGpus {
     static void beginNewProcess(CudaEmulator emulator) {
         emulator.reset();
         ProcessFault.forget();
+        PeerTrials.forget();
     }
 
     /** Runs what may block in the driver, on a thread of its own, and fails if it does not end. */

@@ -46,7 +46,7 @@ class RunsInFlightTest {
     private final CudaEmulator emulator = EmulatedGpus.driver();
     private final AtomicLong nanos = new AtomicLong();
     /** Time goes on when the test says so. */
-    private final Tuning stoppedClock = new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, nanos::get);
+    private final Tuning stoppedClock = new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, nanos::get, false);
 
     @AfterEach
     void nothingIsLeft() {
@@ -85,7 +85,7 @@ class RunsInFlightTest {
     }
 
     private static CudaBackend backend(Duration timeout, int graphNodes) {
-        return backend(timeout, new Tuning(Moves.DEFAULT, graphNodes, System::nanoTime));
+        return backend(timeout, new Tuning(Moves.DEFAULT, graphNodes, System::nanoTime, false));
     }
 
     private static CudaBackend backend(Duration timeout, Tuning tuning) {

@@ -78,7 +78,7 @@ class ScheduleInterleavingTest {
                 .build();
         // Short pieces in few places, so that places are used again; loads from peers, or copies alone.
         Moves moves = new Moves(512, 16, random.nextInt(1, 4), random.nextInt(2) * 4096L);
-        Tuning tuning = new Tuning(moves, GraphCache.MOST_NODES, System::nanoTime);
+        Tuning tuning = new Tuning(moves, GraphCache.MOST_NODES, System::nanoTime, false);
         PeerRule peers = random.nextInt(4) == 0 ? PeerRule.NONE : PeerRule.ALL;
         HostComparison comparison = new HostComparison(random);
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, peers, 64 << 20, tuning);
@@ -112,7 +112,7 @@ class ScheduleInterleavingTest {
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                 .build();
-        Tuning tuning = new Tuning(new Moves(512, 16, 2, 0), GraphCache.MOST_NODES, System::nanoTime);
+        Tuning tuning = new Tuning(new Moves(512, 16, 2, 0), GraphCache.MOST_NODES, System::nanoTime, false);
         int missing = 0;
         int found = 0;
         for (int edge = 1; edge <= EDGES; edge++) {

@@ -1,0 +1,100 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Peer access that the driver grants and that does not work. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class PeerTrialsTest {
+    private static final Machine FOUR =
+            Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** More than kernels load from peers, and less. */
+    private static final int[] COUNTS = {200_000, 1000};
+
+    private final CudaEmulator emulator = EmulatedGpus.driver();
+
+    /** A copy from a device, and a kernel's load on it, take bytes over the two ways of a pair. */
+    @ParameterizedTest
+    @ValueSource(strings = {"corrupt 0 1", "corrupt 1 0", "stall 2 3", "stall 3 2"})
+    void aPairThatDoesNotWorkGoesThroughTheHost(String trouble) {
+        emulator.tell(trouble);
+        EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder()));
+        long kernels = emulator.count("kernels");
+        EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder()));
+        assertThat(emulator.count("kernels") - kernels)
+                .as("no trial in the same process again")
+                .isEqualTo(runsOnce());
+        if (trouble.startsWith("stall")) {
+            assertThat(emulator.count("bytes")).as("what the stuck trial holds").isPositive();
+            emulator.tell("release 0");
+            while (emulator.count("bytes") > 0) {
+                new CudaBackend(new int[] {2, 3}, PATIENCE, PeerRule.ALL, 64 << 20).close();
+            }
+        }
+        assertThat(emulator.count("bytes")).isZero();
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    /** Kernels of the same collectives where nothing is tried. */
+    private long runsOnce() {
+        long kernels = emulator.count("kernels");
+        EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder().set(CudaBackendProvider.PEER_ACCESS, false)));
+        return emulator.count("kernels") - kernels;
+    }
+
+    @Test
+    void theTrialIsLeftOutOnDemand() {
+        assertSums(Config.builder().set(CudaBackendProvider.PEER_TRIAL, false));
+        long believed = emulator.count("kernels");
+        assertSums(Config.builder());
+        assertThat(emulator.count("kernels") - believed).isGreaterThan(believed);
+        assertThat(emulator.count("bytes")).isZero();
+    }
+
+    private void assertSums(Config.Builder builder) {
+        Config config = builder.set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .set(Communicator.TIMEOUT, Duration.ofSeconds(2))
+                .build();
+        try (Backend backend = new CudaBackendProvider().open(FOUR, config, 0, 1, 2, 3);
+                Communicator cuda = Communicator.create(FOUR, config, backend)) {
+            for (int count : COUNTS) {
+                int[] values = new int[count];
+                Arrays.fill(values, 3);
+                List<MemorySegment> buffers = IntStream.range(0, 4)
+                        .mapToObj(rank -> {
+                            MemorySegment buffer = cuda.allocate(rank, 4L * count);
+                            cuda.copyToDevice(buffer, MemorySegment.ofArray(values));
+                            return buffer;
+                        })
+                        .toList();
+                cuda.allReduce(buffers, count, DataType.I32, ReduceOp.SUM);
+                for (MemorySegment buffer : buffers) {
+                    cuda.copyToHost(buffer, MemorySegment.ofArray(values));
+                    assertThat(values).containsOnly(12);
+                }
+            }
+        }
+    }
+}
