@@ -192,7 +192,7 @@ class GpuDayTest {
             "$@"
             case $tool in
                 *memcheck*) echo "========= ERROR SUMMARY: 0 errors" ;;
-                *) echo "========= RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)" ;;
+                *) echo "========= RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)"; exit 9 ;;
             esac
             """);
         assertThat(tool.toFile().setExecutable(true)).isTrue();

@@ -11,8 +11,8 @@ import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /**
- * Runs 1 to k copies at once, each in a stream of its own, from a GPU to the host, from the host to it, both, to peers, and
- * from peers. Of k equal copies that begin together, the first to end says how many ran at once: if c ran at once,
+ * Runs 1 to k copies at once, each in a stream of its own, from a GPU to the host, from the host to it, both, to peers,
+ * and from peers. Of k equal copies that begin together, the first to end says how many ran at once: if c ran at once,
  * whether they shared a link or had one each, the first ended after c/k of the time of all.
  */
 final class CopiesAtOnce {

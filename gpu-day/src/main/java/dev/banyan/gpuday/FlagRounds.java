@@ -11,8 +11,8 @@ import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /**
- * Round trips of a flag: between two blocks of one grid, which are on the GPU at once as nothing else is there, and between
- * two GPUs with a block each. {@code flags.ptx} says how they are played, and bounds each wait.
+ * Round trips of a flag: between two blocks of one grid, which are on the GPU at once as nothing else is there, and
+ * between two GPUs with a block each. {@code flags.ptx} says how they are played, and bounds each wait.
  */
 final class FlagRounds {
     private static final int ROUNDS = 2000;

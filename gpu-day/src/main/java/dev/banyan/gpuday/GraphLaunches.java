@@ -13,8 +13,8 @@ import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /**
- * Launches graphs of kernels that do nothing. The host's time is that of {@code cuGraphLaunch} alone; the time from end to
- * end is from before that call until the host knows that the last kernel has ended.
+ * Launches graphs of kernels that do nothing. The host's time is that of {@code cuGraphLaunch} alone; the time from end
+ * to end is from before that call until the host knows that the last kernel has ended.
  */
 final class GraphLaunches {
     private static final int MOST_NODES = 1024;

@@ -1,6 +1,7 @@
 package dev.banyan.gpuday;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,6 +28,8 @@ final class PeerBandwidths {
     private final List<String> wrong = new ArrayList<>();
 
     private long bytes;
+    /** What the host reads back. */
+    private int[] arrived = {};
 
     PeerBandwidths(Recorder recorder, Effort effort) {
         this.recorder = recorder;
@@ -44,6 +47,7 @@ final class PeerBandwidths {
             for (Gpu gpu : gpus.list()) {
                 bytes = Math.min(bytes, gpu.bytesOfEach(2 * bytes, 2));
             }
+            arrived = new int[Math.toIntExact(bytes / Integer.BYTES)];
             for (Gpu gpu : gpus.list()) {
                 sides.put(gpu, new Side(gpu.memory(bytes), gpu.memory(bytes), gpu.stream()));
             }
@@ -131,16 +135,13 @@ final class PeerBandwidths {
                 move.accept(source, target);
             }
         });
-        int[] last = new int[1];
         to.enter();
-        to.check(
-                JCudaDriver.cuMemcpyDtoH(Pointer.to(last), target.plus(bytes - Integer.BYTES), Integer.BYTES),
-                "cuMemcpyDtoH");
+        to.check(JCudaDriver.cuMemcpyDtoH(Pointer.to(arrived), target, bytes), "cuMemcpyDtoH");
         Map<String, String> of = new LinkedHashMap<>();
         of.put("from", from.number());
         of.put("to", to.number());
         of.put("by", by);
-        if (last[0] != pattern) {
+        if (Arrays.stream(arrived).anyMatch(word -> word != pattern)) {
             wrong.add(from + " to " + to + " by " + by);
             return;
         }

@@ -9,8 +9,8 @@ import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /**
- * Sums up 2 to 8 arrays of f32 on one GPU, and copies within its memory as many bytes as that reads and writes. Times are of
- * several calls in a row, so that launches do not count.
+ * Sums up 2 to 8 arrays of f32 on one GPU, and copies within its memory as many bytes as that reads and writes. Times
+ * are of several calls in a row, so that launches do not count.
  */
 final class Reductions {
     private static final int MOST_INPUTS = 8;

@@ -23,8 +23,8 @@ import java.util.Optional;
  *   <li>{@code launchUs}: what each further node adds to a graph of independent nodes, from end to end.
  *   <li>{@code kernelUs}: what each further node adds to a chain, less {@code launchUs}.
  *   <li>{@code collectiveUs}: a graph of one node from end to end, less what a node adds to a chain.
- *   <li>{@code copyEngines}: the most copies to peers that ran at once; where there are no peers, to the host. Where all
- *       ran at once that is a lower bound, which replaces smaller values only.
+ *   <li>{@code copyEngines}: the most copies to peers that ran at once; where there are no peers, to the host. Where
+ *       all ran at once that is a lower bound, which replaces smaller values only.
  * </ul>
  */
 final class DayConstants {

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Divides time among parts: each gets its share of what is left, so that time which a part did not need goes to the later
- * ones.
+ * Divides time among parts: each gets its share of what is left, so that time which a part did not need goes to the
+ * later ones.
  */
 final class Budget {
     private final long begun = System.nanoTime();

@@ -14,10 +14,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the parts one after the other. The folder is whole at any time: parts that have not run are in it as skipped. Used
- * by one thread.
+ * Runs the parts one after the other. The folder is whole at any time: parts that have not run are in it as skipped.
+ * Used by one thread.
  */
 final class Day {
+    /** How the command's errors begin. */
+    private static final String SENTENCE = "banyan: ";
+
     private final Path folder;
     private final List<Part> parts;
     private final Predicate<String> wanted;
@@ -140,17 +143,23 @@ final class Day {
         }
         if (ending.status() != 0) {
             return errors.lines()
-                    .filter(line -> line.startsWith("banyan: "))
+                    .filter(line -> line.startsWith(SENTENCE))
                     .findFirst()
-                    .map(line -> line.substring("banyan: ".length()))
-                    .orElse("it ended with status " + ending.status()
-                            + errors.lines()
-                                    .filter(line -> !line.isBlank())
-                                    .findFirst()
-                                    .map(line -> ": " + line.strip())
-                                    .orElse(""));
+                    .map(line -> line.substring(SENTENCE.length()))
+                    .orElse(
+                            output.wrong != null
+                                    ? output.wrong
+                                    : "it ended with status " + ending.status() + first(errors));
         }
         return output.wrong;
+    }
+
+    private static String first(String errors) {
+        return errors.lines()
+                .filter(line -> !line.isBlank())
+                .findFirst()
+                .map(line -> ": " + line.strip())
+                .orElse("");
     }
 
     private void writePart(PartResult result) {

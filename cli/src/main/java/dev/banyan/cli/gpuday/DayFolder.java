@@ -85,7 +85,8 @@ public final class DayFolder {
     /**
      * Reads a folder that {@code banyan gpu-day} wrote.
      *
-     * @throws IllegalArgumentException if it is not there, or not such a folder, or not whole; the message is one sentence
+     * @throws IllegalArgumentException if it is not there, or not such a folder, or not whole; the message is one
+     *     sentence
      */
     public static DayFolder read(Path folder) {
         if (!Files.isDirectory(folder)) {

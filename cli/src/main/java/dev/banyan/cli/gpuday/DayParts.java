@@ -200,7 +200,7 @@ final class DayParts {
     private Plan trainer(KnownGpus gpus) {
         Optional<String> lacking = TrainerPath.lacks(trainerPath);
         if (lacking.isPresent()) {
-            return new Plan.Skip("the class path has no " + lacking.get()
+            return new Plan.Skip("the class path lacks " + lacking.get()
                     + "; run banyan gpu-day --parts cards,trainer --trainer CLASSPATH with the jars of"
                     + " examples/djl-mnist/target and lib, of which pytorch-native-cu128 takes the place of"
                     + " pytorch-native-cpu");

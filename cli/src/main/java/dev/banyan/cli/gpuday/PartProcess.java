@@ -9,7 +9,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Runs a part as a process of its own, and ends it at its deadline: a call of the driver that hangs ends in no other way. */
+/**
+ * Runs a part as a process of its own, and ends it at its deadline: a call of the driver that hangs ends in no other
+ * way.
+ */
 final class PartProcess {
     /** For the system to end a process that was killed. A process that waits in the kernel may outlive that. */
     private static final int KILL_SECONDS = 10;

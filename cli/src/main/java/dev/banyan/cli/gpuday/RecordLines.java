@@ -10,8 +10,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines by which a measuring process reports: a JSON value each, printed at once, so that what came before a failure
- * is kept.
+ * The lines by which a measuring process reports: a JSON value each, printed at once, so that what came before a
+ * failure is kept.
  */
 final class RecordLines implements Recorder {
     private static final ObjectMapper MAPPER = new ObjectMapper();

@@ -21,9 +21,9 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * Writes arrays of the JVM's heap to GPUs, sums them up at once, and compares every element. A copy from memory that is not
- * pinned may return before its bytes have arrived, which is so for small ones above all; a collective that did not wait for
- * them would sum up what was there before, and so each array differs from the one before it.
+ * Writes arrays of the JVM's heap to GPUs, sums them up at once, and compares every element. A copy from memory that is
+ * not pinned may return before its bytes have arrived, which is so for small ones above all; a collective that did not
+ * wait for them would sum up what was there before, and so each array differs from the one before it.
  */
 final class WriteStress {
     private static final int[] COUNTS = {1, 255, 1024, 4099, 16_383, 16_384, 16_385, 65_536, 1_000_003};
