@@ -63,6 +63,7 @@ static int is_late(const Op *op) { return op->work.kind == COPY && op->work.copy
 
 void depend(Op *op, Op *on) {
     if (on && on->done && !op->inherited) op->inherited = on->error;
+    if (on && on->done) clock_behind(op, on);
     if (!on || on->done) return;
     if (is_late(on)) begin_late_copies();
     if (on->nexts == on->room) {
@@ -72,6 +73,28 @@ void depend(Op *op, Op *on) {
     on->next[on->nexts++] = op;
     op->waits++;
 }
+
+/* ---- The clock ---- */
+
+static void later(double *time, double than) {
+    if (*time < than) *time = than;
+}
+
+void clock_behind(Op *op, const Op *on) {
+    int across = op->work.context && on->work.context && op->work.context->index != on->work.context->index;
+    later(&op->clock_begin, on->clock_end + (across ? emu.cost.edge : 0));
+}
+
+void clock_end(Op *op) {
+    const Copy *copy = op->work.kind == COPY ? &op->work.copy : NULL;
+    double cost = (op->exec ? emu.cost.node : 0)
+                + (copy ? emu.cost.copy + emu.cost.per_byte * (double)(copy->bytes * copy->rows) : 0);
+    later(&op->clock_end, op->clock_begin + cost);
+    later(&emu.clock, op->clock_end);
+}
+
+/* A thread has seen that it is done. */
+static void clock_seen(const Op *op) { later(&emu.host_clock, op->clock_end); }
 
 /* ---- From its beginning to its end ---- */
 
@@ -130,11 +153,13 @@ static void end_op(Op *op, int error) {
     op->error = error;
     op->done = 1;
     op->ended = now_us();
+    clock_end(op);
     Context *context = op->work.context;
     context->pending--;
     if (op->work.kind == LAUNCH) count_launch(op->work.exec, context, -1);
     for (int n = 0; n < op->nexts; n++) {
         if (!op->next[n]->inherited) op->next[n]->inherited = error;
+        clock_behind(op->next[n], op);
         if (!--op->next[n]->waits) push(&unsettled, op->next[n]);
     }
     op->nexts = 0;
@@ -373,6 +398,7 @@ CUresult wait_for(Op *op) {
         if (!result && !wait_a_while("a thread", since)) result = LAUNCH_TIMEOUT;
     }
     if (op->done) result = op->error;
+    if (op->done) clock_seen(op);
     drop(op);
     return result;
 }
@@ -464,6 +490,8 @@ CUresult submit(Stream *stream, const Work *work, Op **result) {
     Op *op = new_op(work);
     op->work.context = context;
     op->waits = 1;
+    if (work->kind != MARK && work->kind != HOST) emu.host_clock += emu.cost.launch;
+    op->clock_begin = emu.host_clock;
     depend(op, stream->last);
     if (stream == context->standard) {
         for (Stream *other = context->streams; other; other = other->next) {
@@ -531,6 +559,7 @@ API CUresult cuStreamQuery(Handle handle) {
     TRY(stream_of(handle, &stream));
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
     if (stream->last && is_late(stream->last)) begin_late_copies();
+    if (stream->last && stream->last->done) clock_seen(stream->last);
     LEAVE(!stream->last ? OK : stream->last->done ? stream->last->error : NOT_READY);
 }
 
@@ -684,6 +713,7 @@ API CUresult cuEventQuery(Handle handle) {
     EVENT_OF(event, handle);
     CHECK(!event->capture, CAPTURED_EVENT);
     TRY(usable(event->context));
+    if (event->op && event->op->done) clock_seen(event->op);
     LEAVE(!event->op ? OK : event->op->done ? event->op->error : NOT_READY);
 }
 
