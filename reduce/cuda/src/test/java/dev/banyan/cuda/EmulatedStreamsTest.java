@@ -215,7 +215,9 @@ class EmulatedStreamsTest {
         ok(cuMemcpyDtoDAsync(target, pointer, 1000, stream));
         ok(cuMemcpyDtoDAsync(target, pointer, 1000, stream));
         ok(cuStreamSynchronize(stream));
-        assertThat(emulator.count("clock us")).as("the second waits for the first").isEqualTo(2 + 6 + 6);
+        assertThat(emulator.count("clock us"))
+                .as("the second waits for the first")
+                .isEqualTo(2 + 6 + 6);
         emulator.tell("clock 2 1 3 5 1");
         ok(cuMemcpyDtoDAsync(target, pointer, 1000, stream));
         ok(cuMemcpyDtoDAsync(target, pointer, 1000, other));
