@@ -169,6 +169,7 @@ struct Op {
     int done, error, refs;
     int inherited; /* the error of what it waited for, so that it must not start */
     double began, ended; /* us */
+    double clock_begin, clock_end; /* by the clock, us */
     Op **next; /* who waits for it */
     int nexts, room;
     Fate fate;
@@ -193,6 +194,12 @@ typedef struct {
     int failed_work_errors; /* what waits for failed work ends with its error; else it stays where it is */
     uint64_t calls, shuffle;
     int switched; /* NVSwitches connect the devices */
+    /* What things take by the clock in us; all 0 while it is off. */
+    struct {
+        double launch, node, edge, copy, per_byte;
+    } cost;
+    /* Where the clock began to count, where the calling threads are, and the latest end of an operation. */
+    double first_clock, host_clock, clock;
     int paused;
     int lost_edge; /* number of the edge that the next graph leaves out, or 0 */
     int interleave; /* a seed chooses who goes on at every memory access */
@@ -207,7 +214,7 @@ extern Emulator emu;
 /* What has been counted since the last reset. */
 typedef struct {
     int64_t copies, fills, kernels, hosts, graph_launches, peer_copies, staged_copies, problems, unsupported, abandoned,
-        copied_bytes, execs_destroyed_in_flight, races, steps, lost_edges;
+        copied_bytes, execs_destroyed_in_flight, faults, races, steps, lost_edges;
 } Counters;
 
 extern Counters counters;
@@ -279,6 +286,10 @@ typedef struct {
     uint64_t bytes;
     unsigned align;
 } Range;
+
+/* By the clock: an operation begins behind another one, or has ended. */
+void clock_behind(Op *op, const Op *on);
+void clock_end(Op *op);
 
 /* Whether a copy or fill is possible, at the time of the call. */
 CUresult check_copy(Copy *copy, const Context *context);

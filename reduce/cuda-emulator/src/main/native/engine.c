@@ -68,6 +68,7 @@ void depend(Op *op, Op *on) {
     if (on->done) {
         if (!op->inherited) op->inherited = on->error;
         order_after(op, on);
+        clock_behind(op, on);
         return;
     }
     if (is_late(on)) begin_late_copies();
@@ -78,6 +79,28 @@ void depend(Op *op, Op *on) {
     on->next[on->nexts++] = op;
     op->waits++;
 }
+
+/* ---- The clock ---- */
+
+static void later(double *time, double than) {
+    if (*time < than) *time = than;
+}
+
+void clock_behind(Op *op, const Op *on) {
+    int across = op->work.context && on->work.context && op->work.context->index != on->work.context->index;
+    later(&op->clock_begin, on->clock_end + (across ? emu.cost.edge : 0));
+}
+
+void clock_end(Op *op) {
+    const Copy *copy = op->work.kind == COPY ? &op->work.copy : NULL;
+    double cost = (op->exec ? emu.cost.node : 0)
+                + (copy ? emu.cost.copy + emu.cost.per_byte * (double)(copy->bytes * copy->rows) : 0);
+    later(&op->clock_end, op->clock_begin + cost);
+    later(&emu.clock, op->clock_end);
+}
+
+/* A thread has seen that it is done. */
+static void clock_seen(const Op *op) { later(&emu.host_clock, op->clock_end); }
 
 /* ---- From its beginning to its end ---- */
 
@@ -136,12 +159,14 @@ static void end_op(Op *op, int error) {
     op->error = error;
     op->done = 1;
     op->ended = now_us();
+    clock_end(op);
     Context *context = op->work.context;
     context->pending--;
     if (op->work.kind == LAUNCH) count_launch(op->work.exec, context, -1);
     for (int n = 0; n < op->nexts; n++) {
         order_after(op->next[n], op);
         if (!op->next[n]->inherited) op->next[n]->inherited = error;
+        clock_behind(op->next[n], op);
         if (!--op->next[n]->waits) push(&unsettled, op->next[n]);
     }
     op->nexts = 0;
@@ -414,6 +439,7 @@ CUresult wait_for(Op *op) {
     if (op->done) {
         result = op->error;
         order_host(op);
+        clock_seen(op);
     }
     drop(op);
     return result;
@@ -509,6 +535,8 @@ CUresult submit(Stream *stream, const Work *work, Op **result) {
     op->work.context = context;
     op->waits = 1;
     order_begin(op);
+    if (work->kind != MARK && work->kind != HOST) emu.host_clock += emu.cost.launch;
+    op->clock_begin = emu.host_clock;
     depend(op, stream->last);
     if (stream == context->standard) {
         for (Stream *other = context->streams; other; other = other->next) {
@@ -577,8 +605,10 @@ API CUresult cuStreamQuery(Handle handle) {
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
     if (stream->last && is_late(stream->last)) begin_late_copies();
     CHECK(!stream->last || stream->last->done, NOT_READY);
+    if (!stream->last) LEAVE(OK);
     order_host(stream->last);
-    LEAVE(stream->last ? stream->last->error : OK);
+    clock_seen(stream->last);
+    LEAVE(stream->last->error);
 }
 
 API CUresult cuStreamSynchronize(Handle handle) {
@@ -735,8 +765,10 @@ API CUresult cuEventQuery(Handle handle) {
     CHECK(!event->capture, CAPTURED_EVENT);
     TRY(usable(event->context));
     CHECK(!event->op || event->op->done, NOT_READY);
+    if (!event->op) LEAVE(OK);
     order_host(event->op);
-    LEAVE(event->op ? event->op->error : OK);
+    clock_seen(event->op);
+    LEAVE(event->op->error);
 }
 
 API CUresult cuEventSynchronize(Handle handle) {

@@ -590,6 +590,8 @@ Op *begin_graph(Op *launch) {
         Op *op = &exec->ops[n];
         op->waits = exec->waits[n];
         op->waited = op->done = op->inherited = 0;
+        op->clock_begin = launch->clock_begin;
+        op->clock_end = 0;
         if (!op->work.context) op->work.context = launch->work.context;
         op->progress = 0;
         order_node(op, launch);
@@ -605,10 +607,13 @@ Op *end_node(Op *op, int error) {
     Exec *exec = op->exec;
     if (error && !exec->error) exec->error = error;
     order_after(exec->running, op);
+    clock_end(op);
+    if (exec->running->clock_end < op->clock_end) exec->running->clock_end = op->clock_end;
     for (int n = 0; n < exec->nexts[op->node]; n++) {
         Op *next = &exec->ops[exec->next[op->node][n]];
         order_after(next, op);
         if (!next->inherited) next->inherited = error;
+        clock_behind(next, op);
         if (!--next->waits) begin(next);
     }
     if (--exec->left) return NULL;

@@ -151,6 +151,19 @@ static int interleave(uint64_t seed) {
     return 1;
 }
 
+/* us of a launch, a node, an edge between devices and a copy, and GB/s of copies; or off. */
+static int set_clock(const char *launch, const char *others) {
+    double gbs = 0;
+    memset(&emu.cost, 0, sizeof emu.cost);
+    if (emu.clock < emu.host_clock) emu.clock = emu.host_clock;
+    emu.first_clock = emu.host_clock = emu.clock;
+    if (!strcmp(launch, "off")) return 1;
+    emu.cost.launch = atof(launch);
+    if (sscanf(others, "%lf %lf %lf %lf", &emu.cost.node, &emu.cost.edge, &emu.cost.copy, &gbs) != 4 || gbs <= 0) return 0;
+    emu.cost.per_byte = 1e-3 / gbs;
+    return 1;
+}
+
 static int command(const char *line) {
     char word[32] = "", w[5][64] = {"", "", "", "", ""};
     int rest = 0;
@@ -178,6 +191,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "patience") && number >= 0) emu.patience = number;
     else if (!strcmp(word, "pageable")) emu.pageable_late = !strcmp(w[0], "late");
     else if (!strcmp(word, "failed-work")) emu.failed_work_errors = !strcmp(w[0], "errors");
+    else if (!strcmp(word, "clock")) return set_clock(w[0], text);
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
     else if (!strcmp(word, "launches")) emu.launches_skipped = !strcmp(w[0], "skipped");
@@ -209,6 +223,7 @@ static void describe(void) {
     emu.patience = 0;
     emu.failed_work_errors = 0;
     emu.pageable_late = 0;
+    set_clock("off", "");
     emu.paused = 0;
     emu.launches_skipped = 0;
     emu.lost_edge = 0;
@@ -336,6 +351,7 @@ void decide_fate(Op *op) {
     for (int f = 0; op_faults_armed && f < MOST_FAULTS; f++) {
         if (!op_faults[f].left || !is_kind(op, op_faults[f].kind, from, to) || --op_faults[f].left) continue;
         op_faults_armed--;
+        counters.faults++;
         op->fate = op_faults[f].fate;
         op->fate_code = op_faults[f].code;
         op->fate_device = op_faults[f].device;
@@ -389,7 +405,7 @@ static int64_t count_of(const char *what) {
                  {"fills", &counters.fills}, {"kernels", &counters.kernels}, {"host functions", &counters.hosts},
                  {"graph launches", &counters.graph_launches}, {"problems", &counters.problems},
                  {"unsupported", &counters.unsupported}, {"abandoned", &counters.abandoned},
-                 {"execs destroyed in flight", &counters.execs_destroyed_in_flight}, {"races", &counters.races},
+                 {"execs destroyed in flight", &counters.execs_destroyed_in_flight}, {"races", &counters.races}, {"faults", &counters.faults},
                  {"lost edges", &counters.lost_edges},
                  {"steps", &counters.steps}};
     static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs"};
@@ -398,6 +414,9 @@ static int64_t count_of(const char *what) {
     }
     for (int kind = CONTEXT; kind <= EXEC; kind++) {
         if (!strcmp(what, kinds[kind])) return count_objects(kind);
+    }
+    if (!strcmp(what, "clock us")) {
+        return (int64_t)((emu.clock > emu.host_clock ? emu.clock : emu.host_clock) - emu.first_clock + 0.5);
     }
     if (!strcmp(what, "stack depth")) return stack_depth();
     if (!strcmp(what, "calls")) return (int64_t)emu.calls;

@@ -7,6 +7,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import jcuda.NativePointerObject;
 import jcuda.Pointer;
 import jcuda.driver.CUresult;
@@ -44,14 +46,14 @@ final class PeerTrials {
         }
     }
 
-    /** Guards everything of this class. */
+    /** Its lock makes trials follow each other. */
     private static final Map<Pair, Outcome> OUTCOMES = new HashMap<>();
 
     private final long deadlineNanos;
     /** What a device is tried with. */
-    private final Map<CudaDevice, Side> sides = new HashMap<>();
+    private final Map<CudaDevice, Side> sides = new ConcurrentHashMap<>();
     /** The same of trials that did not end. */
-    private final List<Side> stuck = new ArrayList<>();
+    private final List<Side> stuck = new CopyOnWriteArrayList<>();
 
     /** @param timeoutNanos how long a collective may take */
     PeerTrials(long timeoutNanos) {
@@ -143,10 +145,10 @@ final class PeerTrials {
         try {
             return copyArrives(near, far) && loadArrives(near, far) ? Outcome.WORKS : Outcome.WRONG_BYTES;
         } catch (LateException e) {
-            sides.remove(from);
-            sides.remove(to);
             stuck.add(near);
             stuck.add(far);
+            sides.remove(from);
+            sides.remove(to);
             return Outcome.STUCK;
         }
     }
@@ -192,9 +194,7 @@ final class PeerTrials {
 
     /** Whether a trial is not known to have ended. */
     boolean isBusy() {
-        synchronized (OUTCOMES) {
-            return stuck.stream().anyMatch(Side::isBusy);
-        }
+        return sides.values().stream().anyMatch(Side::isBusy) || stuck.stream().anyMatch(Side::isBusy);
     }
 
     /**
@@ -203,14 +203,12 @@ final class PeerTrials {
      * @return results of the driver
      */
     List<Integer> free() {
-        synchronized (OUTCOMES) {
-            List<Integer> results = new ArrayList<>();
-            sides.values().forEach(side -> results.addAll(side.objects.free()));
-            stuck.forEach(side -> results.addAll(side.objects.free()));
-            sides.clear();
-            stuck.clear();
-            return results;
-        }
+        List<Integer> results = new ArrayList<>();
+        sides.values().forEach(side -> results.addAll(side.objects.free()));
+        stuck.forEach(side -> results.addAll(side.objects.free()));
+        sides.clear();
+        stuck.clear();
+        return results;
     }
 
     /** Forgets what was found, for tests that play a new process. */

@@ -362,9 +362,20 @@ final class Runs {
         return null;
     }
 
+    private void noteFault() {
+        Faulty faulty = faulty();
+        if (faulty != null) {
+            note(faulty);
+        }
+    }
+
+    private static void note(Faulty faulty) {
+        ProcessFault.note("device " + faulty.device().ordinal() + " failed with " + Cuda.name(faulty.error()));
+    }
+
     /** A fault of a device, after which the process must end. */
     private static CudaException fault(Faulty faulty, String what) {
-        ProcessFault.note("device " + faulty.device().ordinal() + " failed with " + Cuda.name(faulty.error()));
+        note(faulty);
         return new CudaException(what + "; " + ProcessFault.REMEDY + ", without that device if it is lost");
     }
 
@@ -409,6 +420,7 @@ final class Runs {
             lock.unlock();
         }
         unwatched.join();
+        noteFault();
         if (late || ProcessFault.isThere()) {
             return;
         }

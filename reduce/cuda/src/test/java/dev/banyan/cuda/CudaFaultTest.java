@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Whatever goes wrong in the driver ends in an exception, leaves nothing behind, and hurts nobody else. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CudaFaultTest {
     private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
     private static final int[] DEVICES = IntStream.range(0, 8).toArray();
@@ -187,6 +187,19 @@ class CudaFaultTest {
         });
         EmulatedGpus.beginNewProcess(emulator);
         nothingIsLeftAndTheNextOneWorks();
+    }
+
+    @Test
+    void aCloseFindsAnErrorThatNoCallHasMet() {
+        CudaBackend backend = new CudaBackend(DEVICES, PATIENCE, PeerRule.ALL, LIMIT, COPIES);
+        backend.allocate(2, 64);
+        emulator.tell("lose 2 214");
+        long frees = emulator.count("calls cuMemFree");
+        backend.close();
+        assertThat(emulator.count("calls cuMemFree")).isEqualTo(frees);
+        assertThatThrownBy(() -> new CudaBackend(new int[] {0}, PATIENCE, PeerRule.ALL, LIMIT, COPIES))
+                .hasMessageContaining("device 2 failed with CUDA_ERROR_ECC_UNCORRECTABLE; end this process");
+        EmulatedGpus.beginNewProcess(emulator);
     }
 
     @Test

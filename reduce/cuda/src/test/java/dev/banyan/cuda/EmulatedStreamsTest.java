@@ -202,6 +202,43 @@ class EmulatedStreamsTest {
         fails(cuEventElapsedTime(milliseconds, start, timeless), CUresult.CUDA_ERROR_INVALID_HANDLE);
     }
 
+    /** A launch takes 2 us, a node 1, an edge between devices 3, a copy 5, and 1000 bytes 1. */
+    @Test
+    void theClockCountsWhatWaitsForWhat() {
+        enter(0);
+        CUstream stream = stream();
+        CUstream other = stream();
+        CUdeviceptr pointer = allocate(2000);
+        CUdeviceptr target = EmulatedGpus.at(pointer, 1000);
+        assertThat(emulator.count("clock us")).isZero();
+        emulator.tell("clock 2 1 3 5 1");
+        ok(cuMemcpyDtoDAsync(target, pointer, 1000, stream));
+        ok(cuMemcpyDtoDAsync(target, pointer, 1000, stream));
+        ok(cuStreamSynchronize(stream));
+        assertThat(emulator.count("clock us"))
+                .as("the second waits for the first")
+                .isEqualTo(2 + 6 + 6);
+        emulator.tell("clock 2 1 3 5 1");
+        ok(cuMemcpyDtoDAsync(target, pointer, 1000, stream));
+        ok(cuMemcpyDtoDAsync(target, pointer, 1000, other));
+        ok(cuStreamSynchronize(stream));
+        ok(cuStreamSynchronize(other));
+        assertThat(emulator.count("clock us")).as("both at once").isEqualTo(2 + 2 + 6);
+        CUevent done = recorded(stream);
+        enter(1);
+        CUstream there = stream();
+        CUdeviceptr far = allocate(1000);
+        emulator.tell("clock 2 1 3 5 1");
+        ok(cuMemcpyDtoDAsync(target, pointer, 1000, stream));
+        ok(cuEventRecord(done, stream));
+        ok(cuStreamWaitEvent(there, done, 0));
+        ok(cuMemcpyDtoDAsync(far, far, 1000, there));
+        ok(cuStreamSynchronize(there));
+        assertThat(emulator.count("clock us")).as("across devices").isEqualTo(2 + 6 + 3 + 6);
+        emulator.tell("clock off");
+        assertThat(emulator.count("clock us")).isZero();
+    }
+
     @Test
     void streamsHavePriorities() {
         enter(0);

@@ -36,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What may be done while runs have not ended, on an emulated machine whose work stops and goes on when told. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RunsInFlightTest {
     private static final Machine TWO = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
     private static final Duration PATIENCE = Duration.ofSeconds(20);

@@ -1,0 +1,262 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Random faults in random collectives: each one ends in an exception of the first call that meets it, in time, and no
+ * result is wrong that is taken for right.
+ */
+class FaultPropertyTest {
+    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    /** Of cases that hang: a call must end a second later at most. */
+    private static final Duration DEADLINE = Duration.ofMillis(700);
+
+    private static final long TICK_NANOS = 10_000_000;
+    private static final Tuning DIRECT = new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false);
+    private static final Tuning COPIES =
+            new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime, false);
+
+    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private int met;
+
+    private enum Kind {
+        FAIL,
+        HANG,
+        LOSE,
+        LOSE_WHILE_HUNG
+    }
+
+    /** A case. */
+    private record Fault(
+            Kind kind,
+            String mode,
+            String operation,
+            int number,
+            int code,
+            int device,
+            int calls,
+            Collective collective,
+            AlgorithmChoice algorithm,
+            int ranks,
+            int count,
+            boolean copies,
+            long seed) {
+        static Fault of(long seed) {
+            SplittableRandom random = new SplittableRandom(seed);
+            Kind kind = random.nextInt(8) < 5
+                    ? one(random, List.of(Kind.FAIL, Kind.LOSE))
+                    : one(random, List.of(Kind.values()));
+            List<Integer> codes = kind == Kind.FAIL ? List.of(700, 716, 719, 702, 214) : List.of(46, 214, 999);
+            boolean hangs = kind == Kind.HANG || kind == Kind.LOSE_WHILE_HUNG;
+            List<Integer> counts = hangs ? List.of(1, 300, 5000) : List.of(1, 300, 5000, 100_000);
+            List<AlgorithmChoice> algorithms = List.of(
+                    AlgorithmChoice.RING,
+                    AlgorithmChoice.STAR,
+                    AlgorithmChoice.SINGLE_TREE,
+                    AlgorithmChoice.MULTI_TREE);
+            int ranks = 2 + random.nextInt(7);
+            return new Fault(
+                    kind,
+                    random.nextBoolean() ? "pends" : "errors",
+                    one(random, List.of("any", "kernel", "copy", "peer")),
+                    1 + random.nextInt(random.nextBoolean() ? 4 : 24),
+                    one(random, codes),
+                    random.nextInt(ranks),
+                    random.nextInt(3),
+                    one(random, List.of(Collective.values())),
+                    one(random, algorithms),
+                    ranks,
+                    one(random, counts),
+                    random.nextBoolean(),
+                    seed);
+        }
+
+        private static <T> T one(SplittableRandom random, List<T> of) {
+            return of.get(random.nextInt(of.size()));
+        }
+
+        String command() {
+            return "op " + operation + " " + number
+                    + switch (kind) {
+                        case FAIL -> " fail " + code;
+                        case LOSE -> " lose " + device + " " + code;
+                        case HANG, LOSE_WHILE_HUNG -> " hang";
+                    };
+        }
+
+        boolean hangs() {
+            return kind == Kind.HANG || kind == Kind.LOSE_WHILE_HUNG;
+        }
+    }
+
+    @Test
+    @Timeout(value = 300, unit = TimeUnit.SECONDS)
+    void everyFaultIsAnExceptionOfTheFirstCall() {
+        checkAll(0, 100);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(value = 3000, unit = TimeUnit.SECONDS)
+    void everyFaultOfAThousandIsAnExceptionOfTheFirstCall() {
+        checkAll(1000, 1000);
+    }
+
+    private void checkAll(long first, int cases) {
+        for (long seed = first; seed < first + cases; seed++) {
+            Fault fault = Fault.of(seed);
+            try {
+                EmulatedGpus.within(PATIENCE.multipliedBy(2), () -> check(fault));
+            } catch (AssertionError e) {
+                throw new AssertionError(fault.toString(), e);
+            }
+            if (fault.kind() == Kind.HANG) {
+                // What hung is freed when it has ended, by the next backend.
+                emulator.tell("release 0");
+                while (emulator.count("bytes") > 0) {
+                    new CudaBackend(new int[] {0, 1, 2, 3, 4, 5, 6, 7}, PATIENCE, PeerRule.ALL, 64 << 20, DIRECT)
+                            .close();
+                }
+            }
+            EmulatedGpus.beginNewProcess(emulator);
+        }
+        assertThat(met).as("cases whose fault was met").isGreaterThan(cases / 2);
+    }
+
+    /** Some calls that are sound, and then one that meets the fault, if it has as many operations. */
+    private void check(Fault fault) {
+        Machine machine = MACHINE.subset(IntStream.range(0, fault.ranks()).toArray());
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(fault.algorithm()))
+                .set(HostBackend.THREADS, 1)
+                .build();
+        int[] devices = IntStream.range(0, fault.ranks()).toArray();
+        try (CudaBackend backend = new CudaBackend(
+                        devices,
+                        fault.hangs() ? DEADLINE : PATIENCE,
+                        PeerRule.ALL,
+                        64 << 20,
+                        fault.copies() ? COPIES : DIRECT);
+                Communicator host = Communicator.create(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend);
+                Arena arena = Arena.ofShared()) {
+            List<MemorySegment> expected = inputs(fault, arena);
+            List<MemorySegment> buffers = IntStream.range(0, fault.ranks())
+                    .mapToObj(rank -> cuda.allocate(rank, expected.get(rank).byteSize()))
+                    .toList();
+            for (int call = 0; call <= fault.calls(); call++) {
+                expected.forEach(input -> cuda.copyToDevice(buffers.get(expected.indexOf(input)), input));
+                boolean last = call == fault.calls();
+                if (last) {
+                    emulator.tell("failed-work " + fault.mode(), fault.command());
+                }
+                Throwable thrown = run(fault, cuda, buffers, last);
+                boolean faulty = last && emulator.count("faults") > 0;
+                assertThat(thrown != null).as("an exception: %s", thrown).isEqualTo(faulty);
+                if (thrown != null) {
+                    met++;
+                    assertThat(thrown)
+                            .isInstanceOf(
+                                    fault.kind() == Kind.HANG ? CollectiveTimeoutException.class : CudaException.class);
+                    return;
+                }
+            }
+            host.run(call(fault, expected));
+            try {
+                for (int rank = 0; rank < fault.ranks(); rank++) {
+                    MemorySegment got = arena.allocate(expected.get(rank).byteSize());
+                    cuda.copyToHost(buffers.get(rank), got);
+                    assertThat(got.mismatch(expected.get(rank)))
+                            .as("rank %d", rank)
+                            .isEqualTo(-1);
+                }
+            } catch (CudaException | CollectiveTimeoutException e) {
+                assertThat(emulator.count("faults")).as("faults of copies").isEqualTo(1);
+                met++;
+            }
+        }
+    }
+
+    private static List<MemorySegment> inputs(Fault fault, Arena arena) {
+        SplittableRandom random = new SplittableRandom(fault.seed());
+        long elements = Math.max(
+                fault.collective().inputElements(fault.count(), fault.ranks()),
+                fault.collective().outputElements(fault.count(), fault.ranks()));
+        return IntStream.range(0, fault.ranks())
+                .mapToObj(_ -> {
+                    MemorySegment input = arena.allocate(4 * elements, 64);
+                    for (long at = 0; at < elements; at++) {
+                        input.setAtIndex(ValueLayout.JAVA_INT, at, random.nextInt());
+                    }
+                    return input;
+                })
+                .toList();
+    }
+
+    private static CollectiveCall call(Fault fault, List<MemorySegment> buffers) {
+        int root = fault.collective().hasRoot() ? fault.count() % fault.ranks() : -1;
+        return CollectiveCall.inPlace(fault.collective(), root, fault.count(), DataType.I32, ReduceOp.SUM, buffers);
+    }
+
+    /** Time is counted in naps of 10 ms, so that it passes no faster than for the threads that must keep the deadline. */
+    private @Nullable Throwable run(Fault fault, Communicator cuda, List<MemorySegment> buffers, boolean last) {
+        AtomicInteger naps = new AtomicInteger();
+        Thread ticker = Thread.ofPlatform().daemon().start(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                LockSupport.parkNanos(TICK_NANOS);
+                if (naps.incrementAndGet() == 3
+                        && last
+                        && fault.kind() == Kind.LOSE_WHILE_HUNG
+                        && emulator.count("faults") > 0) {
+                    emulator.tell("lose " + fault.device() + " " + fault.code());
+                }
+            }
+        });
+        try {
+            cuda.run(call(fault, buffers));
+            return null;
+        } catch (CompletionException e) {
+            return e.getCause();
+        } catch (RuntimeException e) {
+            return e;
+        } finally {
+            ticker.interrupt();
+            if (fault.hangs()) {
+                assertThat(naps.get() * TICK_NANOS)
+                        .as("time of %s", fault)
+                        .isLessThan(DEADLINE.plusSeconds(1).toNanos());
+            }
+        }
+    }
+}
