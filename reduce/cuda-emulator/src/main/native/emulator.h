@@ -307,6 +307,8 @@ void check_guards(void);
 int kernel_is_stalled(const Op *op);
 /* Changes a bit of what a kernel wrote where it took bytes over a way that corrupts them. */
 void corrupt_kernel(const Op *op);
+/* Whether a copy writes one word to memory of the host, as those do that tell the host how far a graph has come. */
+int is_signal(const Copy *copy);
 /* Devices of the two ends; -1 is the host. */
 void copy_devices(const Copy *copy, int *from, int *to);
 
