@@ -303,6 +303,8 @@ void free_backing(Object *object);
 int64_t count_memory(const char *what);
 /* Notes the guard zones that were written to. */
 void check_guards(void);
+/* Whether a copy writes one word to memory of the host, as those do that tell the host how far a graph has come. */
+int is_signal(const Copy *copy);
 /* Devices of the two ends; -1 is the host. */
 void copy_devices(const Copy *copy, int *from, int *to);
 

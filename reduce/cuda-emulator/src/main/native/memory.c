@@ -748,6 +748,11 @@ static void touch(CUdeviceptr at, uint64_t bytes, int by) {
     }
 }
 
+int is_signal(const Copy *copy) {
+    const Memory *target = find(copy->target);
+    return copy->bytes == 4 && copy->rows == 1 && copy->source_known && target && target->place == ON_HOST;
+}
+
 void copy_devices(const Copy *copy, int *from, int *to) {
     const Memory *source = find(copy->source), *target = find(copy->target);
     *from = source && source->place == ON_DEVICE ? source->context->index : -1;

@@ -478,6 +478,13 @@ public final class CudaBackend implements Backend {
         }
     }
 
+    /** Plays a process in which no backend was made yet. */
+    static void forgetAll() {
+        synchronized (LIVING) {
+            LIVING.clear();
+        }
+    }
+
     private void free() {
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
         ranks.getFirst().tryEnter();

@@ -302,6 +302,24 @@ class CudaBackendTest {
         return emulator.count("calls cuGraphAddMemcpyNode") + emulator.count("calls cuGraphAddKernelNode");
     }
 
+    /** As benchmarks of what the host does have it. */
+    @Test
+    void launchesMayBeSkipped() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        emulator.tell("launches skipped");
+        try (CudaBackend backend = new CudaBackend(
+                        new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, Tuning.DEFAULT.believing());
+                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
+            List<MemorySegment> buffers = List.of(cuda.allocate(0, 256), cuda.allocate(1, 256));
+            for (int i = 0; i < 3; i++) {
+                cuda.allReduce(buffers, 64, DataType.F32, ReduceOp.SUM);
+            }
+            assertThat(emulator.count("kernels")).isZero();
+            assertThat(emulator.count("graph launches")).isEqualTo(3);
+        }
+        nothingIsLeft();
+    }
+
     @Test
     void keysOfOneLengthKeepAGraphEach() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);

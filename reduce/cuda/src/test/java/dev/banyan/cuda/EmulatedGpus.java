@@ -47,16 +47,20 @@ final class EmulatedGpus {
     static CudaEmulator driver() {
         CudaEmulator emulator = CudaEmulator.load();
         CudaLibrary.load();
-        ProcessFault.forget();
-        PeerTrials.forget();
+        forgetProcess();
         return emulator;
     }
 
     /** Plays the end of this process and the begin of another one. */
     static void beginNewProcess(CudaEmulator emulator) {
         emulator.reset();
+        forgetProcess();
+    }
+
+    private static void forgetProcess() {
         ProcessFault.forget();
         PeerTrials.forget();
+        CudaBackend.forgetAll();
     }
 
     /** Runs what may block in the driver, on a thread of its own, and fails if it does not end. */

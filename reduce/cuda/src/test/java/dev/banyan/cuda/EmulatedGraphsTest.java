@@ -92,6 +92,31 @@ class EmulatedGraphsTest {
         return kernel;
     }
 
+    /** A launch takes 2 us, each node 1, the edge between the devices 3, and the copy 5 and 1 more for its bytes. */
+    @Test
+    void theClockCountsNodesAndEdges() {
+        enter(1);
+        CUfunction add = addition();
+        CUdeviceptr far = holding(0);
+        CUstream stream = stream();
+        CUcontext first = enter(0);
+        CUdeviceptr near = allocate(2000);
+        CUgraph graph = new CUgraph();
+        ok(cuGraphCreate(graph, 0));
+        CUgraphNode copied = new CUgraphNode();
+        ok(cuGraphAddMemcpyNode(copied, graph, new CUgraphNode[0], 0, copy(near, near, 1000), first));
+        CUgraphNode added = new CUgraphNode();
+        ok(cuGraphAddKernelNode(added, graph, new CUgraphNode[] {copied}, 1, kernel(add, far, far, far)));
+        CUgraphExec exec = instantiate(graph);
+        emulator.tell("clock 2 1 3 5 1");
+        ok(cuGraphLaunch(exec, stream));
+        ok(cuStreamSynchronize(stream));
+        assertThat(emulator.count("clock us")).isEqualTo(2 + (1 + 5 + 1) + 3 + 1);
+        ok(cuGraphLaunch(exec, stream));
+        ok(cuStreamSynchronize(stream));
+        assertThat(emulator.count("clock us")).isEqualTo(2 * (2 + 7 + 3 + 1));
+    }
+
     @Test
     void captureForksAndJoinsAcrossDevices() {
         CUcontext second = enter(1);

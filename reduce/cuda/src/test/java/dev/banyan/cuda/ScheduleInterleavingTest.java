@@ -116,7 +116,7 @@ class ScheduleInterleavingTest {
         int missing = 0;
         int found = 0;
         for (int edge = 1; edge <= EDGES; edge++) {
-            emulator.reset();
+            EmulatedGpus.beginNewProcess(emulator);
             boolean right;
             try (CudaBackend backend =
                             new CudaBackend(new int[] {0, 1, 2, 3}, PATIENCE, PeerRule.ALL, 64 << 20, tuning);
