@@ -88,6 +88,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_CHUNK_BYTES", Long.MAX_VALUE),
                         Map.entry("BANYAN_THREADS", Runtime.getRuntime().availableProcessors()),
                         Map.entry("BANYAN_BUFFER_LIMIT", 256L << 20),
+                        Map.entry("BANYAN_PEER_TRIAL", true),
                         Map.entry("BANYAN_TIMEOUT_MS", Duration.ofMinutes(10)),
                         Map.entry("BANYAN_SEED", 1970L),
                         Map.entry("BANYAN_REPRODUCIBLE", false),
@@ -123,6 +124,7 @@ class DeclaredSettingsTest {
                 Map.entry("BANYAN_MPI_LIBRARY", "libmpi.so"),
                 Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
                 Map.entry("BANYAN_BUFFER_LIMIT", "64M"),
+                Map.entry("BANYAN_PEER_TRIAL", "0"),
                 Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"));
         Config config = load(environment);
         assertThat(config.warnings()).isEmpty();
@@ -147,6 +149,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_MPI_LIBRARY", "libmpi.so"),
                         Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
                         Map.entry("BANYAN_BUFFER_LIMIT", 64L << 20),
+                        Map.entry("BANYAN_PEER_TRIAL", false),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so")));
     }
 
