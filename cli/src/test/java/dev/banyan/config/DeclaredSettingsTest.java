@@ -89,6 +89,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_THREADS", Runtime.getRuntime().availableProcessors()),
                         Map.entry("BANYAN_BUCKET_BYTES", 25L << 20),
                         Map.entry("BANYAN_BUFFER_LIMIT", 256L << 20),
+                        Map.entry("BANYAN_PEER_TRIAL", true),
                         Map.entry("BANYAN_TIMEOUT_MS", Duration.ofMinutes(10)),
                         Map.entry("BANYAN_SEED", 1970L),
                         Map.entry("BANYAN_REPRODUCIBLE", false),
@@ -127,6 +128,7 @@ class DeclaredSettingsTest {
                 Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
                 Map.entry("BANYAN_BUCKET_BYTES", "1M"),
                 Map.entry("BANYAN_BUFFER_LIMIT", "64M"),
+                Map.entry("BANYAN_PEER_TRIAL", "0"),
                 Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"));
         Config config = load(environment);
         assertThat(config.warnings()).isEmpty();
@@ -153,6 +155,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_JAVA_OPTS", "-Xmx1g"),
                         Map.entry("BANYAN_BUCKET_BYTES", 1L << 20),
                         Map.entry("BANYAN_BUFFER_LIMIT", 64L << 20),
+                        Map.entry("BANYAN_PEER_TRIAL", false),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so")));
     }
 

@@ -22,6 +22,7 @@ final class UnknownNames {
             "BANYAN_OUTSTANDING",
             "BANYAN_THREADS",
             "BANYAN_TIMEOUT_MS",
+            "BANYAN_PEER_TRIAL",
             "MXNET_ENABLE_GPU_P2P",
             "MXNET_KVSTORE_BIGARRAY_BOUND");
 
