@@ -20,9 +20,9 @@ final class UnknownNames {
             "BANYAN_MPI_LIBRARY",
             "BANYAN_NVML_LIBRARY",
             "BANYAN_OUTSTANDING",
+            "BANYAN_PEER_TRIAL",
             "BANYAN_THREADS",
             "BANYAN_TIMEOUT_MS",
-            "BANYAN_PEER_TRIAL",
             "MXNET_ENABLE_GPU_P2P",
             "MXNET_KVSTORE_BIGARRAY_BOUND");
 
