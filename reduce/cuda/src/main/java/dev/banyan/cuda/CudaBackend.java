@@ -87,8 +87,8 @@ public final class CudaBackend implements Backend {
     /**
      * @param devices the device of each rank, as the driver counts them; at least one
      * @param timeout how long a run may take, from the end of the run before it, and each copy
-     * @param peerAccess which devices may touch each other's memory, if that works when it is first tried; the others' data
-     *     goes through the host
+     * @param peerAccess which devices may touch each other's memory, if that works when it is first tried; the others'
+     *     data goes through the host
      * @param bufferLimit greatest number of bytes of receive buffers on each device
      * @throws CudaException if there is no driver or a device can't be used
      * @throws IllegalArgumentException if an argument is out of its range
@@ -445,8 +445,8 @@ public final class CudaBackend implements Backend {
     }
 
     /**
-     * Frees the closed backends on whose devices nothing is busy. A thread of its own does it: the driver also waits for
-     * work of others in this process, of which nobody knows whether it ends.
+     * Frees the closed backends on whose devices nothing is busy. A thread of its own does it: the driver also waits
+     * for work of others in this process, of which nobody knows whether it ends.
      */
     private static void freeClosed() {
         List<CudaBackend> idle;

@@ -19,8 +19,8 @@ import jcuda.driver.JCudaDriver;
 /**
  * Memory that a backend allocates for its users, and copies between any memory of its devices and the host.
  *
- * <p>The driver waits for a device's work before it frees memory. Memory that an arena frees while something runs there is
- * therefore kept until a later call finds that nothing runs.
+ * <p>The driver waits for a device's work before it frees memory. Memory that an arena frees while something runs there
+ * is therefore kept until a later call finds that nothing runs.
  *
  * <p>Safe for use from any thread.
  */

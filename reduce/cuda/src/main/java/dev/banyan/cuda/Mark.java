@@ -9,9 +9,9 @@ import java.util.Map;
  * A word in the host's memory that becomes 1 when some nodes of a graph are done, the last pieces of some templates.
  *
  * <p>A collective has a mark for each step where steps are long: a timeout then names the step that is not done. Where
- * they are short, the copies that set marks would be half of all nodes, and each device has one mark. It waits for every
- * node of the device that no other node there waits for. So either way all marks are set only if every node of the graph
- * is done, which is what success needs; the step that a timeout names is then the last one of its device.
+ * they are short, the copies that set marks would be half of all nodes, and each device has one mark. It waits for
+ * every node of the device that no other node there waits for. So either way all marks are set only if every node of
+ * the graph is done, which is what success needs; the step that a timeout names is then the last one of its device.
  *
  * @param device the device that sets it
  * @param nodes what it waits for

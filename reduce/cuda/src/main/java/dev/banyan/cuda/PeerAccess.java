@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which devices may touch each other's memory. Asked for, enabled and tried pair by pair, when a plan first needs it. Safe
- * for use from any thread.
+ * Which devices may touch each other's memory. Asked for, enabled and tried pair by pair, when a plan first needs it.
+ * Safe for use from any thread.
  */
 final class PeerAccess {
     private static final Logger LOG = LoggerFactory.getLogger(PeerAccess.class);

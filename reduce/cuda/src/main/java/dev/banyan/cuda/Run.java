@@ -35,7 +35,10 @@ final class Run {
         return future;
     }
 
-    /** Whether the marks of the executable are those of this run, and of no later one. Guarded by the lock of {@link Runs}. */
+    /**
+     * Whether the marks of the executable are those of this run, and of no later one. Guarded by the lock of {@link
+     * Runs}.
+     */
     boolean hasMarks() {
         return hasMarks;
     }

@@ -191,7 +191,8 @@ final class Runs {
     }
 
     /**
-     * Looks for ends on the calling thread until a future is done, while it is worth while to spin for that: being woken by the watcher would take a good part of that. A context is current.
+     * Looks for ends on the calling thread until a future is done, while it is worth while to spin for that: being
+     * woken by the watcher would take a good part of that. A context is current.
      */
     void poll(Future<?> ended) {
         pollers.incrementAndGet();

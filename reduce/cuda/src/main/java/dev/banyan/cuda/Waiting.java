@@ -6,8 +6,8 @@ import jcuda.driver.CUresult;
 
 /**
  * Waits for the driver. It spins where the end is near: at first, as most collectives of small arrays end soon, and
- * around the time at which the end is expected. Else it naps: up to that time, and after it for a small part of the time
- * that it has waited. Used by one thread.
+ * around the time at which the end is expected. Else it naps: up to that time, and after it for a small part of the
+ * time that it has waited. Used by one thread.
  */
 final class Waiting {
     /** For how long a wait spins at first, before and after the expected end, in ns. */

@@ -111,7 +111,9 @@ class EmulatedFaultsTest {
         assertThat(ints(holding(3), 1)).containsExactly(3);
     }
 
-    /** The nodes of a graph: a kernel of device 0, which fails; behind it a fill of device 1; and a fill before none. */
+    /**
+     * The nodes of a graph: a kernel of device 0, which fails; behind it a fill of device 1; and a fill before none.
+     */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void whatComesAfterFailedWorkNeverStarts(boolean errors) {

@@ -229,7 +229,9 @@ class FaultPropertyTest {
         return CollectiveCall.inPlace(fault.collective(), root, fault.count(), DataType.I32, ReduceOp.SUM, buffers);
     }
 
-    /** Time is counted in naps of 10 ms, so that it passes no faster than for the threads that must keep the deadline. */
+    /**
+     * Time is counted in naps of 10 ms, so that it passes no faster than for the threads that must keep the deadline.
+     */
     private @Nullable Throwable run(Fault fault, Communicator cuda, List<MemorySegment> buffers, boolean last) {
         AtomicInteger naps = new AtomicInteger();
         Thread ticker = Thread.ofPlatform().daemon().start(() -> {

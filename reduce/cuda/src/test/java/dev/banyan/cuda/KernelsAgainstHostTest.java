@@ -43,8 +43,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The emulated driver runs the PTX of every kernel that a machine of 16 ranks can ask for, with awkward counts, addresses,
- * grids and values, and gives the bits of the host backend; of wide sums, those of exact arithmetic.
+ * The emulated driver runs the PTX of every kernel that a machine of 16 ranks can ask for, with awkward counts,
+ * addresses, grids and values, and gives the bits of the host backend; of wide sums, those of exact arithmetic.
  */
 class KernelsAgainstHostTest {
     private static final int MOST_INPUTS = 16;

@@ -100,8 +100,8 @@ class ScheduleInterleavingTest {
     }
 
     /**
-     * Leaves out one edge of the graph at a time. Some edges only keep pieces in their order, and no byte depends on it:
-     * then the result is right without them.
+     * Leaves out one edge of the graph at a time. Some edges only keep pieces in their order, and no byte depends on
+     * it: then the result is right without them.
      */
     @ParameterizedTest
     @EnumSource(
