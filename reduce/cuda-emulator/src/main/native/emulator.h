@@ -179,6 +179,7 @@ struct Op {
     int waited; /* a node that waits for an event has done so */
     struct Run *run; /* of a kernel that has begun */
     int id; /* while a seed interleaves what runs */
+    unsigned session; /* of the command that its id and knowledge belong to */
     struct Knowledge *known; /* what has happened before it */
     uint64_t progress; /* bytes of a copy that are done */
     Op *queue; /* the next one of a list */
@@ -203,6 +204,7 @@ typedef struct {
     int paused;
     int lost_edge; /* number of the edge that the next graph leaves out, or 0 */
     int interleave; /* a seed chooses who goes on at every memory access */
+    unsigned session; /* counts the commands that began to interleave, or ended it */
     int launches_skipped; /* graphs end at once and do nothing */
     Device device[MOST_DEVICES];
     Context *contexts;
@@ -346,8 +348,9 @@ enum { UNFINISHED = -1, HELD_UP = -2 };
 
 /* Goes on with a kernel for a while; UNFINISHED until it has ended. */
 CUresult carry_out_kernel(Op *op);
-/* Frees what a kernel has that will not go on. */
-void end_run(Op *op);
+/* A kernel will not go on; what it has is freed now, or by free_ended_runs while another thread conducts. */
+void end_run(Op *op, int is_conducted);
+void free_ended_runs(void);
 CUresult make_launch(Handle function, const unsigned *shape, unsigned shared_bytes, void **parameters, void **extra,
                      Work *work);
 

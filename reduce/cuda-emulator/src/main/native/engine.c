@@ -35,7 +35,8 @@ static size_t ready_first, ready_end, ready_room;
 static List host_ready, hung, stranded, late, spare;
 static int ready_number; /* read without the lock by the thread that looks out */
 static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, waiting_calls, closing;
-static int conducting; /* one thread at a time, while a seed interleaves what runs */
+/* While a seed interleaves what runs, one thread at a time goes on with it, without the lock. */
+static int conducting;
 
 /* ---- Operations ---- */
 
@@ -200,7 +201,7 @@ static void break_context(Context *context, int error) {
 
 /* After work that was carried out, or that failed. What only waited for failed work breaks nothing. */
 static void end(Op *op, int error) {
-    end_run(op);
+    if (op->run) end_run(op, conducting);
     Context *context = op->work.context;
     if (error && !op->inherited) break_context(context, error);
     if (!op->exec) {
@@ -255,10 +256,10 @@ static void settle_one(Op *op) {
 
 static void settle(void) {
     if (settling) return;
-    settling = 1;
+    settling++;
     Op *op;
     while ((op = pop(&unsettled))) settle_one(op);
-    settling = 0;
+    settling--;
 }
 
 void begin(Op *op) {
@@ -286,6 +287,9 @@ static Op *take_at(size_t chosen) {
 static Op *take_interleaved(void) {
     static const Op *last;
     static uint64_t turns;
+    static unsigned session;
+    if (session != emu.session) turns = 0;
+    session = emu.session;
     for (size_t r = ready_first; turns && r < ready_end; r++) {
         if (ready[r] != last) continue;
         turns--;
@@ -332,7 +336,7 @@ static void *work_on(void *unused) {
     pthread_mutex_lock(&emu.lock);
     for (;;) {
         if (!emu.paused && !looking_out && ready_first == ready_end) look_out();
-        while (emu.paused || ready_first == ready_end || conducting) {
+        while (emu.paused || closing || ready_first == ready_end || conducting) {
             idle_workers++;
             pthread_cond_wait(&work_there, &emu.lock);
             idle_workers--;
@@ -356,6 +360,8 @@ static void *work_on(void *unused) {
             pthread_mutex_lock(&emu.lock);
             running--;
             conducting = 0;
+            free_ended_runs();
+            if (waiters) pthread_cond_broadcast(&something_done);
             counters.steps += emu.interleave;
             if (error == HELD_UP && !closing) {
                 op->fate = HANG;
@@ -490,6 +496,7 @@ void lose_device(int index, int code) {
 /* Ends all work. */
 void quiesce(void) {
     closing = 1;
+    while (conducting) wait_for_anything();
     begin_late_copies();
     while (ready_first != ready_end) {
         Op *op = take();
@@ -501,6 +508,7 @@ void quiesce(void) {
     while ((op = pop(&stranded))) finish(op, CONTEXT_IS_DESTROYED);
     if (waiters) pthread_cond_broadcast(&something_done);
     while (running || host_ready.first || waiting_calls) wait_for_anything();
+    free_ended_runs();
     closing = 0;
 }
 
@@ -703,7 +711,7 @@ static void set_event(Event *event, Op *op) {
 void record_now(Op *by) {
     Event *event = by->work.event;
     Op *op = new_op(&(Work){.kind = MARK, .context = event->context});
-    order_begin(op);
+    order_node(op, by);
     order_after(op, by);
     op->done = 1;
     op->ended = now_us();
@@ -805,9 +813,10 @@ API CUresult cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned flag
     }
     if (event->capture || stream->capture) LEAVE(capture_wait(stream, event));
     TRY(usable(event->context));
-    if (!event->op || (event->op->done && !event->op->error)) LEAVE(OK);
+    if (!event->op || (event->op->done && !event->op->error && !emu.interleave)) LEAVE(OK);
     Op *op = new_op(&(Work){.kind = MARK, .context = stream->context});
     op->waits = 1;
+    order_begin(op);
     depend(op, stream->last);
     depend(op, event->op);
     if (is_blocking(stream)) depend(op, stream->context->standard->last);

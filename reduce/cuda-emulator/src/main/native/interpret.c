@@ -50,14 +50,26 @@ static unsigned char *shared_memory(Warp *warp, const Instruction *in, uint64_t 
     return warp->block->shared + offset;
 }
 
+/* The lanes of the group go on where they are now, each for itself. */
+static void split_group(Warp *warp) {
+    for (int l = 0; l < LANES; l++) {
+        if (warp->group >> l & 1) warp->place[l] = warp->next;
+    }
+    warp->regroup = 1;
+}
+
 /* An access to a peer's memory. Returns whether it gets there. */
-static int cross(Warp *warp, const Instruction *in, int peer) {
+static int cross(Warp *warp, const Instruction *in, int peer, int lane) {
     Run *run = warp->run;
     int is_load = in->run == load, from = is_load ? peer : run->context->index, to = is_load ? run->context->index : peer;
     run->corrupts |= emu.device[from].corrupt[to];
     if (!emu.device[from].stall[to] || run->is_released) return 1;
     run->is_held_up = warp->yields = 1;
-    warp->next = (int)(in - run->kernel->code); /* again, when a test lets it go on */
+    /* Lanes that have not taken the instruction do so when a test lets them go on. */
+    split_group(warp);
+    for (int l = lane; l < LANES; l++) {
+        if (warp->mask >> l & 1) warp->place[l] = (int)(in - run->kernel->code);
+    }
     return 0;
 }
 
@@ -77,7 +89,7 @@ unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, unsigned 
         const Window *window = &run->windows[w];
         if (at - window->at < window->bytes && bytes <= window->bytes - (at - window->at)) {
             *hint = (unsigned char)w;
-            if (window->device != run->context->index && !cross(warp, in, window->device)) return NULL;
+            if (window->device != run->context->index && !cross(warp, in, window->device, lane)) return NULL;
             return (unsigned char *)at;
         }
     }
@@ -95,7 +107,7 @@ unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, unsigned 
         fault(warp, in, LAUNCH_FAILED, lane, "the kernel touches more than %d allocations", UCHAR_MAX);
         return NULL;
     }
-    if (window.device != run->context->index && !cross(warp, in, window.device)) return NULL;
+    if (window.device != run->context->index && !cross(warp, in, window.device, lane)) return NULL;
     return (unsigned char *)at;
 }
 
@@ -282,14 +294,6 @@ void fence(Warp *warp, const Instruction *in) {
 
 /* ---- Control ---- */
 
-/* The lanes of the group go on where they are now, each for itself. */
-static void split_group(Warp *warp) {
-    for (int l = 0; l < LANES; l++) {
-        if (warp->group >> l & 1) warp->place[l] = warp->next;
-    }
-    warp->regroup = 1;
-}
-
 void branch(Warp *warp, const Instruction *in) {
     if (warp->mask == warp->group) {
         warp->next = in->target;
@@ -305,8 +309,15 @@ static void open_barrier(Block *block, int number) {
     if (!barrier->arrived || barrier->arrived < (barrier->expected ? barrier->expected : block->alive)) return;
     for (int w = 0; w < block->warp_count; w++) {
         Warp *warp = &block->warps[w];
+        int place = -1;
         for (int l = 0; l < LANES; l++) {
             if (!(warp->waiting >> l & 1) || warp->barrier[l] != number) continue;
+            if (place >= 0 && place != warp->place[l]) {
+                /* bar.sync is aligned: all threads of a warp take the same one. */
+                fault(warp, &block->run->kernel->code[place - 1], LAUNCH_FAILED, l,
+                      "threads of a warp wait at barrier %d by different instructions", number);
+            }
+            place = warp->place[l];
             warp->waiting &= ~(1u << l);
             if (block->run->threads) leave_barrier(barrier->gathered, warp, l);
         }
@@ -631,7 +642,6 @@ static void free_blocks(Block *block) {
     }
 }
 
-/* The caller does not hold the lock. */
 static void free_run(Run *run) {
     if (run->threads) end_threads(run);
     while (run->active) {
@@ -646,13 +656,22 @@ static void free_run(Run *run) {
     free(run);
 }
 
-void end_run(Op *op) {
+static Run *ended;
+
+void end_run(Op *op, int is_conducted) {
     Run *run = op->run;
     op->run = NULL;
-    if (!run) return;
-    pthread_mutex_unlock(&emu.lock);
-    free_run(run);
-    pthread_mutex_lock(&emu.lock);
+    run->next = ended;
+    ended = run;
+    if (!is_conducted) free_ended_runs();
+}
+
+void free_ended_runs(void) {
+    while (ended) {
+        Run *run = ended;
+        ended = run->next;
+        free_run(run);
+    }
 }
 
 /* No thread can go on. */

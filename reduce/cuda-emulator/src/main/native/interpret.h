@@ -48,6 +48,7 @@ struct Run {
     int corrupts; /* the next store, as a load took bytes over a way that corrupts them */
     int yields; /* threads of it wait for others */
     int is_stuck; /* noted already */
+    Run *next; /* of those to be freed */
 };
 
 /*

@@ -5,7 +5,8 @@
 
 enum { MOST_FAULTS = 64, MOST_FUNCTIONS = 1024, MOST_PROBLEMS = 64, PROBLEM_BYTES = 240 };
 
-Emulator emu = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* Recursive, as what work touches is looked up with the lock and without. */
+Emulator emu = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 Counters counters;
 
 static struct {

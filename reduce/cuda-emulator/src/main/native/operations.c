@@ -365,9 +365,9 @@ INTEGER_TO(s32, int32_t)
 INTEGER_TO(u64, uint64_t)
 INTEGER_TO(s64, int64_t)
 
-/* Toward zero; what does not fit becomes the nearest that does, a NaN 0. */
+/* Toward zero; what does not fit becomes the nearest that does. A NaN is 0 from f32 to 32 bits, else the highest bit. */
 #define TO_INTEGER(name, D, F, least, beyond, greatest) \
-    UNARY(name, D, F, a != a ? 0 : a < (F)(least) ? (D)(least) : a >= (F)(beyond) ? (D)(greatest) : (D)a)
+    UNARY(name, D, F, a != a ? (D)(sizeof(F) + sizeof(D) == 8 ? 0 : (uint64_t)1 << (8 * sizeof(D) - 1)) : a < (F)(least) ? (D)(least) : a >= (F)(beyond) ? (D)(greatest) : (D)a)
 
 TO_INTEGER(s32_of_f32, int32_t, float, INT32_MIN, 0x1p31, INT32_MAX)
 TO_INTEGER(u32_of_f32, uint32_t, float, 0, 0x1p32, UINT32_MAX)

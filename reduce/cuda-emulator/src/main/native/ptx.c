@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
     const char *at;
     int line;
+    const Program *program;
     Kernel *kernel;
     Name *names;
     int name_count;
@@ -417,7 +418,10 @@ static int read_access(const Statement *statement, Instruction *in) {
     }
     in->bytes = (unsigned char)type_bytes(last_word(statement));
     in->is_signed = *last_word(statement) == 's';
-    return in->bytes && in->bytes * in->vector <= 16 && needs_scope == has_scope;
+    /* An atomic with a scope alone is relaxed. */
+    int is_atomic = *statement->words[0] == 'a' || *statement->words[0] == 'r';
+    if (is_atomic && has_scope && in->order == WEAK) in->order = RELAXED;
+    return in->bytes && in->bytes * in->vector <= 16 && (needs_scope == has_scope || (is_atomic && !needs_scope));
 }
 
 /* The registers of a load or store, as wide as the type or wider. */
@@ -587,6 +591,8 @@ static void read_conversion(Parser *parser, const Statement *statement, Instruct
         unknown(parser, statement);
         return;
     }
+    int least = !strcmp(from, "bf16") ? 90 : !strcmp(to, "bf16") ? 80 : 0;
+    if (parser->program->target < least) fail(parser, "%s needs .target sm_%d", statement->name, least);
     in->to[0] = place_of(parser, statement->arguments[0], type_bytes(to), 1);
     in->from[0] = place_of(parser, statement->arguments[1], type_bytes(from), 0);
 }
@@ -859,7 +865,7 @@ CUresult read_program(const char *text, const Program **result) {
     }
     Program *program = calloc(1, sizeof *program);
     program->text = without_comments(text);
-    Parser parser = {.at = program->text, .line = 1};
+    Parser parser = {.at = program->text, .line = 1, .program = program};
     read_module(&parser, program);
     free(parser.names);
     free(parser.jumps);

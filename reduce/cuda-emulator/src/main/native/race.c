@@ -1,6 +1,6 @@
 #include "race.h"
 
-enum { MOST_PENDING = 256, MOST_RACES_TOLD = 8, MOST_CHUNKS = 4096, CHUNK = 1024, PAGE = 1024 };
+enum { MOST_PENDING = 256, MOST_REPORTED_RACES = 8, MOST_CHUNKS = 4096, CHUNK = 1024, PAGE = 1024 };
 
 struct Knowledge {
     int refs; /* changed by several threads */
@@ -17,17 +17,20 @@ typedef struct {
     unsigned char strong; /* 0 for a weak access, else 1 + scope */
 } Access;
 
-typedef struct Readers {
+/* An access that is neither the last write nor the last read, but that a later access may race with. */
+typedef struct Older {
     Access access;
-    struct Readers *next;
-} Readers;
+    int writes;
+    struct Older *next;
+} Older;
 
 /* What a byte of memory knows of its accesses. */
 typedef struct {
     Access write, read;
     unsigned char is_written, is_read;
-    Readers *readers; /* further ones since the write */
+    Older *older;
     Knowledge *released[3]; /* by the write that memory holds, by scope */
+    Access releaser; /* who wrote that */
 } Shadow;
 
 /* Of an allocation, by pages of its bytes; NULL for those that nothing has touched. */
@@ -60,7 +63,7 @@ static Knowledge *host;
 static Pending pending[MOST_PENDING];
 static int pending_count;
 static uint64_t state;
-static int races_told;
+static int reported_races;
 
 static uint64_t next_random(void) {
     state ^= state << 13;
@@ -159,6 +162,7 @@ static int new_actor(const Op *op) {
 void order_begin(Op *op) {
     if (!emu.interleave) return;
     op->id = new_actor(op);
+    op->session = emu.session;
     forget(&op->known);
     op->known = hold(host);
 }
@@ -166,18 +170,19 @@ void order_begin(Op *op) {
 void order_node(Op *node, const Op *launch) {
     if (!emu.interleave) return;
     node->id = new_actor(node);
+    node->session = emu.session;
     forget(&node->known);
-    node->known = hold(launch->known);
+    if (launch->session == emu.session) node->known = hold(launch->known);
 }
 
 void order_after(Op *op, const Op *before) {
-    if (!emu.interleave) return;
+    if (!emu.interleave || op->session != emu.session || before->session != emu.session) return;
     learn(&op->known, before->known);
     learn_op(&op->known, before->id);
 }
 
 void order_host(const Op *ended) {
-    if (!emu.interleave || !ended) return;
+    if (!emu.interleave || !ended || ended->session != emu.session) return;
     learn(&host, ended->known);
     learn_op(&host, ended->id);
 }
@@ -216,11 +221,11 @@ static void describe(const Access *access, char *text, size_t room) {
                   access->line, block_of(access), (access->slot - by->first_slot) % by->threads_of_block, access->op);
 }
 
-static void tell_race(const Access *before, const Access *now, const void *at, int before_writes, int now_writes) {
+static void report_race(const Access *before, const Access *now, const void *at, int before_writes, int now_writes) {
     char first[200], second[200];
     pthread_mutex_lock(&emu.lock);
     counters.races++;
-    if (races_told++ < MOST_RACES_TOLD) {
+    if (reported_races++ < MOST_REPORTED_RACES) {
         describe(before, first, sizeof first);
         describe(now, second, sizeof second);
         problem("a race at %p: %s %s, and %s %s", at, first, before_writes ? "writes" : "reads", second,
@@ -233,61 +238,63 @@ static int is_race(const Access *before, const Access *now, const Knowledge *kno
     return !happened_before(before, now, known) && !are_strong(before, now);
 }
 
+/* Whether whatever races with an access also races with a later one, so that the earlier one may be forgotten. */
+static int is_covered(const Access *before, int before_writes, const Access *now, int now_writes, const Knowledge *known) {
+    return (now_writes || !before_writes) && now->strong <= before->strong && happened_before(before, now, known);
+}
+
+static void keep_older(Shadow *shadow, const Access *access, int writes) {
+    Older *older = malloc(sizeof *older);
+    *older = (Older){*access, writes, shadow->older};
+    shadow->older = older;
+}
+
 /* Returns whether there is a race. */
-static int note_read(Shadow *shadow, const Access *now, const Knowledge *known, const void *at) {
-    int races = shadow->is_written && is_race(&shadow->write, now, known);
-    if (races) tell_race(&shadow->write, now, at, 1, 0);
-    if (!shadow->is_read || happened_before(&shadow->read, now, known)) {
-        shadow->read = *now;
-        shadow->is_read = 1;
-        return races;
+static int note_access(Shadow *shadow, const Access *now, int writes, const Knowledge *known, const void *at) {
+    const Access *with = NULL;
+    int with_writes = 1;
+    if (shadow->is_written && is_race(&shadow->write, now, known)) with = &shadow->write;
+    if (!with && writes && shadow->is_read && is_race(&shadow->read, now, known)) {
+        with = &shadow->read;
+        with_writes = 0;
     }
-    for (Readers *reader = shadow->readers; reader; reader = reader->next) {
-        if (!happened_before(&reader->access, now, known)) continue;
-        reader->access = *now;
-        return races;
+    for (const Older *older = shadow->older; older && !with; older = older->next) {
+        if ((!writes && !older->writes) || !is_race(&older->access, now, known)) continue;
+        with = &older->access;
+        with_writes = older->writes;
     }
-    Readers *reader = malloc(sizeof *reader);
-    *reader = (Readers){*now, shadow->readers};
-    shadow->readers = reader;
-    return races;
+    if (with) report_race(with, now, at, with_writes, writes);
+    for (Older **place = &shadow->older; *place;) {
+        Older *older = *place;
+        if (is_covered(&older->access, older->writes, now, writes, known)) {
+            *place = older->next;
+            free(older);
+        } else {
+            place = &older->next;
+        }
+    }
+    if (writes && shadow->is_read && is_covered(&shadow->read, 0, now, 1, known)) shadow->is_read = 0;
+    Access *last = writes ? &shadow->write : &shadow->read;
+    unsigned char *is_there = writes ? &shadow->is_written : &shadow->is_read;
+    if (*is_there && !with && !is_covered(last, writes, now, writes, known)) keep_older(shadow, last, writes);
+    *last = *now;
+    *is_there = 1;
+    return with != NULL;
 }
 
-static void free_readers(Shadow *shadow) {
-    for (Readers *reader = shadow->readers, *next; reader; reader = next) {
-        next = reader->next;
-        free(reader);
+static void free_older(Shadow *shadow) {
+    for (Older *older = shadow->older, *next; older; older = next) {
+        next = older->next;
+        free(older);
     }
-    shadow->readers = NULL;
-}
-
-static int note_write(Shadow *shadow, const Access *now, const Knowledge *known, const void *at) {
-    int races = 0;
-    if (shadow->is_written && is_race(&shadow->write, now, known)) {
-        races = 1;
-        tell_race(&shadow->write, now, at, 1, 1);
-    }
-    if (shadow->is_read && !races && is_race(&shadow->read, now, known)) {
-        races = 1;
-        tell_race(&shadow->read, now, at, 0, 1);
-    }
-    for (Readers *reader = shadow->readers; reader && !races; reader = reader->next) {
-        if (!is_race(&reader->access, now, known)) continue;
-        races = 1;
-        tell_race(&reader->access, now, at, 0, 1);
-    }
-    free_readers(shadow);
-    shadow->write = *now;
-    shadow->is_written = 1;
-    shadow->is_read = 0;
-    return races;
+    shadow->older = NULL;
 }
 
 void free_shadows(Shadows *shadows) {
     for (uint64_t p = 0; shadows && p < shadows->pages; p++) {
         Shadow *page = shadows->page[p];
         for (int b = 0; page && b < PAGE; b++) {
-            free_readers(&page[b]);
+            free_older(&page[b]);
             for (int s = 0; s < 3; s++) forget(&page[b].released[s]);
         }
         free(page);
@@ -332,6 +339,7 @@ static void reach_memory(Pending *store) {
         forget(&shadow->released[s]);
         shadow->released[s] = hold(store->released[s]);
     }
+    if (shadow) shadow->releaser = (Access){.op = store->op, .slot = store->slot};
     release_pending(store);
 }
 
@@ -467,13 +475,13 @@ static Access access_of(const Warp *warp, int lane, const Thread *thread, const 
                     .strong = (unsigned char)(in && in->order != WEAK ? 1 + in->scope : 0)};
 }
 
-/* What the thread knows and what it did up to now; it then begins a new time. The caller forgets it. */
+/* What the thread knows and what it did up to now. The caller forgets it, and lets the thread's clock go on. */
 static Knowledge *released(const Warp *warp, int lane, Thread *thread) {
     int slot = warp->run->first_slot + index_of(warp, lane);
     const Knowledge *known = thread->known;
     Knowledge *all = new_knowledge(known ? known->words : 0, known && known->clocks > slot + 1 ? known->clocks : slot + 1);
     if (known) add_all(all, known);
-    all->clock[slot] = thread->clock++;
+    all->clock[slot] = thread->clock;
     return all;
 }
 
@@ -485,6 +493,7 @@ void interleaved_fence(Warp *warp, int lane, Scope scope) {
     }
     Access now = access_of(warp, lane, thread, NULL);
     Knowledge *all = released(warp, lane, thread);
+    thread->clock++;
     flush(&now, thread->known, scope);
     for (int s = 0; s <= (int)scope; s++) {
         forget(&thread->fenced[s]);
@@ -522,7 +531,7 @@ uint64_t interleaved_load(Warp *warp, const Instruction *in, int lane, unsigned 
     uint64_t value = 0;
     memcpy(&value, at, in->bytes);
     Knowledge *const *released_by = shadow ? shadow->released : NULL;
-    const Access *writer = shadow && shadow->is_written ? &shadow->write : NULL;
+    const Access *writer = shadow ? &shadow->releaser : NULL;
     Access store = {.op = 0};
     for (int p = 0; p < pending_count; p++) {
         if (!overlap(&pending[p], at, in->bytes) || !sees(&pending[p], &now)) continue;
@@ -536,7 +545,7 @@ uint64_t interleaved_load(Warp *warp, const Instruction *in, int lane, unsigned 
     }
     if (writer && released_by) acquire(thread, in, released_by, distance(writer, &now));
     int races = 0;
-    for (unsigned b = 0; shadow && b < in->bytes; b++) races = races || note_read(&shadow[b], &now, thread->known, at + b);
+    for (unsigned b = 0; shadow && b < in->bytes; b++) races = races || note_access(&shadow[b], &now, 0, thread->known, at + b);
     return value;
 }
 
@@ -544,7 +553,7 @@ static void note_store(Warp *warp, int lane, Thread *thread, const Instruction *
     Access now = access_of(warp, lane, thread, in);
     Shadow *shadow = shadows_for(warp, at);
     int races = 0;
-    for (unsigned b = 0; shadow && b < in->bytes; b++) races = races || note_write(&shadow[b], &now, thread->known, at + b);
+    for (unsigned b = 0; shadow && b < in->bytes; b++) races = races || note_access(&shadow[b], &now, 1, thread->known, at + b);
 }
 
 /* What a store of the thread releases, by scope, for those that read it. */
@@ -566,6 +575,8 @@ void interleaved_store(Warp *warp, const Instruction *in, int lane, unsigned cha
     Pending store = {.at = at, .value = value, .bytes = in->bytes, .op = warp->run->op, .device = warp->run->context->index};
     release_by(warp, in, lane, thread, store.released);
     note_store(warp, lane, thread, in, at);
+    store.clock = thread->clock;
+    if (in->order >= RELEASE) thread->clock++; /* the store itself is part of what it releases */
     if (is_shared(warp, at)) {
         /* Threads of a block see each other's stores at once here; what is not ordered is a race all the same. */
         memcpy(at, &value, in->bytes);
@@ -574,10 +585,10 @@ void interleaved_store(Warp *warp, const Instruction *in, int lane, unsigned cha
             forget(&shadow->released[s]);
             shadow->released[s] = store.released[s];
         }
+        shadow->releaser = (Access){.op = store.op, .slot = warp->run->first_slot + index_of(warp, lane)};
         return;
     }
     store.slot = warp->run->first_slot + index_of(warp, lane);
-    store.clock = thread->clock;
     if (pending_count == MOST_PENDING) apply((int)chance(MOST_PENDING / 2));
     pending[pending_count++] = store;
 }
@@ -589,17 +600,20 @@ uint64_t interleaved_update(Warp *warp, const Instruction *in, int lane, unsigne
     Access now = access_of(warp, lane, thread, in);
     uint64_t old = 0;
     memcpy(&old, at, in->bytes);
-    if (shadow && shadow->is_written) acquire(thread, in, shadow->released, distance(&shadow->write, &now));
+    if (shadow) acquire(thread, in, shadow->released, distance(&shadow->releaser, &now));
     Knowledge *by[3];
     release_by(warp, in, lane, thread, by);
     note_store(warp, lane, thread, in, at);
+    if (in->order >= RELEASE) thread->clock++;
     uint64_t value = updated(in, old, a, b);
     memcpy(at, &value, in->bytes);
     for (int s = 0; s < 3; s++) {
-        /* Those who read this update also learn what the write before it released. */
+        /* Those who read this update also learn what the write before it released to their scope. */
+        if (shadow && s < (int)distance(&shadow->releaser, &now)) forget(&shadow->released[s]);
         if (shadow) learn(&shadow->released[s], by[s]);
         forget(&by[s]);
     }
+    if (shadow) shadow->releaser = (Access){.op = now.op, .slot = now.slot};
     return old;
 }
 
@@ -609,6 +623,7 @@ void gather(Knowledge **gathered, Warp *warp, int lane) {
     Thread *thread = thread_of(warp, lane);
     Access now = access_of(warp, lane, thread, NULL);
     Knowledge *all = released(warp, lane, thread);
+    thread->clock++;
     flush(&now, thread->known, OF_BLOCK);
     learn(gathered, all);
     forget(&all);
@@ -627,8 +642,7 @@ void note_range(const Op *op, CUdeviceptr at, uint64_t bytes, int writes) {
     for (uint64_t b = 0; b < bytes; b++, left--) {
         if (!left) shadow = shadows_at((const void *)(at + b), &left);
         if (!shadow) return;
-        if (writes) note_write(shadow, &now, op->known, (const void *)(at + b));
-        else note_read(shadow, &now, op->known, (const void *)(at + b));
+        note_access(shadow, &now, writes, op->known, (const void *)(at + b));
         for (int s = 0; s < 3 && writes; s++) forget(&shadow->released[s]);
         shadow++;
     }
@@ -638,7 +652,8 @@ void note_range(const Op *op, CUdeviceptr at, uint64_t bytes, int writes) {
 
 void begin_interleaving(uint64_t seed) {
     forget(&host);
-    actor_count = slots = races_told = 0;
+    emu.session++;
+    actor_count = slots = reported_races = 0;
     forget_shadows();
     state = seed * 0x9E3779B97F4A7C15ULL + 1;
 }

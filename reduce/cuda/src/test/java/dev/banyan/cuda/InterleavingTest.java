@@ -19,7 +19,9 @@ import java.util.stream.IntStream;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUevent;
 import jcuda.driver.CUfunction;
+import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -198,8 +200,7 @@ class InterleavingTest {
         "shared, bar.sync 0;, true",
         "global, '', false",
         "shared, '', false",
-        "shared, bar.warp.sync 0xffffffff;, true",
-        "global, bar.sync 0;, true"
+        "shared, bar.warp.sync 0xffffffff;, true"
     })
     void barriersOrderTheThreadsOfABlock(String space, String order, boolean complete) {
         enter(0);
@@ -246,6 +247,185 @@ class InterleavingTest {
         assertThat(emulator.count("races") > 0).isEqualTo(!waits);
     }
 
+    /** A read that finds the flag may write it at will: the release comes before. */
+    @Test
+    void aReleaseIsPartOfWhatItReleases() {
+        passMessages(
+                messagePassing(
+                        "", "st.release.sys.global.u32", "ld.acquire.sys.global.u32", "st.global.u32 [%rd1], 0;"),
+                true);
+        assertThat(emulator.count("races")).isZero();
+    }
+
+    /** Whatever comes first, and though the last write is ordered after the one before. */
+    @ParameterizedTest
+    @CsvSource({
+        "st.global.u32 [%rd1] 0;, st.relaxed.sys.global.u32",
+        "st.relaxed.sys.global.u32 [%rd1] 0;, st.global.u32",
+    })
+    void aFlagThatIsAlsoWrittenWeaklyIsFound(String before, String after) {
+        String ptx = messagePassing(
+                before.replace("] ", "], "), after, "ld.relaxed.sys.global.u32", "fence.acq_rel.sys; ret;");
+        enter(1);
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            long races = emulator.count("races");
+            passOne(ptx, seed);
+            assertThat(emulator.count("races")).as("seed %d", seed).isGreaterThan(races);
+        }
+    }
+
+    private void passOne(String ptx, int seed) {
+        CUcontext second = enter(1);
+        CUfunction receive = function(ptx, "receive");
+        CUstream receives = stream();
+        CUdeviceptr data = allocate(4);
+        CUdeviceptr flag = allocate(4);
+        CUdeviceptr result = allocate(4);
+        ok(cuMemsetD32(flag, 1, 1));
+        ok(cuCtxSynchronize());
+        CUcontext first = enter(0);
+        if (seed == 1) {
+            reach(second);
+        }
+        CUfunction send = function(ptx, "send");
+        CUstream sends = stream();
+        emulator.tell("pause", "interleave " + seed);
+        launch(send, sends, 1, data, flag);
+        ok(cuCtxSetCurrent(second));
+        launch(receive, receives, 1, data, flag, result);
+        emulator.tell("resume");
+        ok(cuStreamSynchronize(receives));
+        ok(cuCtxSetCurrent(first));
+        ok(cuStreamSynchronize(sends));
+    }
+
+    /** What one command to interleave has seen does not count for the next one. */
+    @Test
+    void everySeedBeginsAnew() {
+        enter(0);
+        CUdeviceptr from = holding(1, 2, 3);
+        CUdeviceptr to = allocate(12);
+        CUstream first = stream();
+        CUstream second = stream();
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            ok(cuMemcpyDtoDAsync(from, from, 12, first));
+            ok(cuStreamWaitEvent(second, recorded(first), 0));
+            ok(cuCtxSynchronize());
+            long races = emulator.count("races");
+            emulator.tell("pause", "interleave " + seed);
+            ok(cuMemcpyDtoDAsync(to, from, 12, first));
+            ok(cuMemcpyDtoDAsync(to, from, 12, second));
+            emulator.tell("resume");
+            ok(cuCtxSynchronize());
+            assertThat(emulator.count("races")).as("seed %d", seed).isGreaterThan(races);
+            emulator.tell("interleave 0");
+        }
+    }
+
+    @Test
+    void anEventOrdersNothingButWhatIsBeforeIt() {
+        enter(0);
+        CUdeviceptr from = holding(1, 2, 3);
+        CUdeviceptr middle = allocate(12);
+        CUdeviceptr to = allocate(12);
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            ok(cuCtxSynchronize());
+            long races = emulator.count("races");
+            emulator.tell("pause", "interleave " + seed);
+            CUstream reader = stream();
+            ok(cuMemcpyDtoDAsync(middle, from, 12, stream()));
+            ok(cuStreamWaitEvent(reader, recorded(stream()), 0));
+            ok(cuMemcpyDtoDAsync(to, middle, 12, reader));
+            emulator.tell("resume");
+            ok(cuCtxSynchronize());
+            assertThat(emulator.count("races")).as("seed %d", seed).isGreaterThan(races);
+        }
+    }
+
+    /** Though nobody has asked for the event since. */
+    @Test
+    void anEventThatIsDoneOrders() {
+        enter(0);
+        CUdeviceptr from = holding(1, 2, 3);
+        CUdeviceptr middle = allocate(12);
+        CUdeviceptr to = allocate(12);
+        ok(cuCtxSynchronize());
+        emulator.tell("interleave 1");
+        CUstream first = stream();
+        CUstream second = stream();
+        ok(cuMemcpyDtoDAsync(middle, from, 12, first));
+        CUevent event = recorded(first);
+        while (emulator.count("copies") < 2) {
+            Thread.onSpinWait();
+        }
+        ok(cuStreamWaitEvent(second, event, 0));
+        ok(cuMemcpyDtoDAsync(to, middle, 12, second));
+        ok(cuCtxSynchronize());
+        assertThat(emulator.count("races")).isZero();
+    }
+
+    /** bar.sync is aligned: on a GPU it is undefined what two of them in one warp do. */
+    @Test
+    void threadsOfAWarpTakeTheSameBarrier() {
+        enter(0);
+        String ptx = HEAD + """
+            .visible .entry halves()
+            {
+                .reg .pred %p<1>;
+                .reg .b32 %r<1>;
+                mov.u32 %r0, %tid.x;
+                setp.lt.u32 %p0, %r0, 16;
+                @%p0 bra low;
+                bar.sync 0;
+                ret;
+            low:
+                bar.sync 0;
+                ret;
+            }
+            """;
+        ok(cuLaunchKernel(function(ptx, "halves"), 1, 1, 1, 32, 1, 1, 0, null, Pointer.to(new Pointer[0]), null));
+        EmulatedGpus.fails(cuCtxSynchronize(), CUresult.CUDA_ERROR_LAUNCH_FAILED);
+        assertThat(emulator.problems()).singleElement().asString().contains("by different instructions");
+    }
+
+    /** A kernel that faults, and a reset, in the middle of what a seed interleaves. */
+    @Test
+    void interleavedWorkMayFail() {
+        String ptx = HEAD + """
+            .visible .entry work(.param .u64 words, .param .u64 result)
+            {
+                .reg .pred %p<1>;
+                .reg .b32 %r<1>;
+                .reg .b64 %rd<2>;
+                ld.param.u64 %rd0, [words];
+                mov.u32 %r0, 0;
+            again:
+                st.global.u32 [%rd0], %r0;
+                add.u32 %r0, %r0, 1;
+                setp.lt.u32 %p0, %r0, 300;
+                @%p0 bra again;
+                TRAP
+                ret;
+            }
+            """;
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            EmulatedGpus.beginNewProcess(emulator);
+            emulator.tell("pause", "interleave " + seed);
+            for (int device = 0; device < 4; device++) {
+                enter(device);
+                CUdeviceptr words = allocate(4);
+                CUfunction function = function(ptx.replace("TRAP", device % 2 == 0 ? "trap;" : ""), "work");
+                launch(function, stream(), 1, words, words);
+                launch(function, stream(), 1, words, words);
+            }
+            emulator.tell("resume");
+            while (seed % 2 == 0 && emulator.count("steps") < 100L * seed) {
+                Thread.onSpinWait();
+            }
+        }
+        EmulatedGpus.beginNewProcess(emulator);
+    }
+
     /** A copy of the default stream does not wait for a stream that does not block, nor does that wait for the copy. */
     @Test
     void theHostOrdersOnlyWhatItHasSeenToEnd() {
@@ -257,9 +437,14 @@ class InterleavingTest {
         CUstream stream = stream();
         ok(cuMemcpyDtoDAsync(to, from, 12, stream));
         ok(cuStreamSynchronize(stream));
-        ok(cuMemsetD8Async(to, (byte) 7, 12, stream()));
+        CUstream fills = stream();
+        ok(cuMemsetD8Async(to, (byte) 7, 12, fills));
+        ok(cuStreamSynchronize(fills));
         assertThat(emulator.count("races")).isZero();
+        emulator.tell("pause");
+        ok(cuMemsetD8Async(to, (byte) 7, 12, fills));
         ok(cuMemcpyDtoDAsync(to, from, 12, stream()));
+        emulator.tell("resume");
         ok(cuCtxSynchronize());
         assertThat(emulator.count("races")).isPositive();
     }
