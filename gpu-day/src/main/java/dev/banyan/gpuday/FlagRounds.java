@@ -51,8 +51,7 @@ final class FlagRounds {
             stream = gpu.stream();
             memory = gpu.memory(BYTES);
             // The first launch loads the kernel, which may wait for all work of the GPU, and so for a player. This one
-            // gives
-            // up at once.
+            // gives up at once.
             clear();
             play(1, 1, memory, memory.plus(LINE), 0, 0);
             gpu.await(stream);
