@@ -221,7 +221,7 @@ typedef struct {
 
 extern Counters counters;
 
-/* Takes the lock, counts the call and gives the fault that it was told to; the lock is then free again. */
+/* Takes the lock and counts the call. Returns the fault that a test asked for, and then the lock is free again. */
 CUresult enter(const char *function);
 CUresult leave(CUresult result);
 
@@ -305,7 +305,7 @@ void free_backing(Object *object);
 int64_t count_memory(const char *what);
 /* Notes the guard zones that were written to. */
 void check_guards(void);
-/* Whether a copy writes one word to memory of the host, as those do that tell the host how far a graph has come. */
+/* Whether a copy writes one word to memory of the host, as those do by which the host sees how far a graph has come. */
 int is_signal(const Copy *copy);
 /* Devices of the two ends; -1 is the host. */
 void copy_devices(const Copy *copy, int *from, int *to);

@@ -410,7 +410,7 @@ API CUresult cuGraphNodeGetDependentNodes(Handle handle, Handle *nodes, size_t *
 
 /* ---- What can be launched ---- */
 
-/* Operations of a graph; a graph within a graph lies between two marks, whose places a node's mark then tells. */
+/* Operations of a graph; a graph within a graph lies between two marks, whose places a node's mark then has. */
 static int count_ops(const Graph *graph) {
     int number = 0;
     for (int n = 0; n < graph->count; n++) {
@@ -429,7 +429,7 @@ static int follows(const Exec *exec, int from, int to) {
     return 0;
 }
 
-/* Leaves out the edge that a test told it to. */
+/* Leaves out the edge that a test named. */
 static void lose_edge(Exec *exec) {
     for (int from = 0; from < exec->count; from++) {
         if (emu.lost_edge > exec->nexts[from]) {
@@ -554,7 +554,7 @@ API CUresult cuGraphUpload(Handle handle, Handle stream_handle) {
     LEAVE(stream_of(stream_handle, &stream));
 }
 
-/* Nothing is done but to tell the host that all is. */
+/* Does nothing but set the marks by which the host sees that all is done. */
 static void skip_launch(Exec *exec) {
     if (!exec->signals) {
         exec->signals = calloc((size_t)exec->count + 1, sizeof *exec->signals);

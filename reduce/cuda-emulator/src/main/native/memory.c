@@ -220,7 +220,7 @@ static CUresult free_at(CUdeviceptr at, Place place) {
         if (!wait_a_while("cuMemFree", since)) return LAUNCH_TIMEOUT;
     }
     discard(memory);
-    /* What is freed is free, but the driver tells of the context's error. */
+    /* What is freed is free, but the driver reports the context's error. */
     return context->destroyed ? OK : usable(context);
 }
 
