@@ -528,6 +528,15 @@ CUresult stream_of(Handle handle, Stream **stream) {
 
 static int is_blocking(const Stream *stream) { return !(stream->flags & 1); }
 
+/* The default stream depends on the blocking streams of its context, none of which may be captured then. */
+static CUresult check_implicit(const Stream *stream) {
+    const Context *context = stream->context;
+    for (const Stream *other = context->streams; stream == context->standard && other; other = other->next) {
+        if (is_blocking(other) && other->capture) return CAPTURE_IMPLICIT;
+    }
+    return OK;
+}
+
 CUresult submit(Stream *stream, const Work *work, Op **result) {
     Context *context = stream->context;
     if (stream->capture) {
@@ -536,9 +545,8 @@ CUresult submit(Stream *stream, const Work *work, Op **result) {
     }
     int code = usable(context);
     if (code) return code;
-    for (Stream *other = context->streams; stream == context->standard && other; other = other->next) {
-        if (is_blocking(other) && other->capture) return CAPTURE_IMPLICIT;
-    }
+    code = check_implicit(stream);
+    if (code) return code;
     Op *op = new_op(work);
     op->work.context = context;
     op->waits = 1;
@@ -611,6 +619,8 @@ API CUresult cuStreamQuery(Handle handle) {
     Stream *stream;
     TRY(stream_of(handle, &stream));
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
+    TRY(unsafe_call());
+    TRY(check_implicit(stream));
     if (stream->last && is_late(stream->last)) begin_late_copies();
     CHECK(!stream->last || stream->last->done, NOT_READY);
     if (!stream->last) LEAVE(OK);
@@ -626,7 +636,7 @@ API CUresult cuStreamSynchronize(Handle handle) {
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
     Context *context = stream->context;
     if (stream == context->standard) {
-        for (Stream *other = context->streams; other; other = other->next) CHECK(!is_blocking(other) || !other->capture, CAPTURE_IMPLICIT);
+        TRY(check_implicit(stream));
         /* The default stream waits for the others of its context. */
         Op *op;
         TRY(submit(stream, &(Work){.kind = MARK}, &op));
@@ -771,6 +781,7 @@ API CUresult cuEventQuery(Handle handle) {
     ENTER();
     EVENT_OF(event, handle);
     CHECK(!event->capture, CAPTURED_EVENT);
+    TRY(unsafe_call());
     TRY(usable(event->context));
     CHECK(!event->op || event->op->done, NOT_READY);
     if (!event->op) LEAVE(OK);

@@ -7,28 +7,37 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps what a caller's thread has made current: a context is pushed, which {@link CudaDevice#enter} replaces, and is
- * popped in the end. Every method that users call has one around its calls of the driver.
+ * popped in the end. Meanwhile the thread's calls do not disturb captures of graphs, by {@link CaptureMode}. Every
+ * method that users call has one around its calls of the driver.
  */
 final class CallerContext implements AutoCloseable {
-    private static final CallerContext KEPT = new CallerContext();
     /** Nobody reads what was popped. */
     private static final CUcontext POPPED = new CUcontext();
 
-    private CallerContext() {}
+    private final int captureMode;
+
+    private CallerContext(int captureMode) {
+        this.captureMode = captureMode;
+    }
 
     /** @throws CudaException if the driver refuses that */
     static CallerContext keep(CudaDevice device) {
-        Cuda.check(JCudaDriver.cuCtxPushCurrent(device.context()), "cuCtxPushCurrent to device " + device.ordinal());
-        return KEPT;
+        Cuda.check(push(device), "cuCtxPushCurrent to device " + device.ordinal());
+        return new CallerContext(CaptureMode.relax());
     }
 
     /** Does the same, or nothing where the driver refuses it: for what must not fail. */
     static @Nullable CallerContext tryKeep(CudaDevice device) {
-        return JCudaDriver.cuCtxPushCurrent(device.context()) == CUresult.CUDA_SUCCESS ? KEPT : null;
+        return push(device) == CUresult.CUDA_SUCCESS ? new CallerContext(CaptureMode.relax()) : null;
+    }
+
+    private static int push(CudaDevice device) {
+        return JCudaDriver.cuCtxPushCurrent(device.context());
     }
 
     @Override
     public void close() {
+        CaptureMode.restore(captureMode);
         JCudaDriver.cuCtxPopCurrent(POPPED);
     }
 }

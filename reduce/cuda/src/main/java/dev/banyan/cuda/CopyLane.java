@@ -149,7 +149,9 @@ final class CopyLane {
     /** Whether something went wrong on the device. Cheaper than {@link CudaDevice#fault}, as no context changes. */
     boolean isFaulty() {
         int result = JCudaDriver.cuStreamQuery(stream);
-        return result != CUresult.CUDA_SUCCESS && result != CUresult.CUDA_ERROR_NOT_READY;
+        return result != CUresult.CUDA_SUCCESS
+                && result != CUresult.CUDA_ERROR_NOT_READY
+                && !CaptureMode.isRefusal(result);
     }
 
     /**

@@ -462,6 +462,7 @@ public final class CudaBackend implements Backend {
         for (CudaBackend backend : idle) {
             CompletableFuture<Void> freed = new CompletableFuture<>();
             Thread.ofPlatform().daemon().name("banyan-cuda-freeing").start(() -> {
+                CaptureMode.relax();
                 try {
                     backend.free();
                     freed.complete(null);

@@ -9,6 +9,8 @@ import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUfunction;
 import jcuda.driver.CUmodule;
 import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +30,9 @@ final class CudaDevice implements AutoCloseable {
     private final CUcontext context = new CUcontext();
     private final int multiprocessors;
     private final Map<Kernel, Loaded> kernels = new HashMap<>();
+    /** Nothing is put into it, and it waits for no other one, so that a query gives the errors of the device alone. */
+    private final CUstream idle = new CUstream();
+
     private @Nullable DeviceAddress one;
 
     /** @param ordinal as the driver counts devices */
@@ -43,6 +48,14 @@ final class CudaDevice implements AutoCloseable {
         }
         Cuda.check(
                 JCudaDriver.cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain on device " + ordinal);
+        try (CallerContext _ = CallerContext.keep(this)) {
+            Cuda.check(
+                    JCudaDriver.cuStreamCreate(idle, CUstream_flags.CU_STREAM_NON_BLOCKING),
+                    "cuStreamCreate on device " + ordinal);
+        } catch (Throwable e) {
+            JCudaDriver.cuDevicePrimaryCtxRelease(device);
+            throw e;
+        }
     }
 
     private int attribute(int attribute) {
@@ -122,8 +135,8 @@ final class CudaDevice implements AutoCloseable {
         if (entered != CUresult.CUDA_SUCCESS) {
             return entered;
         }
-        int result = JCudaDriver.cuStreamQuery(null);
-        return result == CUresult.CUDA_ERROR_NOT_READY ? CUresult.CUDA_SUCCESS : result;
+        int result = JCudaDriver.cuStreamQuery(idle);
+        return CaptureMode.isRefusal(result) ? CUresult.CUDA_SUCCESS : result;
     }
 
     /** Gives the kernels and the context back. On a device with a {@link #fault} the driver has done so already. */
@@ -143,6 +156,7 @@ final class CudaDevice implements AutoCloseable {
                 Cuda.check(result, "cuMemFree on device " + ordinal);
             }
         }
+        JCudaDriver.cuStreamDestroy(idle);
         int result = JCudaDriver.cuDevicePrimaryCtxRelease(device);
         if (sound) {
             Cuda.check(result, "cuDevicePrimaryCtxRelease on device " + ordinal);

@@ -4,13 +4,15 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import jcuda.NativePointerObject;
 import jcuda.Pointer;
+import jcuda.driver.CUfunction;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
@@ -20,7 +22,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Tries whether peer access that the driver grants works: where the IOMMU or PCIe access control redirects peer-to-peer
  * traffic, it corrupts data or hangs. A device writes 64 KiB to its peer by a copy and reads 64 KiB from it by a
- * kernel. No wait is longer than a deadline. What was found counts for the life of the process.
+ * kernel. No wait is longer than a deadline, and a device on which a trial did not end is not tried again. What was found counts for the life of the process.
  *
  * <p>Trials of a process follow each other. Safe for use from any thread.
  */
@@ -37,7 +39,9 @@ final class PeerTrials {
     private enum Outcome {
         WORKS(""),
         WRONG_BYTES("other bytes arrive than were sent"),
-        STUCK("copies or loads do not end");
+        STUCK("copies or loads do not end"),
+        /** Whatever a trial asks of a device on which another one is stuck may wait for that, without a deadline. */
+        UNTRIED("it is not tried, as copies or loads between one of them and a third device do not end");
 
         private final String trouble;
 
@@ -48,18 +52,19 @@ final class PeerTrials {
 
     /** Its lock makes trials follow each other. */
     private static final Map<Pair, Outcome> OUTCOMES = new HashMap<>();
+    /** Ordinals of devices on which a trial is stuck; guarded by the same lock. */
+    private static final Set<Integer> STUCK_DEVICES = new HashSet<>();
 
     private final long deadlineNanos;
     /** What a device is tried with. */
     private final Map<CudaDevice, Side> sides = new ConcurrentHashMap<>();
-    /** The same of trials that did not end. */
-    private final List<Side> stuck = new CopyOnWriteArrayList<>();
 
     /** @param timeoutNanos how long a collective may take */
     PeerTrials(long timeoutNanos) {
         deadlineNanos = Math.min(timeoutNanos, MOST_NANOS);
     }
 
+    /** All that a device needs for its trials: nothing is made after their first copy. */
     private static final class Side {
         final CudaDevice device;
         final DriverObjects objects;
@@ -67,6 +72,7 @@ final class PeerTrials {
         final DeviceAddress sent;
         final DeviceAddress received;
         final HostBlock host;
+        final CUfunction load;
 
         Side(CudaDevice device) {
             this.device = device;
@@ -76,6 +82,7 @@ final class PeerTrials {
                 sent = objects.memory(BYTES);
                 received = objects.memory(BYTES);
                 host = objects.pinned(BYTES);
+                load = device.function(LOAD);
             } catch (Throwable e) {
                 objects.free();
                 throw e;
@@ -140,15 +147,16 @@ final class PeerTrials {
     }
 
     private Outcome tryOut(CudaDevice from, CudaDevice to) {
+        if (STUCK_DEVICES.contains(from.ordinal()) || STUCK_DEVICES.contains(to.ordinal())) {
+            return Outcome.UNTRIED;
+        }
         Side near = sides.computeIfAbsent(from, Side::new);
         Side far = sides.computeIfAbsent(to, Side::new);
         try {
             return copyArrives(near, far) && loadArrives(near, far) ? Outcome.WORKS : Outcome.WRONG_BYTES;
         } catch (LateException e) {
-            stuck.add(near);
-            stuck.add(far);
-            sides.remove(from);
-            sides.remove(to);
+            STUCK_DEVICES.add(from.ordinal());
+            STUCK_DEVICES.add(to.ordinal());
             return Outcome.STUCK;
         }
     }
@@ -177,7 +185,7 @@ final class PeerTrials {
                 Pointer.to(new int[] {1}));
         near.check(
                 JCudaDriver.cuLaunchKernel(
-                        near.device.function(LOAD), blocks, 1, 1, Kernel.BLOCK, 1, 1, 0, near.stream, parameters, null),
+                        near.load, blocks, 1, 1, Kernel.BLOCK, 1, 1, 0, near.stream, parameters, null),
                 "cuLaunchKernel of " + LOAD.name());
         near.receive();
         await(near);
@@ -194,7 +202,7 @@ final class PeerTrials {
 
     /** Whether a trial is not known to have ended. */
     boolean isBusy() {
-        return sides.values().stream().anyMatch(Side::isBusy) || stuck.stream().anyMatch(Side::isBusy);
+        return sides.values().stream().anyMatch(Side::isBusy);
     }
 
     /**
@@ -205,9 +213,7 @@ final class PeerTrials {
     List<Integer> free() {
         List<Integer> results = new ArrayList<>();
         sides.values().forEach(side -> results.addAll(side.objects.free()));
-        stuck.forEach(side -> results.addAll(side.objects.free()));
         sides.clear();
-        stuck.clear();
         return results;
     }
 
@@ -215,6 +221,7 @@ final class PeerTrials {
     static void forget() {
         synchronized (OUTCOMES) {
             OUTCOMES.clear();
+            STUCK_DEVICES.clear();
         }
     }
 }

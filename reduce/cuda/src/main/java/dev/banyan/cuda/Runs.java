@@ -220,6 +220,7 @@ final class Runs {
 
     /** Runs on the watcher. */
     private void watch() {
+        CaptureMode.relax();
         first.tryEnter();
         for (Run run = next(); run != null; run = next()) {
             Waiting waiting = new Waiting(expectedNanos());
@@ -297,7 +298,7 @@ final class Runs {
     private int result(Run run) {
         int result = JCudaDriver.cuEventQuery(run.ended());
         if (result != CUresult.CUDA_SUCCESS) {
-            return result;
+            return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;
         }
         boolean done = !run.hasMarks() || run.executable().isMarked();
         return done && !isFaulty(true) ? CUresult.CUDA_SUCCESS : CUresult.CUDA_ERROR_LAUNCH_FAILED;

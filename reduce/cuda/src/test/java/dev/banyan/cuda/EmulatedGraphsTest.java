@@ -17,6 +17,9 @@ import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.IntSupplier;
 import jcuda.driver.CUDA_KERNEL_NODE_PARAMS;
 import jcuda.driver.CUDA_MEMCPY3D;
 import jcuda.driver.CUDA_MEMSET_NODE_PARAMS;
@@ -208,6 +211,29 @@ class EmulatedGraphsTest {
         fails(cuMemAlloc(new CUdeviceptr(), 4), CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         fails(cuStreamEndCapture(stream, graph), CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         assertThat(emulator.count("graphs") + emulator.count("nodes")).isZero();
+    }
+
+    @Test
+    void queriesSpoilGlobalCapturesUnlessTheirThreadIsRelaxed() {
+        enter(0);
+        CUstream stream = new CUstream();
+        ok(cuStreamCreate(stream, 0));
+        CUstream other = stream();
+        CUevent event = recorded(other);
+        ok(cuStreamSynchronize(other));
+        List<IntSupplier> queries = List.of(() -> cuEventQuery(event), () -> cuStreamQuery(other));
+        for (IntSupplier query : queries) {
+            ok(cuStreamBeginCapture(stream, CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL));
+            int refused = CompletableFuture.supplyAsync(query::getAsInt).join();
+            fails(refused, CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+            fails(cuStreamEndCapture(stream, new CUgraph()), CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        }
+        ok(cuStreamBeginCapture(stream, CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL));
+        int before = CaptureMode.relax();
+        queries.forEach(query -> ok(query.getAsInt()));
+        fails(cuStreamQuery(null), CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+        CaptureMode.restore(before);
+        captured(stream);
     }
 
     @Test

@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,6 +63,44 @@ class PeerTrialsTest {
         long kernels = emulator.count("kernels");
         EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder().set(CudaBackendProvider.PEER_ACCESS, false)));
         return emulator.count("kernels") - kernels;
+    }
+
+    /** Calls of the driver for another trial could wait for the stuck one. */
+    @Test
+    void devicesOfAStuckTrialAreNotTriedAgain() {
+        emulator.tell("stall 2 3");
+        List<CudaDevice> devices =
+                IntStream.range(0, 4).mapToObj(CudaDevice::new).toList();
+        PeerTrials trials = new PeerTrials(Duration.ofMillis(200).toNanos());
+        PeerAccess peers = new PeerAccess(devices, PeerRule.ALL, trials);
+        assertThat(peers.reaches(2, 3)).isFalse();
+        List<Long> made = made();
+        assertThat(emulator.count("modules"))
+                .as("kernels before the first copy")
+                .isEqualTo(2);
+        assertThat(peers.reaches(3, 2)).isFalse();
+        assertThat(peers.reaches(1, 2)).isFalse();
+        assertThat(peers.reaches(3, 0)).isFalse();
+        PeerTrials others = new PeerTrials(PATIENCE.toNanos());
+        assertThat(new PeerAccess(devices, PeerRule.ALL, others).reaches(0, 2))
+                .as("of another backend")
+                .isFalse();
+        assertThat(made()).as("what trials made").isEqualTo(made);
+        assertThat(peers.reaches(0, 1)).isTrue();
+        emulator.tell("release 0");
+        while (trials.isBusy()) {
+            Thread.onSpinWait();
+        }
+        trials.free();
+        devices.forEach(CudaDevice::close);
+        assertThat(emulator.count("contexts")).isZero();
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    private List<Long> made() {
+        return Stream.of("allocations", "host allocations", "streams", "modules", "copies")
+                .map(emulator::count)
+                .toList();
     }
 
     @Test
