@@ -1,7 +1,6 @@
 package dev.banyan.gpuday;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,8 +27,8 @@ final class PeerBandwidths {
     private final List<String> wrong = new ArrayList<>();
 
     private long bytes;
-    /** What the host reads back. */
-    private int[] arrived = {};
+    /** What the host writes to the source, and reads back from the target. */
+    private int[] onHost = {};
 
     PeerBandwidths(Recorder recorder, Effort effort) {
         this.recorder = recorder;
@@ -47,7 +46,7 @@ final class PeerBandwidths {
             for (Gpu gpu : gpus.list()) {
                 bytes = Math.min(bytes, gpu.bytesOfEach(2 * bytes, 2));
             }
-            arrived = new int[Math.toIntExact(bytes / Integer.BYTES)];
+            onHost = new int[Math.toIntExact(bytes / Integer.BYTES)];
             for (Gpu gpu : gpus.list()) {
                 sides.put(gpu, new Side(gpu.memory(bytes), gpu.memory(bytes), gpu.stream()));
             }
@@ -127,31 +126,39 @@ final class PeerBandwidths {
     private void measure(String by, Gpu runner, Gpu from, Gpu to, BiConsumer<Address, Address> move) {
         Address source = side(from).source();
         Address target = side(to).target();
-        int pattern = 0x10001 * (1 + 16 * from.ordinal() + to.ordinal());
-        fill(from, source, pattern);
-        fill(to, target, ~pattern);
+        PairWords words = new PairWords(from.ordinal(), to.ordinal());
+        words.write(onHost);
+        fill(from, source);
+        clear(to, target);
         double[] micros = Samples.onGpu(effort, runner, side(runner).stream(), () -> {
             for (int call = 0; call < CALLS; call++) {
                 move.accept(source, target);
             }
         });
         to.enter();
-        to.check(JCudaDriver.cuMemcpyDtoH(Pointer.to(arrived), target, bytes), "cuMemcpyDtoH");
+        to.check(JCudaDriver.cuMemcpyDtoH(Pointer.to(onHost), target, bytes), "cuMemcpyDtoH");
         Map<String, String> of = new LinkedHashMap<>();
         of.put("from", from.number());
         of.put("to", to.number());
         of.put("by", by);
-        if (Arrays.stream(arrived).anyMatch(word -> word != pattern)) {
+        if (!words.areIn(onHost)) {
             wrong.add(from + " to " + to + " by " + by);
             return;
         }
         recorder.figure(Figure.of("peer bandwidth", of, "GB/s", Samples.gbs(CALLS * bytes, micros)));
     }
 
-    private void fill(Gpu gpu, Address at, int pattern) {
+    /** Writes the host's words to a GPU, and waits: such a copy may return before the GPU has all of them. */
+    private void fill(Gpu gpu, Address at) {
+        gpu.enter();
+        gpu.check(JCudaDriver.cuMemcpyHtoD(at, Pointer.to(onHost), bytes), "cuMemcpyHtoD");
+        gpu.check(JCudaDriver.cuCtxSynchronize(), "cuCtxSynchronize");
+    }
+
+    private void clear(Gpu gpu, Address at) {
         gpu.enter();
         CUstream stream = side(gpu).stream();
-        gpu.check(JCudaDriver.cuMemsetD32Async(at, pattern, bytes / Integer.BYTES, stream), "cuMemsetD32Async");
+        gpu.check(JCudaDriver.cuMemsetD32Async(at, 0, bytes / Integer.BYTES, stream), "cuMemsetD32Async");
         gpu.await(stream);
     }
 }

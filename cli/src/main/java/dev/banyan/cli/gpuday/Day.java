@@ -96,7 +96,7 @@ final class Day {
             PartProcess.Ending ending = PartProcess.run(plan.command(), out, err, deadline);
             seconds = ending.seconds();
             String errors = DayFolder.text(err);
-            plan.reader().read(DayFolder.text(out), errors, output);
+            read(plan.reader(), DayFolder.text(out), errors, output);
             reason = reason(ending, errors, output, deadline);
         } catch (UncheckedIOException e) {
             reason = e.getMessage();
@@ -132,6 +132,15 @@ final class Day {
                 output.figures,
                 output.notes,
                 output.files);
+    }
+
+    /** Reads what a part printed. A reader that throws fails its part alone: the parts after it still run. */
+    private static void read(Plan.Reader reader, String out, String errors, PartOutput output) {
+        try {
+            reader.read(out, errors, output);
+        } catch (RuntimeException e) {
+            output.wrong = "its output can't be read: " + e;
+        }
     }
 
     /** Why a part failed; null if it did not. */

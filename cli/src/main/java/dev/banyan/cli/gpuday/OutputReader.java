@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.banyan.gpuday.Figure;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,18 +12,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Finds figures in what a part's command printed. It also gets what a process printed that was ended. */
-enum OutputReader {
+enum OutputReader implements Plan.Reader {
     /** Lines of {@link RecordLines}. */
     RECORDS {
         @Override
-        void read(String out, String err, PartOutput output) {
+        public void read(String out, String err, PartOutput output) {
             RecordLines.read(out, output);
         }
     },
     /** What {@code banyan selftest} prints. */
     SELFTEST {
         @Override
-        void read(String out, String err, PartOutput output) {
+        public void read(String out, String err, PartOutput output) {
             // A line for each algorithm; the sum of all is there at the end only.
             Matcher line = CASES.matcher(out);
             double passed = 0;
@@ -38,7 +39,7 @@ enum OutputReader {
     /** What compute-sanitizer prints beside a selftest. */
     SANITIZER {
         @Override
-        void read(String out, String err, PartOutput output) {
+        public void read(String out, String err, PartOutput output) {
             SELFTEST.read(out, err, output);
             Matcher summary = ERRORS.matcher(out + err);
             if (!summary.find()) {
@@ -55,7 +56,7 @@ enum OutputReader {
     /** What {@code banyan bench --format json} prints. */
     BENCH {
         @Override
-        void read(String out, String err, PartOutput output) {
+        public void read(String out, String err, PartOutput output) {
             if (out.isBlank()) {
                 return;
             }
@@ -71,7 +72,7 @@ enum OutputReader {
     /** Figures of the probe are in files of their own. */
     PROBE {
         @Override
-        void read(String out, String err, PartOutput output) {
+        public void read(String out, String err, PartOutput output) {
             output.files.add(DayFolder.outFile("probe"));
             output.files.add(DayFolder.MACHINE);
             err.lines().filter(line -> line.startsWith("warning: ")).forEach(output.notes::add);
@@ -80,15 +81,10 @@ enum OutputReader {
     /** What the example of a trainer prints: a table of losses; and what it logs. */
     TRAINER {
         @Override
-        void read(String out, String err, PartOutput output) {
-            List<String> losses =
-                    out.lines().filter(line -> line.matches("\\d+,[-0-9.eE]+")).toList();
-            if (losses.isEmpty()) {
-                output.wrong = "the trainer printed no losses";
+        public void read(String out, String err, PartOutput output) {
+            if (!readLosses(out, output)) {
                 return;
             }
-            output.figures.add(Figure.of("loss of the first step", Map.of(), "", loss(losses.getFirst())));
-            output.figures.add(Figure.of("loss of the last step", Map.of(), "", loss(losses.getLast())));
             if (!(out + err).contains("are summed up by Banyan")) {
                 output.wrong = "the log does not say that Banyan sums up the gradients";
             }
@@ -98,15 +94,8 @@ enum OutputReader {
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final Pattern CASES =
             Pattern.compile("^([a-z-]+): (\\d+) passed, (\\d+) failed$", Pattern.MULTILINE);
+    private static final Pattern LOSS = Pattern.compile("^(\\d+),(.*)$", Pattern.MULTILINE);
     private static final Pattern ERRORS = Pattern.compile("(?:ERROR|RACECHECK) SUMMARY: (\\d+)[^\\n]*");
-
-    /**
-     * Reads.
-     *
-     * @param out what the command printed
-     * @param err what it printed to standard error
-     */
-    abstract void read(String out, String err, PartOutput output);
 
     private static void benchRow(JsonNode row, PartOutput output) {
         Map<String, String> of = new LinkedHashMap<>();
@@ -127,7 +116,35 @@ enum OutputReader {
         }
     }
 
-    private static double loss(String line) {
-        return Double.parseDouble(line.substring(line.indexOf(',') + 1));
+    /**
+     * Reads the lines of a table of losses, {@code step,loss}. A loss that is not a finite number makes the part wrong,
+     * and no figure comes of the table: neither it nor a loss before it is the loss of the last step.
+     *
+     * @return whether there are losses, all of them finite
+     */
+    private static boolean readLosses(String out, PartOutput output) {
+        Matcher line = LOSS.matcher(out);
+        List<Double> losses = new ArrayList<>();
+        while (line.find()) {
+            double loss;
+            try {
+                loss = Double.parseDouble(line.group(2));
+            } catch (NumberFormatException e) {
+                output.wrong = "the loss of step " + line.group(1) + " is not a number: '" + line.group(2) + "'";
+                return false;
+            }
+            if (!Double.isFinite(loss)) {
+                output.wrong = "the training diverged: the loss of step " + line.group(1) + " is " + line.group(2);
+                return false;
+            }
+            losses.add(loss);
+        }
+        if (losses.isEmpty()) {
+            output.wrong = "the trainer printed no losses";
+            return false;
+        }
+        output.figures.add(Figure.of("loss of the first step", Map.of(), "", losses.getFirst()));
+        output.figures.add(Figure.of("loss of the last step", Map.of(), "", losses.getLast()));
+        return true;
     }
 }

@@ -10,10 +10,21 @@ sealed interface Plan {
      * @param command with its arguments
      * @param reader what the command's output means
      */
-    record Run(List<String> command, OutputReader reader) implements Plan {
+    record Run(List<String> command, Reader reader) implements Plan {
         public Run {
             command = List.copyOf(command);
         }
+    }
+
+    /** Finds figures in the output of a command. */
+    interface Reader {
+        /**
+         * Adds what the command reported to the part's output.
+         *
+         * @param out what the command printed
+         * @param err what it printed to standard error
+         */
+        void read(String out, String err, PartOutput output);
     }
 
     /**
