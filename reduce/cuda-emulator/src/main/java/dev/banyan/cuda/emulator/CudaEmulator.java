@@ -18,8 +18,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The emulated driver of src/test/native, which takes the place of libcuda.so.1 in this JVM; its README.md says what it
- * can be told and asked. Build it before anything of JCuda is touched: the loader then finds a library of the name that
+ * The emulated driver of src/main/native, which takes the place of libcuda.so.1 in this JVM; its README.md lists its
+ * commands and counts. Build it before anything of JCuda is touched: the loader then finds a library of the name that
  * JCuda wants in the process already.
  */
 public final class CudaEmulator {
