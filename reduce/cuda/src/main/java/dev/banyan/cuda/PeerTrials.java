@@ -22,7 +22,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Tries whether peer access that the driver grants works: where the IOMMU or PCIe access control redirects peer-to-peer
  * traffic, it corrupts data or hangs. A device writes 64 KiB to its peer by a copy and reads 64 KiB from it by a
- * kernel. No wait is longer than a deadline, and a device on which a trial did not end is not tried again. What was found counts for the life of the process.
+ * kernel. No wait is longer than a deadline, and a device on which a trial did not end is not tried again. What was
+ * found counts for the life of the process.
  *
  * <p>Trials of a process follow each other. Safe for use from any thread.
  */

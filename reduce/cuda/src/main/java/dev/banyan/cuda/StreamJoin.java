@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUstream;
+import jcuda.driver.CUstreamCaptureStatus;
 import jcuda.driver.JCudaDriver;
 
 /** Puts a backend's stream behind and before what is in the caller's, by events. Used by one thread at a time. */
@@ -15,6 +16,7 @@ final class StreamJoin {
     private final List<CUevent> reached = new ArrayList<>();
 
     private final List<DriverObjects> owners = new ArrayList<>();
+    private final int[] captureStatus = new int[1];
 
     /**
      * @param ranks the device of each rank
@@ -37,8 +39,21 @@ final class StreamJoin {
         return cuda;
     }
 
-    /** Lets what is put into the backend's stream from now on wait for what is in the caller's streams. */
+    /**
+     * Lets what is put into the backend's stream from now on wait for what is in the caller's streams.
+     *
+     * @throws IllegalArgumentException if one of them captures a graph, which would capture the backend's stream too
+     */
     void after(CudaStreams streams) {
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            Cuda.check(
+                    JCudaDriver.cuStreamIsCapturing(streams.streams().get(rank), captureStatus),
+                    "cuStreamIsCapturing of the caller's stream of rank " + rank);
+            if (captureStatus[0] != CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE) {
+                throw new IllegalArgumentException("the stream of rank " + rank
+                        + " captures a graph, and a collective can't be part of one; end the capture first");
+            }
+        }
         for (int rank = 0; rank < ranks.size(); rank++) {
             CudaDevice device = ranks.get(rank);
             device.enter();

@@ -105,6 +105,21 @@ class CallerCaptureTest {
         }
     }
 
+    @Test
+    void aCollectiveIsNoPartOfACapture() {
+        try (CudaBackend backend = backend();
+                Communicator cuda = Communicator.create(TWO, Config.defaults(), backend)) {
+            List<MemorySegment> buffers = IntStream.range(0, 2)
+                    .mapToObj(rank -> cuda.allocate(rank, 4L * COUNT))
+                    .toList();
+            CollectiveCall call = CollectiveCall.allReduce(buffers, COUNT, DataType.I32, ReduceOp.SUM);
+            CudaStreams streams = new CudaStreams(List.of(stream, stream));
+            assertThatThrownBy(() -> cuda.enqueue(call, streams).join())
+                    .hasStackTraceContaining("the stream of rank 0 captures a graph");
+            cuda.run(call);
+        }
+    }
+
     /** A call that the driver refuses lets all devices be asked for faults. */
     @Test
     void aRefusedCallIsNoFault() {
