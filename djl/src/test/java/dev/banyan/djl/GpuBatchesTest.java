@@ -95,7 +95,8 @@ class GpuBatchesTest {
 
     @Test
     void theNextBatchReportsAFailure() {
-        emulator.tell("op any 1 fail 700");
+        // A fault of a device would end CUDA in this process.
+        emulator.tell("fail cuGraphLaunch 1 999");
         batches.sum(gradients);
         assertThatThrownBy(batches::close).isInstanceOf(CudaException.class).hasMessageContaining("failed on device");
         assertThatThrownBy(() -> batches.spread(gradients))
