@@ -125,9 +125,12 @@ class GpuCommandTest {
                         .status())
                 .isZero();
         String selftest = "selftest --devices 1,2 --algorithm star";
+        String warning = "peer access between devices 1 and 2 does not work";
+        // The backend finds out by its own trial; what probe found needs none.
         assertThat(banyan(corrupt, selftest))
-                .matches(run -> run.status() == 1 && run.err().contains("not what the 64-bit reference says"));
-        assertThat(banyan(corrupt, selftest + " --machine " + output)).matches(run -> run.status() == 0);
+                .matches(run -> run.status() == 0 && run.err().contains(warning));
+        assertThat(banyan(corrupt, selftest + " --machine " + output))
+                .matches(run -> run.status() == 0 && !run.err().contains(warning));
     }
 
     @Test
