@@ -725,6 +725,8 @@ void record_now(Op *by) {
     order_after(op, by);
     op->done = 1;
     op->ended = now_us();
+    clock_end(by);
+    op->clock_end = by->clock_end;
     set_event(event, op);
 }
 
@@ -824,7 +826,7 @@ API CUresult cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned flag
     }
     if (event->capture || stream->capture) LEAVE(capture_wait(stream, event));
     TRY(usable(event->context));
-    if (!event->op || (event->op->done && !event->op->error && !emu.interleave)) LEAVE(OK);
+    if (!event->op) LEAVE(OK);
     Op *op = new_op(&(Work){.kind = MARK, .context = stream->context});
     op->waits = 1;
     order_begin(op);

@@ -73,7 +73,12 @@ static int cross(Warp *warp, const Instruction *in, int peer, int lane) {
     return 0;
 }
 
-unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, unsigned bytes, unsigned align, int lane) {
+/*
+ * The memory behind an address, or NULL where the access faults, which ends the kernel, or is held up. Shared memory is
+ * the block's. The access must be aligned to `align` bytes.
+ */
+static unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, unsigned bytes, unsigned align,
+                              int lane) {
     Run *run = warp->run;
     if (at % align) {
         fault(warp, in, MISALIGNED_ADDRESS, lane, "an access of %u bytes at 0x%llx is misaligned", align,
@@ -431,7 +436,15 @@ static int choose_group(Warp *warp, int *stop) {
     return warp->group != 0;
 }
 
-int run_warp(Warp *warp, int budget) {
+/* Lanes of the group whose guard holds. */
+static uint32_t guarded(const Warp *warp, const Instruction *in) {
+    if (in->guard < 0) return warp->group;
+    uint32_t holds = warp->predicates[in->guard];
+    return warp->group & (in->negated ? ~holds : holds);
+}
+
+/* Goes on with a warp for so many instructions, and returns how many it took. */
+static int run_warp(Warp *warp, int budget) {
     const Instruction *code = warp->run->kernel->code;
     int left = budget, stop;
     warp->yields = 0;
@@ -441,8 +454,7 @@ int run_warp(Warp *warp, int budget) {
         do {
             const Instruction *in = &code[warp->next++];
             left--;
-            warp->mask = in->guard < 0 ? warp->group
-                       : warp->group & (in->negated ? ~warp->predicates[in->guard] : warp->predicates[in->guard]);
+            warp->mask = guarded(warp, in);
             if (!warp->mask) continue;
             in->run(warp, in);
             if (warp->next <= in - code && !is_alone && ++warp->turns >= LOOP_TURNS) break;
@@ -473,8 +485,7 @@ static void step_warp(Warp *warp) {
     for (int left = WARP_SLICE; left > 0 && !warp->regroup && !warp->run->error; left--) {
         int here = warp->next++;
         const Instruction *in = &code[here];
-        warp->mask = in->guard < 0 ? warp->group
-                   : warp->group & (in->negated ? ~warp->predicates[in->guard] : warp->predicates[in->guard]);
+        warp->mask = guarded(warp, in);
         if (!warp->mask) continue;
         uint32_t all = warp->mask, some = all & (uint32_t)chance(1ULL << 32);
         if (!is_of_memory(in)) {
@@ -520,8 +531,10 @@ static uint64_t special(const Warp *warp, int which, int lane) {
     return which <= CTAID_Z ? warp->block->at[which - CTAID_X] : warp->run->launch->grid[which - NCTAID_X];
 }
 
-/* Registers hold what they happen to hold, as on a GPU. */
+/* Before the first turn of a warp. Registers hold what they happen to hold, as on a GPU. */
 static void begin_warp(Warp *warp) {
+    if (warp->begun) return;
+    warp->begun = 1;
     const Kernel *kernel = warp->run->kernel;
     if (!warp->registers) {
         size_t bytes = ((size_t)kernel->register_bytes + 63) / 64 * 64;
@@ -598,8 +611,7 @@ static int run_block(Block *block) {
     for (int w = 0; w < block->warp_count && !block->run->error; w++) {
         Warp *warp = &block->warps[w];
         if (!(warp->alive & ~warp->waiting)) continue;
-        if (!warp->begun) begin_warp(warp);
-        warp->begun = 1;
+        begin_warp(warp);
         took += run_warp(warp, WARP_SLICE);
         block->run->yields |= warp->yields;
     }
@@ -702,9 +714,7 @@ static int run_kernel(Run *run) {
         }
         left -= took;
         if (!run->active && run->started == run->blocks) return 1;
-        if (!took && !began) {
-            return note_stuck(run);
-        }
+        if (!took && !began) return note_stuck(run);
         if (run->yields) return 0;
     }
     return run->error != OK;
@@ -727,8 +737,7 @@ static int step_kernel(Run *run) {
         for (int w = 0; w < block->warp_count; w++) {
             Warp *warp = &block->warps[w];
             if (!(warp->alive & ~warp->waiting) || chosen--) continue;
-            if (!warp->begun) begin_warp(warp);
-            warp->begun = 1;
+            begin_warp(warp);
             step_warp(warp);
             if (!block->alive) {
                 *place = block->next;

@@ -51,13 +51,4 @@ struct Run {
     Run *next; /* of those to be freed */
 };
 
-/*
- * The memory behind an address, or NULL where the access faults, which ends the kernel. Shared memory is the block's.
- * The access must be aligned to `align` bytes.
- */
-unsigned char *resolve(Warp *warp, const Instruction *instruction, uint64_t at, unsigned bytes, unsigned align, int lane);
-
-/* Goes on with a warp for so many instructions, and returns how many it took. */
-int run_warp(Warp *warp, int budget);
-
 #endif

@@ -84,7 +84,8 @@ final class CopyLane {
     /** Copies to the host and returns when the host has all bytes. */
     void read(long source, MemorySegment target) {
         if (target.isReadOnly()) {
-            throw new IllegalArgumentException("the host's memory, the target of a copy, is read-only");
+            throw new IllegalArgumentException(
+                    "the host's memory, the target of a copy, is read-only; give memory that may be written");
         }
         inTurn(target, () -> {
             if (isPinned(target)) {
@@ -144,14 +145,6 @@ final class CopyLane {
     /** Whether a copy is not known to have ended. */
     boolean isBusy() {
         return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
-    }
-
-    /** Whether something went wrong on the device. Cheaper than {@link CudaDevice#fault}, as no context changes. */
-    boolean isFaulty() {
-        int result = JCudaDriver.cuStreamQuery(stream);
-        return result != CUresult.CUDA_SUCCESS
-                && result != CUresult.CUDA_ERROR_NOT_READY
-                && !CaptureMode.isRefusal(result);
     }
 
     /**

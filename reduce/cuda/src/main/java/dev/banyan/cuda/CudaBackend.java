@@ -125,7 +125,7 @@ public final class CudaBackend implements Backend {
                     lanes.put(device, lane);
                     device.makeOne(lane);
                 }
-                runs = new Runs(ranks.getFirst(), lanes, timeoutNanos, tuning.clock());
+                runs = new Runs(ranks.getFirst(), lanes.keySet(), timeoutNanos, tuning.clock());
             }
         } catch (Throwable e) {
             abandon(List.copyOf(opened.values()));
@@ -429,9 +429,7 @@ public final class CudaBackend implements Backend {
         try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
             runs.close();
         }
-        Waiting.until(
-                () -> wouldWaitForSoundBackends() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS,
-                System.nanoTime() + timeoutNanos);
+        Waiting.whileBusy(this::wouldWaitForSoundBackends, System.nanoTime() + timeoutNanos);
         freeClosed();
         synchronized (LIVING) {
             if (ProcessFault.isThere()) {

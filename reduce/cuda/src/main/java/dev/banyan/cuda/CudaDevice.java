@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One GPU: its primary context, which the process shares, and the kernels that were loaded into it. {@link #enter},
- * {@link #tryEnter}, {@link #function} and {@link #fault} are safe for use from any thread; the others are used by one
- * thread at a time.
+ * {@link #tryEnter}, {@link #function}, {@link #fault} and {@link #isFaulty} are safe for use from any thread; the
+ * others are used by one thread at a time.
  */
 final class CudaDevice implements AutoCloseable {
     /** Of Volta, the first whose instructions the kernels use. */
@@ -135,6 +135,15 @@ final class CudaDevice implements AutoCloseable {
         if (entered != CUresult.CUDA_SUCCESS) {
             return entered;
         }
+        return error();
+    }
+
+    /** Whether something went wrong on the device. Cheaper than {@link #fault}, as no context changes. */
+    boolean isFaulty() {
+        return error() != CUresult.CUDA_SUCCESS;
+    }
+
+    private int error() {
         int result = JCudaDriver.cuStreamQuery(idle);
         return CaptureMode.isRefusal(result) ? CUresult.CUDA_SUCCESS : result;
     }

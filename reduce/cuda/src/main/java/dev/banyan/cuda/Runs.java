@@ -4,7 +4,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -36,7 +36,7 @@ final class Runs {
     private static final long FAULTS_ASKED_NANOS = 1_000_000;
 
     private final CudaDevice first;
-    private final Map<CudaDevice, CopyLane> lanes;
+    private final Set<CudaDevice> devices;
     private final long timeoutNanos;
     private final LongSupplier clock;
     private final DriverObjects objects;
@@ -66,13 +66,13 @@ final class Runs {
 
     /**
      * @param first the device whose context the stream is in
-     * @param lanes copies to and from all devices
+     * @param devices all devices
      * @param timeoutNanos how long a run may take
      * @param clock the time, as {@link System#nanoTime()}
      */
-    Runs(CudaDevice first, Map<CudaDevice, CopyLane> lanes, long timeoutNanos, LongSupplier clock) {
+    Runs(CudaDevice first, Set<CudaDevice> devices, long timeoutNanos, LongSupplier clock) {
         this.first = first;
-        this.lanes = lanes;
+        this.devices = devices;
         this.timeoutNanos = timeoutNanos;
         this.clock = clock;
         objects = new DriverObjects(first);
@@ -315,8 +315,8 @@ final class Runs {
             return false;
         }
         faultsAsked = time;
-        for (CopyLane lane : lanes.values()) {
-            if (lane.isFaulty()) {
+        for (CudaDevice device : devices) {
+            if (device.isFaulty()) {
                 return true;
             }
         }
@@ -355,7 +355,7 @@ final class Runs {
     private record Faulty(CudaDevice device, int error) {}
 
     private @Nullable Faulty faulty() {
-        for (CudaDevice device : lanes.keySet()) {
+        for (CudaDevice device : devices) {
             int fault = device.fault();
             if (fault != CUresult.CUDA_SUCCESS) {
                 return new Faulty(device, fault);
@@ -403,10 +403,10 @@ final class Runs {
      * device, what its failure left running gets another timeout to end.
      */
     void close() {
-        Waiting.until(
+        Waiting.whileBusy(
                 () -> {
                     look();
-                    return hasWatchedRuns() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS;
+                    return hasWatchedRuns();
                 },
                 System.nanoTime() + Long.MAX_VALUE);
         boolean late;
@@ -426,9 +426,7 @@ final class Runs {
         if (late || ProcessFault.isThere()) {
             return;
         }
-        Waiting.until(
-                () -> isStreamBusy() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS,
-                System.nanoTime() + timeoutNanos);
+        Waiting.whileBusy(this::isStreamBusy, System.nanoTime() + timeoutNanos);
     }
 
     private boolean hasWatchedRuns() {

@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 import jcuda.driver.CUresult;
 
@@ -53,6 +54,15 @@ final class Waiting {
         long waited = System.nanoTime() - begun;
         long left = expected - SPIN_NANOS - waited;
         LockSupport.parkNanos(Math.clamp(left > 0 ? left : waited / NAP_PART, SHORTEST_NAP_NANOS, LONGEST_NAP_NANOS));
+    }
+
+    /**
+     * Waits until something is no longer busy, or the deadline has passed.
+     *
+     * @param deadline value of {@link System#nanoTime()}
+     */
+    static void whileBusy(BooleanSupplier busy, long deadline) {
+        until(() -> busy.getAsBoolean() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS, deadline);
     }
 
     /**
