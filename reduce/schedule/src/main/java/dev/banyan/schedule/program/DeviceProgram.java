@@ -1,0 +1,20 @@
+package dev.banyan.schedule.program;
+
+import dev.banyan.schedule.Schedule;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * A schedule as lanes of moves.
+ *
+ * @param schedule what it carries out
+ * @param lanes the lanes, between which nothing is ordered
+ * @param takesMeans whether every element of the result comes from exactly one move that {@link Move#completes
+ *     completes} it, so that means can be taken
+ */
+public record DeviceProgram(Schedule schedule, List<Lane> lanes, boolean takesMeans) {
+    public DeviceProgram {
+        Objects.requireNonNull(schedule, "schedule");
+        lanes = List.copyOf(lanes);
+    }
+}

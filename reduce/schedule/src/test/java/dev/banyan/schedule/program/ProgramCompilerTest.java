@@ -1,0 +1,184 @@
+package dev.banyan.schedule.program;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.ScheduleException;
+import dev.banyan.schedule.ScheduleProof;
+import dev.banyan.schedule.ScheduleVerifier;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.RankOrderAlgorithm;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(300)
+class ProgramCompilerTest {
+    /** Every algorithm, collective, root, with and without direct stores, on few and on many blocks. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16})
+    void programsDoWhatTheirSchedulesSay(int n) {
+        Random random = new Random(n);
+        for (CollectiveAlgorithm algorithm : Samples.algorithms(n, random)) {
+            for (Collective collective : Collective.values()) {
+                for (int root : Samples.roots(collective, n)) {
+                    for (long count : new long[] {0, 1, n + 1, 100_003}) {
+                        boolean inPlace = random.nextBoolean();
+                        CollectiveRequest request = new CollectiveRequest(
+                                collective, root, count, 1 << random.nextInt(4), inPlace, count > 1000 ? 1 << 14 : 8);
+                        verify(algorithm.schedule(request), random);
+                    }
+                }
+            }
+        }
+    }
+
+    private static void verify(Schedule schedule, Random random) {
+        for (boolean direct : new boolean[] {false, true}) {
+            DeviceProgram program = ProgramCompiler.compile(schedule, 1 + random.nextInt(3), direct);
+            int widest = Grid.of(program, Integer.MAX_VALUE).widest();
+            Grid grid = Grid.of(program, Math.max(mostMoves(program), 1 + random.nextInt(widest + 1)));
+            int slots = 1 << random.nextInt(4);
+            int[] slices = program.lanes().stream()
+                    .mapToInt(_ -> 1 + random.nextInt(20))
+                    .toArray();
+            ScheduleProof proof = ProgramVerifier.verify(program, grid, slices, slots);
+            assertThat(proof.summations())
+                    .isEqualTo(ScheduleVerifier.verify(schedule).summations());
+            if (!schedule.chunks().isEmpty() && schedule.collective().reduces() && schedule.ranks() > 1) {
+                assertThat(program.takesMeans()).isTrue();
+            }
+        }
+    }
+
+    private static int mostMoves(DeviceProgram program) {
+        return program.lanes().stream()
+                .mapToInt(lane -> IntStream.range(0, program.schedule().ranks())
+                        .map(rank -> (int) lane.moves().stream()
+                                .filter(move -> move.rank() == rank)
+                                .count())
+                        .max()
+                        .orElse(1))
+                .max()
+                .orElse(1);
+    }
+
+    /** Chunks of a ring's rotation are one lane, with a move up, a move down, and no copy besides. */
+    @Test
+    void aRingHasTwoMovesALaneAndRank() {
+        Schedule schedule = new RingAlgorithm(0, 1, 2, 3)
+                .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1 << 20, 4, true, 1 << 14));
+        DeviceProgram program = ProgramCompiler.compile(schedule, 1, false);
+        assertThat(program.lanes()).hasSize(4);
+        for (Lane lane : program.lanes()) {
+            assertThat(lane.bytes()).isEqualTo(1 << 20);
+            // Three sums on the way up, of which the last one begins the way down, one that begins, and three copies.
+            assertThat(lane.moves()).hasSize(7);
+            assertThat(lane.channels()).hasSize(6).allMatch(channel -> channel.kind() == Channel.Kind.SLOTS);
+        }
+        DeviceProgram direct = ProgramCompiler.compile(schedule, 1, true);
+        assertThat(direct.lanes())
+                .allSatisfy(lane -> assertThat(lane.channels())
+                        .filteredOn(channel -> channel.kind() == Channel.Kind.DIRECT)
+                        .hasSize(3));
+    }
+
+    /** In the order of ranks the root reads all inputs: one move sends each. */
+    @Test
+    void aStarOfRanksSendsInputsByMovesOfTheirOwn() {
+        Schedule schedule = new RankOrderAlgorithm(new StarAlgorithm(4))
+                .schedule(new CollectiveRequest(Collective.REDUCE, 1, 1000, 4, false, Long.MAX_VALUE));
+        Lane lane = ProgramCompiler.compile(schedule, 1, false).lanes().getFirst();
+        assertThat(lane.moves()).hasSize(4);
+        assertThat(lane.moves().getLast().inputs()).hasSize(4);
+        assertThat(lane.moves().getLast().completes()).isTrue();
+    }
+
+    /** A program that is wrong by one edge, one operand or one place in the grid is found. */
+    @Test
+    void defectsAreFound() {
+        int found = 0;
+        for (int seed = 0; seed < 300; seed++) {
+            Random random = new Random(seed);
+            int n = 2 + random.nextInt(6);
+            List<CollectiveAlgorithm> algorithms = Samples.algorithms(n, random);
+            Schedule schedule =
+                    algorithms.get(random.nextInt(algorithms.size())).schedule(Samples.request(n, 1000, random));
+            DeviceProgram program = ProgramCompiler.compile(schedule, 1, random.nextBoolean());
+            if (program.lanes().isEmpty()) {
+                continue;
+            }
+            int index = random.nextInt(program.lanes().size());
+            Lane lane = program.lanes().get(index);
+            if (lane.channels().isEmpty()) {
+                continue;
+            }
+            Lane wrong = withDefect(lane, random);
+            List<Lane> lanes = new ArrayList<>(program.lanes());
+            lanes.set(index, wrong);
+            DeviceProgram defective = new DeviceProgram(schedule, lanes, program.takesMeans());
+            Grid grid = Grid.of(program, Integer.MAX_VALUE);
+            int[] slices = new int[lanes.size()];
+            Arrays.fill(slices, 3);
+            assertThatThrownBy(() -> ProgramVerifier.verify(defective, grid, slices, 2))
+                    .as("seed " + seed)
+                    .isInstanceOfAny(ScheduleException.class, IllegalArgumentException.class);
+            found++;
+        }
+        assertThat(found).isGreaterThan(200);
+    }
+
+    /** Takes an input from a move, or lets a channel come from nowhere. */
+    private static Lane withDefect(Lane lane, Random random) {
+        List<Move> moves = new ArrayList<>(lane.moves());
+        List<Channel> channels = new ArrayList<>(lane.channels());
+        int c = random.nextInt(channels.size());
+        Channel channel = channels.get(c);
+        Move sender = moves.get(channel.from());
+        switch (channel.kind()) {
+            case SLOTS, DIRECT -> {
+                // The sender stores to nothing, or to all channels but this one.
+                List<Operand> outputs = new ArrayList<>(sender.outputs());
+                outputs.remove(new Operand.Via(c));
+                moves.set(
+                        channel.from(),
+                        new Move(
+                                sender.rank(),
+                                outputs.isEmpty() ? List.of() : sender.inputs(),
+                                outputs,
+                                sender.completes(),
+                                sender.step()));
+            }
+            case ORDER -> channels.remove(c);
+        }
+        return new Lane(lane.bytes(), moves, channels);
+    }
+
+    @Test
+    void aGridThatCouldWaitForEverIsFound() {
+        Schedule schedule = new RingAlgorithm(0, 1, 2)
+                .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 3000, 4, true, Long.MAX_VALUE));
+        DeviceProgram program = ProgramCompiler.compile(schedule, 1, false);
+        int[] slices = {4, 4, 4};
+        List<List<List<Grid.Loop>>> blocks = new ArrayList<>();
+        for (List<List<Grid.Loop>> rank : Grid.of(program, Integer.MAX_VALUE).blocks()) {
+            blocks.add(new ArrayList<>(rank));
+        }
+        ProgramVerifier.verify(program, new Grid(blocks), slices, 2);
+        blocks.get(1).removeLast();
+        assertThatThrownBy(() -> ProgramVerifier.verify(program, new Grid(blocks), slices, 2))
+                .hasMessageContaining("is in 0 blocks");
+    }
+}
