@@ -1,0 +1,49 @@
+package dev.banyan.cuda;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Why a block of a device program stopped, as the kernel leaves it in the control block. The control block is mapped host
+ * memory, offsets in bytes:
+ *
+ * <pre>
+ *  0 u32 abort: if not 0, all blocks stop that wait      8 u64 base of the last launch that ended well
+ * 64 for each block 64 bytes: u32 code, u32 loop, u32 slice, u32 channel, u64 seen, u64 wanted
+ * </pre>
+ *
+ * @param loop the {@linkplain ProgramLoop#id() id} of the loop
+ * @param channel of the wait, or of the input whose lines did not come
+ * @param seen value of the flag, or of the flags of a line: that of its first half in the low word
+ * @param wanted value that was waited for
+ */
+record ProgramStatus(Code code, int loop, int slice, int channel, long seen, long wanted) {
+    static final int ABORT = 0;
+    static final int DONE = 8;
+    static final int FIRST = 64;
+    static final int BYTES = 64;
+
+    /** Whether a block stopped, and why. */
+    enum Code {
+        NONE,
+        TIMEOUT,
+        ABORTED
+    }
+
+    /** Bytes of the control block of a launch. */
+    static long controlBytes(int blocks) {
+        return FIRST + (long) BYTES * blocks;
+    }
+
+    /** Reads the status of a block. */
+    static ProgramStatus of(MemorySegment control, int block) {
+        long at = FIRST + (long) BYTES * block;
+        return new ProgramStatus(
+                Code.values()[control.get(ValueLayout.JAVA_INT, at)],
+                control.get(ValueLayout.JAVA_INT, at + 4),
+                control.get(ValueLayout.JAVA_INT, at + 8),
+                control.get(ValueLayout.JAVA_INT, at + 12),
+                control.get(ValueLayout.JAVA_LONG, at + 16),
+                control.get(ValueLayout.JAVA_LONG, at + 24));
+    }
+}
