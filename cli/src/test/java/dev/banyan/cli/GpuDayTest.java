@@ -123,6 +123,9 @@ class GpuDayTest {
                 .contains("nodes 16, shape chain over all GPUs by turns")
                 .contains("loads and stores from GPU0 to GPU2 are left out, as they have no peer access");
 
+        // What the emulated driver takes is any bandwidth, and may be one that no machine can have.
+        Path probe = day.resolve("probe.out.txt");
+        Files.writeString(probe, Files.readString(probe).replaceAll("(?<= )\\d+\\.\\d\\d(?= |\\n)", "12.00"));
         Path output = folder.resolve("profile.json");
         CommandRun calibrate = CommandRun.of("calibrate --from " + day + " --output " + output);
         assertThat(calibrate.status()).as(calibrate.err()).isZero();

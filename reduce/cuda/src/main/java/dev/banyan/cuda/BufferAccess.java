@@ -1,10 +1,8 @@
 package dev.banyan.cuda;
 
-import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Space;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.stream.Stream;
 import jcuda.Pointer;
 import jcuda.driver.CUmemAccess_flags;
 import jcuda.driver.CUpointer_attribute;
@@ -16,57 +14,61 @@ import jcuda.driver.JCudaDriver;
  * and mapped memory have access of their own for each device. Pools are opened to the devices that need it; mapped
  * memory is refused, as only its owner knows how it is mapped.
  *
- * <p>Cost: some calls of the driver for each pair of a buffer and a device, and for each mapping of a buffer.
+ * <p>Cost: some calls of the driver for each pair of a buffer and a device, and for each mapping of a buffer, when they
+ * are first seen. Used by one thread at a time.
  */
 final class BufferAccess {
-    /** Use of a rank's input or output by a device. */
-    private record Use(boolean input, int rank, CudaDevice device) {}
+    /**
+     * Use of a rank's buffer.
+     *
+     * @param space INPUT or OUTPUT
+     * @param rank the rank
+     * @param device that touches it
+     */
+    record Use(Space space, int rank, CudaDevice device) {}
 
-    private final GraphPlan plan;
-    private final long[] addresses;
-    /** The end of what each device touches, in bytes from the begin of the buffer. */
-    private final Map<Use, Long> uses = new LinkedHashMap<>();
+    private record Known(Use use, long address, long bytes) {}
 
-    /** @param addresses of the inputs of ranks 0..n-1, then of their outputs */
-    BufferAccess(GraphPlan plan, long[] addresses) {
-        this.plan = plan;
-        this.addresses = addresses;
-        for (Route route : plan.routes()) {
-            for (NodeTemplate template : route.templates()) {
-                Stream.concat(template.sources().stream(), Stream.of(template.target()))
-                        .filter(operand -> operand.kind() == Operand.Kind.BUFFER)
-                        .forEach(operand -> add(route, operand.index(), template.rank()));
-            }
+    private static final int MOST_KNOWN = 4096;
+
+    private final DeviceMemory memory;
+    /** What was checked last; the driver is asked once. */
+    private final Map<Known, Boolean> known = new LinkedHashMap<>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Known, Boolean> eldest) {
+            return size() > MOST_KNOWN;
         }
+    };
+
+    BufferAccess(DeviceMemory memory) {
+        this.memory = memory;
     }
 
-    private void add(Route route, int buffer, int rank) {
-        Location location = route.buffers().get(buffer);
-        long end = 0;
-        for (Route.Piece piece : route.pieces()) {
-            end = Math.max(end, piece.offsets().get(buffer) + piece.elements() * plan.elementBytes());
+    /**
+     * Checks and grants a use of a buffer.
+     *
+     * @param bytes of the buffer that are used
+     * @param inputs address of each rank's input
+     * @param outputs address of each rank's output
+     * @throws IllegalArgumentException if it is no memory of the rank's device, ends too early, or a device cannot be let
+     *     to touch it; the message says what to do
+     */
+    void check(Use use, long bytes, long[] inputs, long[] outputs) {
+        long address = (use.space() == Space.INPUT ? inputs : outputs)[use.rank()];
+        if (memory.holds(use.rank(), address, bytes) || known.get(new Known(use, address, bytes)) != null) {
+            return;
         }
-        uses.merge(
-                new Use(
-                        location.space() == Space.INPUT,
-                        location.rank(),
-                        plan.devices().get(rank)),
-                end,
-                Math::max);
-    }
-
-    /** @throws IllegalArgumentException if a device cannot be let to touch a buffer; the message says what to do */
-    void grant() {
-        uses.forEach((use, bytes) -> {
-            long address = addresses[use.input() ? use.rank() : plan.devices().size() + use.rank()];
-            for (long at = address; at < address + bytes; ) {
-                at = grant(use, at, address + bytes);
-            }
-        });
+        memory.checkOwner(use.rank(), address);
+        for (long at = address; at < address + bytes; ) {
+            at = grant(use, at, address + bytes);
+        }
+        known.put(new Known(use, address, bytes), true);
     }
 
     /** Grants access to the allocation or mapping that holds an address, and returns the end of that. */
-    private long grant(Use use, long at, long end) {
+    private static long grant(Use use, long at, long end) {
         if (attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at, 0) != 0) {
             return endOf(use, at, end);
         }

@@ -45,9 +45,11 @@ import org.slf4j.LoggerFactory;
  * <p>Whose memory a buffer is gets asked once, when the graph of its address is made. An address that is freed and then
  * belongs to memory of another kind, of another device or with less access must not be used with the same communicator.
  *
- * <p><b>Runs.</b> The first run of an executable with given buffers makes a CUDA graph of all its copies and kernels,
- * which is kept; a further run with the same buffers is one launch, and allocates nothing on a device. Runs of one
- * backend follow each other on the devices. A start does not wait for the runs before it.
+ * <p><b>Runs.</b> Where all devices of a schedule reach each other's memory, one kernel on each device runs it as a
+ * {@linkplain dev.banyan.schedule.program.DeviceProgram device program}: a run is one launch on each device, whatever the
+ * buffers are. Else, and if that is chosen, the first run of an executable with given buffers makes a CUDA graph of all its
+ * copies and kernels, which is kept; a further run with the same buffers is one launch. Both give the same bits. Runs of
+ * one backend follow each other on the devices. A start does not wait for the runs before it.
  *
  * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
  * the step and the error; all other runs that have not ended fail with it, and the backend then refuses everything but
@@ -76,11 +78,19 @@ public final class CudaBackend implements Backend {
     private final PeerTrials trials;
     private final PlanMaker plans;
     private final GraphCache graphs;
+    private final GraphLauncher graphLauncher;
+    private final ExecutorChoice executor;
+    private final ProgramMemory programMemory;
+    private final ProgramPlanner programs;
+    private final ProgramLauncher programLauncher;
+    private final BufferAccess access;
     private final Runs runs;
     private final StreamJoin join;
-    private final Set<CudaExecutable> executables = new LinkedHashSet<>();
+    private final Set<Executable> executables = new LinkedHashSet<>();
     /** Closed executables that have runs in flight. */
-    private final Set<CudaExecutable> released = new LinkedHashSet<>();
+    private final Set<Executable> released = new LinkedHashSet<>();
+    /** The last one that was launched; what another executor launches waits for it. */
+    private @Nullable Run last;
 
     private volatile boolean closed;
 
@@ -125,19 +135,29 @@ public final class CudaBackend implements Backend {
                     lanes.put(device, lane);
                     device.makeOne(lane);
                 }
-                runs = new Runs(ranks.getFirst(), lanes.keySet(), timeoutNanos, tuning.clock());
+                graphLauncher = new GraphLauncher(ranks.getFirst());
+                programMemory = new ProgramMemory(ranks, lanes, bufferLimit);
+                programLauncher = new ProgramLauncher(
+                        List.copyOf(lanes.keySet()), programMemory, timeoutNanos, tuning.firstFlag());
             }
         } catch (Throwable e) {
             abandon(List.copyOf(opened.values()));
             throw e;
         }
+        runs = new Runs(
+                ranks.getFirst(), lanes.keySet(), timeoutNanos, tuning.clock(), this::hasLaunchesInStreams);
         memory = new DeviceMemory(ranks, lanes, this::wouldWait);
+        access = new BufferAccess(memory);
+        executor = tuning.executor();
         trials = new PeerTrials(timeoutNanos);
         PeerAccess peers = new PeerAccess(ranks, peerAccess, tuning.triesPeers() ? trials : null);
         plans = new PlanMaker(ranks, peers, tuning.moves(), bufferLimit);
+        programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         graphs = new GraphCache(
-                tuning.graphNodes(), graph -> runs.isInFlight(run -> run.graph().equals(graph)));
-        join = new StreamJoin(ranks, runs.stream());
+                tuning.graphNodes(),
+                graph -> runs.isInFlight(
+                        run -> run instanceof GraphRun ofGraph && ofGraph.graph().equals(graph)));
+        join = new StreamJoin(ranks);
         synchronized (LIVING) {
             LIVING.add(this);
         }
@@ -279,19 +299,46 @@ public final class CudaBackend implements Backend {
 
     private Executable prepareInTurn(Schedule schedule, DataType type, ReduceOp op) {
         try {
-            plans.askPeers(schedule, type, op);
+            ProgramPlan program = program(schedule, type, op);
+            if (program == null) {
+                plans.askPeers(schedule, type, op);
+            }
+            return executable(schedule, type, op, program);
         } catch (CudaException e) {
             throw brokenBy(e);
         }
+    }
+
+    /** Returns the schedule as a device program, or null if a graph is to run it. */
+    private @Nullable ProgramPlan program(Schedule schedule, DataType type, ReduceOp op) {
+        if (executor == ExecutorChoice.GRAPH) {
+            return null;
+        }
+        try {
+            return programs.plan(schedule, type, op);
+        } catch (NoProgramException e) {
+            if (executor == ExecutorChoice.KERNEL) {
+                throw new CudaException(
+                        schedule.collective().label() + " by " + schedule.algorithm()
+                                + " can't run as one kernel on each GPU: " + e.getMessage()
+                                + "; take BANYAN_CUDA_EXECUTOR=auto",
+                        e);
+            }
+            LOG.debug("{} by {} runs as a graph: {}", schedule.collective().label(), schedule.algorithm(), e.getMessage());
+            return null;
+        }
+    }
+
+    private Executable executable(Schedule schedule, DataType type, ReduceOp op, @Nullable ProgramPlan program) {
         lock.lock();
         try {
             checkUsable();
             freeReleased();
-            CudaExecutable executable = new CudaExecutable(this, plans.plan(schedule, type, op));
+            Executable executable = program == null
+                    ? new CudaExecutable(this, plans.plan(schedule, type, op))
+                    : new ProgramExecutable(this, program, ranks.size(), Math.ceilDiv(timeoutNanos, 1_000_000));
             executables.add(executable);
             return executable;
-        } catch (CudaException e) {
-            throw brokenBy(e);
         } finally {
             lock.unlock();
         }
@@ -299,36 +346,78 @@ public final class CudaBackend implements Backend {
 
     /** Puts a run behind those before, and into the caller's streams if there are any. */
     CompletableFuture<Void> start(
-            CudaExecutable executable,
+            Executable executable,
             MemorySegment[] inputs,
             MemorySegment[] outputs,
             @Nullable CallerStreams streams) {
         CudaStreams callers = streams == null ? null : join.check(streams);
         lock.lock();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
-            return startInTurn(executable, inputs, outputs, callers);
+            checkUsable();
+            Run run = launched(executable, inputs, outputs, callers);
+            last = run;
+            return run.future();
+        } catch (CudaException e) {
+            throw runs.failure() == null ? breaking(runs.explain(e)) : e;
         } finally {
             lock.unlock();
         }
     }
 
-    private CompletableFuture<Void> startInTurn(
+    private Run launched(
+            Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
+        return switch (executable) {
+            case ProgramExecutable program -> launched(program, inputs, outputs, callers);
+            case CudaExecutable graph -> launched(graph, inputs, outputs, callers);
+            default -> throw new IllegalArgumentException("an executable of another backend");
+        };
+    }
+
+    private Run launched(
             CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
-        checkUsable();
-        try {
-            GraphCache.Key key = executable.key(inputs, outputs);
-            Graph graph = graphs.get(key, () -> executable.build(key, memory));
-            if (callers != null) {
-                join.after(callers);
-            }
-            Run run = runs.launch(executable, graph);
-            if (callers != null) {
-                join.before(callers, run.ended());
-            }
-            return run.future();
-        } catch (CudaException e) {
-            throw breaking(runs.explain(executable, e));
+        GraphCache.Key key = executable.key(inputs, outputs);
+        Graph graph = graphs.get(key, () -> executable.build(key, access));
+        if (last instanceof ProgramRun) {
+            graphLauncher.waitFor(last.ended());
         }
+        if (callers != null) {
+            join.after(callers, _ -> graphLauncher.stream());
+        }
+        GraphRun run = graphLauncher.launch(executable, graph, runs.takeMarks(executable));
+        runs.add(run);
+        if (callers != null) {
+            join.before(callers, _ -> run.ended().getFirst());
+        }
+        return run;
+    }
+
+    private Run launched(
+            ProgramExecutable executable,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CudaStreams callers) {
+        executable.check(access, inputs, outputs);
+        if (last instanceof GraphRun) {
+            programLauncher.waitFor(last.ended());
+        }
+        if (callers != null) {
+            join.after(callers, rank -> programLauncher.stream(ranks.get(rank)));
+        }
+        ProgramRun run = programLauncher.launch(executable);
+        runs.add(run);
+        if (callers != null) {
+            join.before(callers, rank -> run.ended(ranks.get(rank)));
+        }
+        return run;
+    }
+
+    /** Asks the runs of an executable that are in flight to end early. */
+    void stop(ProgramExecutable executable) {
+        runs.stop(executable);
+    }
+
+    private boolean hasLaunchesInStreams() {
+        return graphLauncher.isBusy() || programLauncher.isBusy();
     }
 
     /** Looks for ends of runs on the calling thread for a short while, until a future is done. */
@@ -351,7 +440,7 @@ public final class CudaBackend implements Backend {
     }
 
     /** Frees what an executable has, or keeps it until its runs have ended. */
-    void release(CudaExecutable executable) {
+    void release(Executable executable) {
         lock.lock();
         try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
             if (executables.remove(executable)) {
@@ -371,17 +460,28 @@ public final class CudaBackend implements Backend {
             if (runs.isInFlight(run -> run.executable().equals(executable))) {
                 return false;
             }
-            graphs.remove(executable);
-            plans.close(executable.plan());
+            giveBack(executable);
             return true;
         });
+    }
+
+    /** Takes back what an executable has alone; nothing of it runs. */
+    private void giveBack(Executable executable) {
+        switch (executable) {
+            case ProgramExecutable program -> programs.close(program.plan());
+            case CudaExecutable graph -> {
+                graphs.remove(graph);
+                plans.close(graph.plan());
+            }
+            default -> throw new IllegalArgumentException("an executable of another backend");
+        }
     }
 
     /** Whether the backend is not known to have nothing to do on its devices. */
     private boolean isBusy() {
         try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
             return kept == null
-                    || runs.isBusy()
+                    || hasLaunchesInStreams()
                     || trials.isBusy()
                     || lanes.values().stream().anyMatch(CopyLane::isBusy);
         }
@@ -487,16 +587,19 @@ public final class CudaBackend implements Backend {
     private void free() {
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
         ranks.getFirst().tryEnter();
-        executables.forEach(executable -> plans.close(executable.plan()));
-        released.forEach(executable -> plans.close(executable.plan()));
+        executables.forEach(this::giveBack);
+        released.forEach(this::giveBack);
         List<Integer> results = new ArrayList<>();
         results.addAll(graphs.free());
         results.addAll(memory.free());
         results.addAll(plans.free(sound));
+        results.addAll(programs.free(sound));
+        results.addAll(programMemory.free());
         results.addAll(join.free());
         results.addAll(trials.free());
         lanes.values().forEach(lane -> results.addAll(lane.free()));
-        results.addAll(runs.free());
+        results.addAll(graphLauncher.free());
+        results.addAll(programLauncher.free());
         lanes.keySet().forEach(CudaDevice::close);
         if (sound) {
             results.forEach(result -> Cuda.check(result, "freeing the memory of a CUDA backend"));

@@ -25,6 +25,14 @@ public final class CudaBackendProvider implements Backend.Provider {
             "Tries once in each process whether two GPUs reach each other's memory before they do; 0 believes the"
                     + " driver.");
 
+    static final Setting<ExecutorChoice> EXECUTOR = Setting.of(
+            "BANYAN_CUDA_EXECUTOR",
+            "kernel, graph or auto",
+            ExecutorChoice::parse,
+            ExecutorChoice.AUTO,
+            "Runs collectives by one kernel on each GPU, or by graphs of copies; auto takes kernels where all GPUs reach"
+                    + " each other.");
+
     @Override
     public String name() {
         return "cuda";
@@ -37,7 +45,7 @@ public final class CudaBackendProvider implements Backend.Provider {
                 config.get(Communicator.TIMEOUT),
                 config.get(PEER_ACCESS) ? peerRule(machine) : PeerRule.NONE,
                 config.get(BUFFER_LIMIT),
-                config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing());
+                (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing()).with(config.get(EXECUTOR)));
     }
 
     private static PeerRule peerRule(Machine machine) {

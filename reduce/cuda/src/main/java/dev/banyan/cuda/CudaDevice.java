@@ -97,6 +97,17 @@ final class CudaDevice implements AutoCloseable {
         return kernels.computeIfAbsent(kernel, this::load).function();
     }
 
+    /** How many blocks of a kernel can be on the device at once. */
+    int residentBlocks(Kernel kernel, int threads) {
+        CUfunction function = function(kernel);
+        enter();
+        int[] blocks = new int[1];
+        Cuda.check(
+                JCudaDriver.cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, 0),
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor of " + kernel.name() + " on device " + ordinal);
+        return blocks[0] * multiprocessors;
+    }
+
     private Loaded load(Kernel kernel) {
         enter();
         CUmodule module = new CUmodule();

@@ -103,21 +103,13 @@ final class CudaExecutable implements Executable {
      * @throws IllegalArgumentException if an address is no memory of the rank's device, or another device that must
      *     touch it cannot be let to
      */
-    Graph build(GraphCache.Key key, DeviceMemory memory) {
+    Graph build(GraphCache.Key key, BufferAccess access) {
         int ranks = plan.devices().size();
         long[] addresses = key.addresses().array();
-        for (Route route : plan.routes()) {
-            route.buffers().forEach(location -> {
-                switch (location.space()) {
-                    case INPUT -> memory.checkOwner(location.rank(), addresses[location.rank()]);
-                    case OUTPUT -> memory.checkOwner(location.rank(), addresses[ranks + location.rank()]);
-                    case SCRATCH -> {}
-                }
-            });
-        }
-        new BufferAccess(plan, addresses).grant();
-        return new GraphBuilder(plan, Arrays.copyOf(addresses, ranks), Arrays.copyOfRange(addresses, ranks, 2 * ranks))
-                .build();
+        long[] inputs = Arrays.copyOf(addresses, ranks);
+        long[] outputs = Arrays.copyOfRange(addresses, ranks, 2 * ranks);
+        GraphUses.of(plan).forEach((use, bytes) -> access.check(use, bytes, inputs, outputs));
+        return new GraphBuilder(plan, inputs, outputs).build();
     }
 
     /**
@@ -151,14 +143,14 @@ final class CudaExecutable implements Executable {
     }
 
     /** Returns the first mark that is not set, if possible one of a device. */
-    Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
-        Unfinished first = null;
+    Run.Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
+        Run.Unfinished first = null;
         for (int m = 0; m < plan.marks().size(); m++) {
             if (isSet(m)) {
                 continue;
             }
             Mark mark = plan.marks().get(m);
-            Unfinished unfinished = new Unfinished(mark.device(), mark.step() + " of " + plan.name());
+            Run.Unfinished unfinished = new Run.Unfinished(mark.device(), mark.step() + " of " + plan.name());
             if (mark.device().equals(wanted)) {
                 return unfinished;
             }
@@ -166,9 +158,6 @@ final class CudaExecutable implements Executable {
                 first = unfinished;
             }
         }
-        return first == null ? new Unfinished(plan.devices().getFirst(), "the end of " + plan.name()) : first;
+        return first == null ? new Run.Unfinished(plan.devices().getFirst(), "the end of " + plan.name()) : first;
     }
-
-    /** A step that is not done. */
-    record Unfinished(CudaDevice device, String step) {}
 }

@@ -9,6 +9,9 @@ public final class CudaSettings implements SettingProvider {
     @Override
     public List<Setting<?>> settings() {
         return List.of(
-                CudaBackendProvider.BUFFER_LIMIT, CudaBackendProvider.PEER_ACCESS, CudaBackendProvider.PEER_TRIAL);
+                CudaBackendProvider.BUFFER_LIMIT,
+                CudaBackendProvider.PEER_ACCESS,
+                CudaBackendProvider.PEER_TRIAL,
+                CudaBackendProvider.EXECUTOR);
     }
 }

@@ -6,9 +6,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 import jcuda.Pointer;
@@ -25,11 +25,13 @@ import jcuda.driver.JCudaDriver;
  * <p>Safe for use from any thread.
  */
 final class DeviceMemory {
+    private record Allocation(CudaDevice device, long bytes) {}
+
     private final List<CudaDevice> ranks;
     private final Map<CudaDevice, CopyLane> lanes;
     private final BooleanSupplier running;
-    /** Addresses of what is allocated on devices. */
-    private final Set<Long> allocations = ConcurrentHashMap.newKeySet();
+    /** What is allocated on devices, by its address. */
+    private final ConcurrentNavigableMap<Long, Allocation> allocations = new ConcurrentSkipListMap<>();
     /** Free what arenas gave back. */
     private final ConcurrentLinkedQueue<IntSupplier> kept = new ConcurrentLinkedQueue<>();
 
@@ -75,14 +77,14 @@ final class DeviceMemory {
         Cuda.check(
                 JCudaDriver.cuMemAlloc(address, bytes),
                 "cuMemAlloc of " + bytes + " bytes on device " + device.ordinal());
-        allocations.add(address.value());
+        allocations.put(address.value(), new Allocation(device, bytes));
         lane(device).clear(address, bytes);
         return address.value();
     }
 
     /** Frees memory of a device unless that is done; {@link #freeKept} does it where something runs. */
     private void free(long address) {
-        if (allocations.remove(address)) {
+        if (allocations.remove(address) != null) {
             free(() -> JCudaDriver.cuMemFree(new DeviceAddress(address)));
         }
     }
@@ -149,6 +151,14 @@ final class DeviceMemory {
         return lane;
     }
 
+    /** Whether bytes are within one piece of memory that was allocated here on a rank's device. */
+    boolean holds(int rank, long address, long bytes) {
+        Map.Entry<Long, Allocation> below = allocations.floorEntry(address);
+        return below != null
+                && below.getValue().device().equals(ranks.get(rank))
+                && address + bytes <= below.getKey() + below.getValue().bytes();
+    }
+
     /** @throws IllegalArgumentException if an address is no memory of the rank's device */
     void checkOwner(int rank, long address) {
         int ordinal = ordinal("the buffer of rank " + rank, address);
@@ -181,9 +191,9 @@ final class DeviceMemory {
      */
     List<Integer> free() {
         List<Integer> results = new ArrayList<>();
-        for (long address : List.copyOf(allocations)) {
+        for (long address : List.copyOf(allocations.keySet())) {
             // An automatic arena may free it at the same time.
-            if (allocations.remove(address)) {
+            if (allocations.remove(address) != null) {
                 results.add(JCudaDriver.cuMemFree(new DeviceAddress(address)));
             }
         }

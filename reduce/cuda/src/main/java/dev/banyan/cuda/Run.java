@@ -1,50 +1,52 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.backend.Executable;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import jcuda.driver.CUevent;
+import org.jspecify.annotations.Nullable;
 
-/** A launch of a graph. */
-final class Run {
-    private final CudaExecutable executable;
-    private final Graph graph;
-    private final CUevent ended;
+/** A launch whose end is waited for. {@link Runs} calls all methods but {@link #future} under its lock. */
+abstract class Run {
     private final CompletableFuture<Void> future = new CompletableFuture<>();
-    private boolean hasMarks = true;
-
-    /** @param ended an event behind the graph */
-    Run(CudaExecutable executable, Graph graph, CUevent ended) {
-        this.executable = executable;
-        this.graph = graph;
-        this.ended = ended;
-    }
-
-    CudaExecutable executable() {
-        return executable;
-    }
-
-    Graph graph() {
-        return graph;
-    }
-
-    CUevent ended() {
-        return ended;
-    }
 
     /** Completes when the run has ended. */
-    CompletableFuture<Void> future() {
+    final CompletableFuture<Void> future() {
         return future;
     }
 
-    /**
-     * Whether the marks of the executable are those of this run, and of no later one. Guarded by the lock of {@link
-     * Runs}.
-     */
-    boolean hasMarks() {
-        return hasMarks;
-    }
+    /** Returns whose launch it is. */
+    abstract Executable executable();
 
-    /** Leaves the marks to a later run. */
-    void loseMarks() {
-        hasMarks = false;
-    }
+    /** Returns the name of the collective and the algorithm, for messages. */
+    abstract String name();
+
+    /** Returns the events behind it: one for all devices, or one for each. */
+    abstract List<CUevent> ended();
+
+    /**
+     * Returns CUDA_SUCCESS if it has ended and all of it was done, CUDA_ERROR_NOT_READY if it has not ended, or an error.
+     */
+    abstract int result();
+
+    /** Returns how long the last run of the same executable took, in ns; 0 if there was none. */
+    abstract long lastNanos();
+
+    /** Notes how long it took, in ns. */
+    abstract void took(long nanos);
+
+    /** Returns what is not done, if possible on a device. */
+    abstract Unfinished firstUnfinished(@Nullable CudaDevice wanted);
+
+    /** Asks it to end early, and returns whether it may still do so. */
+    abstract boolean stop();
+
+    /** Returns why it ended early by itself or by {@link #stop}, or null. */
+    abstract @Nullable RuntimeException stopped();
+
+    /** Gives back what only a run needs that has not ended. */
+    abstract void recycle();
+
+    /** A step that is not done. */
+    record Unfinished(CudaDevice device, String step) {}
 }

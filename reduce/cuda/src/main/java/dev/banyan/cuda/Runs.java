@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Executable;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,26 +12,25 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
-import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
-import jcuda.driver.CUstream;
-import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The runs of a backend, which follow each other on one stream. A daemon thread, the watcher, sees their ends and
+ * The runs of a backend, which follow each other on the devices. A daemon thread, the watcher, sees their ends and
  * completes their futures; so does every thread that polls. A run that fails, or that has not ended when the timeout
  * has passed since the one before it ended, breaks the queue: all runs that have not ended fail, and no further one is
  * launched.
  *
- * <p>The event behind a run belongs to the first device, and the driver does not promise that it says what went wrong
- * on another one: it may stay as it is for ever. So all devices are asked for faults about once a millisecond while a
- * run is waited for, and when it has ended or its time is over. A run has ended well if its event has been reached,
- * all marks are set, and then no device has a fault.
+ * <p>The driver does not promise that an event of one device says what went wrong on another one: it may stay as it is
+ * for ever. So all devices are asked for faults about once a millisecond while a run is waited for, and when it has ended
+ * or its time is over. A run has ended well if its events have been reached, all of it is marked as done, and then no
+ * device has a fault. A run whose time is over is asked to stop, if it can, and is then waited for a moment longer: its
+ * kernels say what they wait for.
  *
- * <p>Launches are made by one thread at a time. Everything else is safe for use from any thread.
+ * <p>Safe for use from any thread.
  */
 final class Runs {
     private static final long FAULTS_ASKED_NANOS = 1_000_000;
@@ -39,15 +39,13 @@ final class Runs {
     private final Set<CudaDevice> devices;
     private final long timeoutNanos;
     private final LongSupplier clock;
-    private final DriverObjects objects;
-    private final CUstream stream;
+    private final BooleanSupplier busy;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     /** Runs that are not known to have ended, in the order of their launches; empty after a failure. */
     private final ArrayDeque<Run> inFlight = new ArrayDeque<>();
 
-    private final ArrayDeque<CUevent> spareEvents = new ArrayDeque<>();
     /** The time from which the timeout of the first run in flight counts. */
     private long firstSince;
     /** The same by {@link System#nanoTime()}, whatever the clock is. */
@@ -69,37 +67,27 @@ final class Runs {
      * @param devices all devices
      * @param timeoutNanos how long a run may take
      * @param clock the time, as {@link System#nanoTime()}
+     * @param busy whether a stream of launches is not known to have come to its end
      */
-    Runs(CudaDevice first, Set<CudaDevice> devices, long timeoutNanos, LongSupplier clock) {
+    Runs(
+            CudaDevice first,
+            Set<CudaDevice> devices,
+            long timeoutNanos,
+            LongSupplier clock,
+            BooleanSupplier busy) {
         this.first = first;
         this.devices = devices;
         this.timeoutNanos = timeoutNanos;
         this.clock = clock;
-        objects = new DriverObjects(first);
-        stream = objects.stream();
-    }
-
-    CUstream stream() {
-        return stream;
+        this.busy = busy;
     }
 
     /**
-     * Launches a graph behind the runs before.
+     * Waits for the end of a run that was launched behind those before.
      *
-     * @throws CudaException if the driver refuses that
+     * @throws CudaException if an earlier one has failed meanwhile
      */
-    Run launch(CudaExecutable executable, Graph graph) {
-        CUevent event = event();
-        first.enter();
-        executable.clearMarks(takeMarks(executable), stream);
-        int result = JCudaDriver.cuGraphLaunch(graph.exec(), stream);
-        if (result == CUresult.CUDA_SUCCESS) {
-            result = JCudaDriver.cuEventRecord(event, stream);
-        }
-        if (result != CUresult.CUDA_SUCCESS) {
-            throw failed(executable, result);
-        }
-        Run run = new Run(executable, graph, event);
+    void add(Run run) {
         lock.lock();
         try {
             checkUnbroken();
@@ -116,17 +104,16 @@ final class Runs {
         } finally {
             lock.unlock();
         }
-        return run;
     }
 
     /** Takes the marks from the runs of an executable that are in flight, and returns whether there are any. */
-    private boolean takeMarks(CudaExecutable executable) {
+    boolean takeMarks(CudaExecutable executable) {
         lock.lock();
         try {
             boolean taken = false;
             for (Run run : inFlight) {
-                if (run.executable().equals(executable)) {
-                    run.loseMarks();
+                if (run instanceof GraphRun graphRun && graphRun.executable().equals(executable)) {
+                    graphRun.loseMarks();
                     taken = true;
                 }
             }
@@ -136,11 +123,15 @@ final class Runs {
         }
     }
 
-    private CUevent event() {
+    /** Asks the runs of an executable that are in flight to end early. */
+    void stop(Executable executable) {
         lock.lock();
         try {
-            CUevent spare = spareEvents.poll();
-            return spare == null ? objects.event() : spare;
+            for (Run run : inFlight) {
+                if (run.executable().equals(executable)) {
+                    run.stop();
+                }
+            }
         } finally {
             lock.unlock();
         }
@@ -169,11 +160,6 @@ final class Runs {
         }
     }
 
-    /** Whether the stream is not known to have come to its end. */
-    boolean isBusy() {
-        return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
-    }
-
     /** Returns why no further run is launched, or null. */
     @Nullable
     RuntimeException failure() {
@@ -186,8 +172,7 @@ final class Runs {
     }
 
     private boolean isStreamBusy() {
-        return first.fault() == CUresult.CUDA_SUCCESS
-                && JCudaDriver.cuStreamQuery(stream) == CUresult.CUDA_ERROR_NOT_READY;
+        return faulty() == null && busy.getAsBoolean();
     }
 
     /**
@@ -212,7 +197,7 @@ final class Runs {
         lock.lock();
         try {
             Run run = inFlight.peek();
-            return run == null ? 0 : Math.max(0, run.executable().lastNanos() - (System.nanoTime() - firstBegun));
+            return run == null ? 0 : Math.max(0, run.lastNanos() - (System.nanoTime() - firstBegun));
         } finally {
             lock.unlock();
         }
@@ -260,27 +245,30 @@ final class Runs {
                 result = result(inFlight.element());
                 if (result == CUresult.CUDA_SUCCESS) {
                     Run run = inFlight.remove();
-                    spareEvents.add(run.ended());
+                    run.recycle();
                     if (ended.isEmpty()) {
                         ended = new ArrayList<>();
                     }
                     ended.add(run);
                     firstSince = clock.getAsLong();
                     long now = System.nanoTime();
-                    run.executable().took(now - firstBegun);
+                    run.took(now - firstBegun);
                     firstBegun = now;
                     changed.signalAll();
                 }
             }
             if (result == CUresult.CUDA_ERROR_NOT_READY) {
+                Run run = inFlight.element();
                 boolean late = clock.getAsLong() - firstSince >= timeoutNanos;
                 if (isFaulty(late)) {
-                    reason = failed(inFlight.element().executable(), CUresult.CUDA_ERROR_LAUNCH_FAILED);
-                } else if (late) {
-                    reason = late(inFlight.element().executable());
+                    reason = failed(run, CUresult.CUDA_ERROR_LAUNCH_FAILED);
+                } else if (late && !run.stop()) {
+                    reason = late(run);
                 }
             } else if (result != CUresult.CUDA_SUCCESS) {
-                reason = failed(inFlight.element().executable(), result);
+                Run run = inFlight.element();
+                RuntimeException stopped = isFaulty(true) ? null : run.stopped();
+                reason = stopped == null ? failed(run, result) : stopped;
             }
         } finally {
             lock.unlock();
@@ -291,17 +279,10 @@ final class Runs {
         }
     }
 
-    /**
-     * Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. The marks of
-     * a run behind which another one of its executable was started may have been cleared for that.
-     */
+    /** Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. */
     private int result(Run run) {
-        int result = JCudaDriver.cuEventQuery(run.ended());
-        if (result != CUresult.CUDA_SUCCESS) {
-            return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;
-        }
-        boolean done = !run.hasMarks() || run.executable().isMarked();
-        return done && !isFaulty(true) ? CUresult.CUDA_SUCCESS : CUresult.CUDA_ERROR_LAUNCH_FAILED;
+        int result = run.result();
+        return result == CUresult.CUDA_SUCCESS && isFaulty(true) ? CUresult.CUDA_ERROR_LAUNCH_FAILED : result;
     }
 
     /**
@@ -340,12 +321,7 @@ final class Runs {
         failing.forEach(run -> run.future().completeExceptionally(reason));
     }
 
-    /** Returns what to report for an error of a start: the fault of a device if there is one. */
-    CudaException explain(CudaExecutable executable, CudaException error) {
-        return faulty() != null && failure() == null ? failed(executable, CUresult.CUDA_ERROR_UNKNOWN) : error;
-    }
-
-    /** Returns the same for an error of what belongs to no run. */
+    /** Returns what to report for an error of the driver: the fault of a device if there is one. */
     CudaException explain(CudaException error) {
         Faulty faulty = faulty();
         return faulty == null || failure() != null ? error : fault(faulty, String.valueOf(error.getMessage()));
@@ -381,19 +357,19 @@ final class Runs {
         return new CudaException(what + "; " + ProcessFault.REMEDY + ", without that device if it is lost");
     }
 
-    private CollectiveTimeoutException late(CudaExecutable executable) {
-        CudaExecutable.Unfinished step = executable.firstUnfinished(null);
-        return new CollectiveTimeoutException(executable.name() + " did not end within "
+    private CollectiveTimeoutException late(Run run) {
+        Run.Unfinished step = run.firstUnfinished(null);
+        return new CollectiveTimeoutException(run.name() + " did not end within "
                 + Math.ceilDiv(timeoutNanos, 1_000_000) + " ms: device "
                 + step.device().ordinal() + " has not done " + step.step()
                 + "; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
     }
 
-    private CudaException failed(CudaExecutable executable, int result) {
+    private CudaException failed(Run run, int result) {
         Faulty faulty = faulty();
-        CudaExecutable.Unfinished step = executable.firstUnfinished(faulty == null ? null : faulty.device());
+        Run.Unfinished step = run.firstUnfinished(faulty == null ? null : faulty.device());
         CudaDevice named = faulty == null ? step.device() : faulty.device();
-        String what = executable.name() + " failed on device " + named.ordinal() + " in " + step.step() + ": "
+        String what = run.name() + " failed on device " + named.ordinal() + " in " + step.step() + ": "
                 + Cuda.name(faulty == null ? result : faulty.error());
         return faulty == null ? new CudaException(what + "; create a new communicator") : fault(faulty, what);
     }
@@ -436,14 +412,5 @@ final class Runs {
         } finally {
             lock.unlock();
         }
-    }
-
-    /**
-     * Frees the stream and the events; nothing runs.
-     *
-     * @return results of the driver
-     */
-    List<Integer> free() {
-        return objects.free();
     }
 }

@@ -3,28 +3,24 @@ package dev.banyan.cuda;
 import dev.banyan.reduce.backend.CallerStreams;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntFunction;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstreamCaptureStatus;
 import jcuda.driver.JCudaDriver;
 
-/** Puts a backend's stream behind and before what is in the caller's, by events. Used by one thread at a time. */
+/** Puts a backend's streams behind and before what is in the caller's, by events. Used by one thread at a time. */
 final class StreamJoin {
     private final List<CudaDevice> ranks;
-    private final CUstream own;
     /** One per rank; made when first needed. */
     private final List<CUevent> reached = new ArrayList<>();
 
     private final List<DriverObjects> owners = new ArrayList<>();
     private final int[] captureStatus = new int[1];
 
-    /**
-     * @param ranks the device of each rank
-     * @param own the backend's stream
-     */
-    StreamJoin(List<CudaDevice> ranks, CUstream own) {
+    /** @param ranks the device of each rank */
+    StreamJoin(List<CudaDevice> ranks) {
         this.ranks = ranks;
-        this.own = own;
     }
 
     /** @throws IllegalArgumentException if they are no CUDA streams, one for each rank */
@@ -40,11 +36,12 @@ final class StreamJoin {
     }
 
     /**
-     * Lets what is put into the backend's stream from now on wait for what is in the caller's streams.
+     * Lets what is put into the backend's streams from now on wait for what is in the caller's streams.
      *
+     * @param own the backend's stream for each rank
      * @throws IllegalArgumentException if one of them captures a graph, which would capture the backend's stream too
      */
-    void after(CudaStreams streams) {
+    void after(CudaStreams streams, IntFunction<CUstream> own) {
         for (int rank = 0; rank < ranks.size(); rank++) {
             Cuda.check(
                     JCudaDriver.cuStreamIsCapturing(streams.streams().get(rank), captureStatus),
@@ -67,17 +64,21 @@ final class StreamJoin {
                             reached.get(rank), streams.streams().get(rank)),
                     "cuEventRecord in the caller's stream of rank " + rank);
             Cuda.check(
-                    JCudaDriver.cuStreamWaitEvent(own, reached.get(rank), 0),
+                    JCudaDriver.cuStreamWaitEvent(own.apply(rank), reached.get(rank), 0),
                     "cuStreamWaitEvent for the caller's stream of rank " + rank);
         }
     }
 
-    /** Lets what is put into the caller's streams from now on wait for an event. */
-    void before(CudaStreams streams, CUevent done) {
+    /**
+     * Lets what is put into the caller's streams from now on wait for events.
+     *
+     * @param done the event for each rank
+     */
+    void before(CudaStreams streams, IntFunction<CUevent> done) {
         for (int rank = 0; rank < ranks.size(); rank++) {
             ranks.get(rank).enter();
             Cuda.check(
-                    JCudaDriver.cuStreamWaitEvent(streams.streams().get(rank), done, 0),
+                    JCudaDriver.cuStreamWaitEvent(streams.streams().get(rank), done.apply(rank), 0),
                     "cuStreamWaitEvent in the caller's stream of rank " + rank);
         }
     }

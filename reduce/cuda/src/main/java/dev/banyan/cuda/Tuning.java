@@ -5,15 +5,43 @@ import java.util.function.LongSupplier;
 /**
  * What users do not choose for a backend, except by settings.
  *
+ * @param moves how graphs move data
  * @param graphNodes bound of the nodes of all graphs
  * @param clock the time by which runs time out, in ns, as {@link System#nanoTime()}
  * @param triesPeers whether peer access is tried before it is used
+ * @param executor what runs schedules
+ * @param sizes how device programs are cut
+ * @param firstFlag greater than 0; the value at which flags of device programs begin
  */
-record Tuning(Moves moves, int graphNodes, LongSupplier clock, boolean triesPeers) {
-    static final Tuning DEFAULT = new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, true);
+record Tuning(
+        Moves moves,
+        int graphNodes,
+        LongSupplier clock,
+        boolean triesPeers,
+        ExecutorChoice executor,
+        ProgramSizes sizes,
+        long firstFlag) {
+    static final Tuning DEFAULT = new Tuning(
+            Moves.DEFAULT,
+            GraphCache.MOST_NODES,
+            System::nanoTime,
+            true,
+            ExecutorChoice.AUTO,
+            ProgramSizes.DEFAULT,
+            1);
+
+    /** With graphs alone. */
+    Tuning(Moves moves, int graphNodes, LongSupplier clock, boolean triesPeers) {
+        this(moves, graphNodes, clock, triesPeers, ExecutorChoice.GRAPH, ProgramSizes.DEFAULT, 1);
+    }
 
     /** The same without trials of peer access. */
     Tuning believing() {
-        return new Tuning(moves, graphNodes, clock, false);
+        return new Tuning(moves, graphNodes, clock, false, executor, sizes, firstFlag);
+    }
+
+    /** The same with a choice of what runs schedules. */
+    Tuning with(ExecutorChoice choice) {
+        return new Tuning(moves, graphNodes, clock, triesPeers, choice, sizes, firstFlag);
     }
 }

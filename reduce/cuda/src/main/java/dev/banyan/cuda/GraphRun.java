@@ -1,0 +1,91 @@
+package dev.banyan.cuda;
+
+import java.util.List;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
+
+/** A launch of a graph, which cannot be ended early. */
+final class GraphRun extends Run {
+    private final CudaExecutable executable;
+    private final Graph graph;
+    private final CUevent ended;
+    private final EventPool events;
+    private boolean hasMarks = true;
+
+    /**
+     * @param ended an event behind the graph
+     * @param events take it back
+     */
+    GraphRun(CudaExecutable executable, Graph graph, CUevent ended, EventPool events) {
+        this.executable = executable;
+        this.graph = graph;
+        this.ended = ended;
+        this.events = events;
+    }
+
+    @Override
+    CudaExecutable executable() {
+        return executable;
+    }
+
+    Graph graph() {
+        return graph;
+    }
+
+    @Override
+    String name() {
+        return executable.name();
+    }
+
+    @Override
+    List<CUevent> ended() {
+        return List.of(ended);
+    }
+
+    /** Leaves the marks to a later run of the executable, which may have cleared them. */
+    void loseMarks() {
+        hasMarks = false;
+    }
+
+    @Override
+    int result() {
+        int result = JCudaDriver.cuEventQuery(ended);
+        if (result != CUresult.CUDA_SUCCESS) {
+            return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;
+        }
+        return !hasMarks || executable.isMarked() ? CUresult.CUDA_SUCCESS : CUresult.CUDA_ERROR_LAUNCH_FAILED;
+    }
+
+    @Override
+    long lastNanos() {
+        return executable.lastNanos();
+    }
+
+    @Override
+    void took(long nanos) {
+        executable.took(nanos);
+    }
+
+    @Override
+    Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
+        return executable.firstUnfinished(wanted);
+    }
+
+    @Override
+    boolean stop() {
+        return false;
+    }
+
+    @Override
+    @Nullable
+    RuntimeException stopped() {
+        return null;
+    }
+
+    @Override
+    void recycle() {
+        events.give(ended);
+    }
+}

@@ -1,0 +1,230 @@
+package dev.banyan.cuda;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import jcuda.NativePointerObject;
+import jcuda.Pointer;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * Launches device programs: one kernel on each device, in a stream of the backend there. Used by one thread at a time,
+ * but for {@link #stop} and what reads the control blocks, which are safe for use from any thread.
+ *
+ * <p>Kernels of one program wait for each other. So that the kernels of two programs never hold each other up, all
+ * backends of a process launch theirs in one order.
+ */
+final class ProgramLauncher {
+    private static final ReentrantLock ONE_ORDER = new ReentrantLock();
+
+    private static final int WORDS = 4 + Kernel.Program.BUFFERS;
+    private static final int CONTROL = 2;
+    private static final int TIMEOUT = 3;
+    private static final int FIRST_BUFFER = 4;
+    /** As many blocks of a device as have room for what stopped them. */
+    static final int MOST_BLOCKS = 1023;
+
+    /** What a launch on one device needs. */
+    private static final class Lane {
+        private final CudaDevice device;
+        private final DriverObjects objects;
+        private final EventPool events;
+        private final CUstream stream;
+        private final MemorySegment control;
+        private final ByteBuffer parameters = ByteBuffer.allocateDirect(8 * WORDS).order(ByteOrder.nativeOrder());
+        private final Pointer pointers;
+
+        Lane(CudaDevice device, long timeoutNanos) {
+            this.device = device;
+            objects = new DriverObjects(device);
+            events = new EventPool(objects);
+            stream = objects.stream();
+            HostBlock block = objects.pinned(ProgramStatus.controlBytes(MOST_BLOCKS));
+            control = block.memory();
+            control.fill((byte) 0);
+            NativePointerObject[] each = new NativePointerObject[WORDS];
+            for (int word = 0; word < WORDS; word++) {
+                each[word] = Pointer.to(parameters).withByteOffset(8L * word);
+            }
+            pointers = Pointer.to(each);
+            parameters.putLong(8 * CONTROL, block.address());
+            parameters.putLong(8 * TIMEOUT, timeoutNanos);
+        }
+    }
+
+    private final List<Lane> lanes;
+    private final List<CUstream> streams;
+    private final ProgramMemory memory;
+    /** Greater than every flag that an earlier launch could have posted. */
+    private long base;
+
+    /**
+     * @param devices all devices, in the order in which they first appear among the ranks
+     * @param memory of the programs
+     * @param timeoutNanos how long a block may wait
+     * @param base greater than 0; the first value of flags
+     */
+    ProgramLauncher(List<CudaDevice> devices, ProgramMemory memory, long timeoutNanos, long base) {
+        this.memory = memory;
+        this.base = base;
+        lanes = devices.stream().map(device -> new Lane(device, timeoutNanos)).toList();
+        streams = lanes.stream().map(lane -> lane.stream).toList();
+    }
+
+    /** Returns the stream of a device, which is one of those given. */
+    CUstream stream(CudaDevice device) {
+        return lane(device).stream;
+    }
+
+    private Lane lane(CudaDevice device) {
+        for (Lane lane : lanes) {
+            if (lane.device.equals(device)) {
+                return lane;
+            }
+        }
+        throw new IllegalArgumentException("no programs on device " + device.ordinal());
+    }
+
+    /** Lets what is launched from now on wait for events. */
+    void waitFor(List<CUevent> ended) {
+        for (Lane lane : lanes) {
+            lane.device.enter();
+            for (CUevent event : ended) {
+                Cuda.check(
+                        JCudaDriver.cuStreamWaitEvent(lane.stream, event, 0),
+                        "cuStreamWaitEvent in the stream of programs on device " + lane.device.ordinal());
+            }
+        }
+    }
+
+    /**
+     * Launches a program with the buffers that were last checked.
+     *
+     * @throws CudaException if the driver refuses that; what was launched before on other devices is told to end
+     */
+    ProgramRun launch(ProgramExecutable executable) {
+        ProgramPlan plan = executable.plan();
+        clearLinesIfFlagsRepeat(plan.values());
+        long from = base;
+        base += plan.values();
+        List<CUevent> ended = new ArrayList<>(lanes.size());
+        ONE_ORDER.lock();
+        try {
+            for (int d = 0; d < lanes.size(); d++) {
+                ended.add(launch(plan, d, from, executable.inputs(), executable.outputs()));
+            }
+        } catch (CudaException e) {
+            stop();
+            throw e;
+        } finally {
+            ONE_ORDER.unlock();
+        }
+        return new ProgramRun(executable, this, from, ended);
+    }
+
+    private CUevent launch(ProgramPlan plan, int d, long from, long[] inputs, long[] outputs) {
+        Lane lane = lanes.get(d);
+        ProgramPlan.Part part = plan.parts().get(d);
+        lane.device.enter();
+        if (part.blocks() > 0) {
+            ByteBuffer words = lane.parameters;
+            words.putLong(0, part.table().address().value());
+            words.putLong(8, from);
+            for (int rank = 0; rank < inputs.length; rank++) {
+                words.putLong(8 * (FIRST_BUFFER + rank), inputs[rank]);
+                words.putLong(8 * (FIRST_BUFFER + ProgramPlanner.MOST_RANKS + rank), outputs[rank]);
+            }
+            Cuda.check(
+                    JCudaDriver.cuLaunchKernel(
+                            part.function(),
+                            part.blocks(),
+                            1,
+                            1,
+                            plan.threads(),
+                            1,
+                            1,
+                            0,
+                            lane.stream,
+                            lane.pointers,
+                            null),
+                    "cuLaunchKernel of " + plan.name() + " on device " + lane.device.ordinal());
+        }
+        CUevent event = lane.events.take();
+        Cuda.check(
+                JCudaDriver.cuEventRecord(event, lane.stream),
+                "cuEventRecord behind " + plan.name() + " on device " + lane.device.ordinal());
+        return event;
+    }
+
+    /** Flags in lines are the low half of what other flags are: when these begin anew, no old line may be there. */
+    private void clearLinesIfFlagsRepeat(long values) {
+        if (base >>> 32 != base + values + 1 >>> 32) {
+            memory.clearLines(this::stream);
+            base = ((base >>> 32) + 1 << 32) + 1;
+        }
+    }
+
+    /** Whether all blocks of a device have ended well. */
+    boolean isDone(ProgramPlan plan, int d, long from) {
+        return plan.parts().get(d).blocks() == 0
+                || lanes.get(d).control.get(ValueLayout.JAVA_LONG, ProgramStatus.DONE) >= from;
+    }
+
+    /** Tells all kernels to end early that wait for something, now or later. */
+    void stop() {
+        for (Lane lane : lanes) {
+            lane.control.set(ValueLayout.JAVA_INT, ProgramStatus.ABORT, 1);
+        }
+    }
+
+    /** Whether a kernel has ended early, or was told to. */
+    boolean isStopping() {
+        for (Lane lane : lanes) {
+            if (lane.control.get(ValueLayout.JAVA_INT, ProgramStatus.ABORT) != 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns why a block of a device has ended early. */
+    ProgramStatus status(int d, int block) {
+        return ProgramStatus.of(lanes.get(d).control, block);
+    }
+
+    /** Returns the index of a device. */
+    int indexOf(CudaDevice device) {
+        return lanes.indexOf(lane(device));
+    }
+
+    /** Gives an event of a run back. */
+    void recycle(int d, CUevent event) {
+        lanes.get(d).events.give(event);
+    }
+
+    /** Whether a stream is not known to have come to its end. */
+    boolean isBusy() {
+        for (CUstream stream : streams) {
+            if (JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Frees streams, events and control blocks; nothing runs.
+     *
+     * @return results of the driver
+     */
+    List<Integer> free() {
+        return lanes.stream().flatMap(lane -> lane.objects.free().stream()).toList();
+    }
+}

@@ -1,0 +1,486 @@
+package dev.banyan.cuda;
+
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Space;
+import dev.banyan.schedule.program.Channel;
+import dev.banyan.schedule.program.DeviceProgram;
+import dev.banyan.schedule.program.Grid;
+import dev.banyan.schedule.program.Lane;
+import dev.banyan.schedule.program.Move;
+import dev.banyan.schedule.program.Operand.Local;
+import dev.banyan.schedule.program.Operand.Via;
+import dev.banyan.schedule.program.ProgramCompiler;
+import dev.banyan.schedule.program.ProgramVerifier;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes plans of schedules as device programs, verifies them, and puts their tables into the memory of devices. Safe for
+ * use from any thread.
+ */
+final class ProgramPlanner {
+    /** As many ranks' buffers are parameters of a kernel. */
+    static final int MOST_RANKS = 16;
+
+    private final List<CudaDevice> ranks;
+    private final List<CudaDevice> devices;
+    private final Map<CudaDevice, CopyLane> lanes;
+    private final PeerAccess peers;
+    private final ProgramSizes sizes;
+    private final ProgramMemory memory;
+    private final TableBlocks tables = new TableBlocks();
+    private final Map<CudaDevice, Blocks> scratch = new HashMap<>();
+    private final Map<CudaDevice, Long> doneCounters = new HashMap<>();
+    private final List<DriverObjects> objects = new ArrayList<>();
+
+    /**
+     * @param ranks the device of each rank
+     * @param lanes copies to each device, in the order in which devices first appear among the ranks
+     * @param memory for flags and slots
+     */
+    ProgramPlanner(
+            List<CudaDevice> ranks,
+            Map<CudaDevice, CopyLane> lanes,
+            PeerAccess peers,
+            ProgramSizes sizes,
+            ProgramMemory memory) {
+        this.ranks = ranks;
+        this.lanes = lanes;
+        this.peers = peers;
+        this.sizes = sizes;
+        devices = List.copyOf(lanes.keySet());
+        this.memory = memory;
+    }
+
+    /**
+     * Makes a plan.
+     *
+     * @throws NoProgramException if the schedule cannot run as a program on these devices
+     */
+    synchronized ProgramPlan plan(Schedule schedule, DataType type, ReduceOp op) throws NoProgramException {
+        boolean mean = op == ReduceOp.AVG && schedule.collective().reduces() && schedule.ranks() > 1;
+        if (schedule.ranks() > MOST_RANKS) {
+            throw new NoProgramException(schedule.ranks() + " ranks are more than " + MOST_RANKS);
+        }
+        if (mean && !type.isFloating()) {
+            throw new NoProgramException("means of integers need wide sums");
+        }
+        Kernel.Program kernel =
+                new Kernel.Program(op == ReduceOp.AVG ? ReduceOp.SUM : op, Element.of(type));
+        return new Maker(schedule, type, mean, kernel).plan();
+    }
+
+    /** Takes back what a plan has alone; nothing of it runs. */
+    synchronized void close(ProgramPlan plan) {
+        plan.parts().forEach(part -> tables.give(part.table()));
+    }
+
+    /**
+     * Frees everything; nothing runs.
+     *
+     * @return results of the driver
+     */
+    synchronized List<Integer> free(boolean sound) {
+        List<Integer> results = new ArrayList<>(tables.free());
+        objects.forEach(one -> results.addAll(one.free()));
+        scratch.values().forEach(blocks -> blocks.free(sound));
+        return results;
+    }
+
+    private CopyLane lane(CudaDevice device) {
+        CopyLane lane = lanes.get(device);
+        if (lane == null) {
+            throw new IllegalStateException("device " + device.ordinal() + " has no lane for copies");
+        }
+        return lane;
+    }
+
+    private long doneCounter(CudaDevice device) {
+        return doneCounters.computeIfAbsent(device, _ -> {
+            DriverObjects own = new DriverObjects(device);
+            objects.add(own);
+            DeviceAddress word = own.memory(4);
+            lane(device).clear(word, 4);
+            return word.value();
+        });
+    }
+
+    /** Makes one plan. */
+    private final class Maker {
+        private final Schedule schedule;
+        private final int elementBytes;
+        private final boolean mean;
+        private final Kernel.Program kernel;
+        private final boolean lowLatency;
+        private final List<ProgramPlan.LoopPlace> places = new ArrayList<>();
+        private @Nullable Map<CudaDevice, Long> scratchOf;
+
+        Maker(Schedule schedule, DataType type, boolean mean, Kernel.Program kernel) {
+            this.schedule = schedule;
+            this.mean = mean;
+            this.kernel = kernel;
+            elementBytes = type.bytes();
+            lowLatency = schedule.collective().inputElements(schedule.count(), schedule.ranks()) * elementBytes
+                    <= sizes.lowLatencyBytes();
+        }
+
+        ProgramPlan plan() throws NoProgramException {
+            DeviceProgram program = program();
+            if (mean && !program.takesMeans()) {
+                throw new NoProgramException("its result has no last reduction of its own");
+            }
+            checkPeers(program);
+            int threads = threads(program);
+            Grid grid = grid(program, blocksOfRank(threads));
+            int[] slices = new int[program.lanes().size()];
+            long[] offsets = new long[slices.length];
+            long values = 0;
+            for (int l = 0; l < slices.length; l++) {
+                offsets[l] = values;
+                slices[l] = lowLatency
+                        ? 1
+                        : Math.toIntExact(Math.ceilDiv(
+                                program.lanes().get(l).bytes(), (long) sizes.sliceOf(program.lanes().get(l).bytes())));
+                values += slices[l] + 1L;
+            }
+            ProgramVerifier.verify(program, grid, slices, sizes.slots());
+            List<ProgramPlan.Part> parts = new Tables(program, grid, slices, offsets).parts();
+            return new ProgramPlan(
+                    schedule.collective().label() + " by " + schedule.algorithm(),
+                    program,
+                    List.copyOf(places),
+                    parts,
+                    uses(program),
+                    threads,
+                    values);
+        }
+
+        /** The program with so many parts of each lane that enough blocks have work. */
+        private DeviceProgram program() {
+            DeviceProgram whole = ProgramCompiler.compile(schedule, 1, false);
+            if (whole.lanes().isEmpty()) {
+                return whole;
+            }
+            int blocks = Grid.of(whole, Integer.MAX_VALUE).widest();
+            long longest = whole.lanes().stream().mapToLong(Lane::bytes).max().orElseThrow();
+            long enough = lowLatency ? 4 << 10 : 4L * sizes.sliceBytes();
+            int parts = (int) Math.clamp(longest / enough, 1, Math.max(1, sizes.blocks() / blocks));
+            return parts == 1 ? whole : ProgramCompiler.compile(schedule, parts, false);
+        }
+
+        private void checkPeers(DeviceProgram program) throws NoProgramException {
+            for (Lane lane : program.lanes()) {
+                for (Channel channel : lane.channels()) {
+                    int from = lane.sender(channel);
+                    int to = lane.receiver(channel);
+                    if (!peers.reaches(from, to) || !peers.reaches(to, from)) {
+                        throw new NoProgramException("devices " + ranks.get(from).ordinal() + " and "
+                                + ranks.get(to).ordinal() + " do not reach each other's memory");
+                    }
+                }
+            }
+        }
+
+        /** As many workers as have 16 bytes of a slice each, or 8 of lines, and a warp that posts. */
+        private int threads(DeviceProgram program) {
+            long longest = 1;
+            for (Lane lane : program.lanes()) {
+                longest = Math.max(longest, lowLatency ? lane.bytes() : sizes.sliceOf(lane.bytes()));
+            }
+            long warps = Math.ceilDiv(longest, lowLatency ? 8L * 32 : 16L * 32);
+            return 32 * (int) Math.clamp(warps, 1, 16) + 32;
+        }
+
+        /** How many blocks of each rank run at once, whatever the devices. */
+        private int blocksOfRank(int threads) throws NoProgramException {
+            int most = sizes.blocks();
+            for (CudaDevice device : devices) {
+                long sharing = ranks.stream().filter(device::equals).count();
+                most = (int) Math.min(most, device.residentBlocks(kernel, threads) / sharing);
+            }
+            if (most < 1) {
+                throw new NoProgramException("not even one block of " + threads + " threads of each rank would run");
+            }
+            return most;
+        }
+
+        /** The end of what is touched of each buffer. */
+        private Map<BufferAccess.Use, Long> uses(DeviceProgram program) {
+            Map<BufferAccess.Use, Long> uses = new LinkedHashMap<>();
+            for (Lane lane : program.lanes()) {
+                for (Move move : lane.moves()) {
+                    Stream.concat(move.inputs().stream(), move.outputs().stream())
+                            .forEach(operand -> {
+                                if (operand instanceof Local(Location location)) {
+                                    add(uses, location, move.rank(), lane.bytes());
+                                } else if (operand instanceof Via(int channel)
+                                        && lane.channels().get(channel).target() != null) {
+                                    add(uses, lane.channels().get(channel).target(), move.rank(), lane.bytes());
+                                }
+                            });
+                }
+            }
+            return uses;
+        }
+
+        private void add(Map<BufferAccess.Use, Long> uses, Location location, int toucher, long bytes) {
+            if (location.space() != Space.SCRATCH) {
+                uses.merge(
+                        new BufferAccess.Use(location.space(), location.rank(), ranks.get(toucher)),
+                        location.offset() + bytes,
+                        Math::max);
+            }
+        }
+
+        private Grid grid(DeviceProgram program, int most) throws NoProgramException {
+            try {
+                return Grid.of(program, most);
+            } catch (IllegalArgumentException e) {
+                throw new NoProgramException(String.valueOf(e.getMessage()));
+            }
+        }
+
+        private long scratchOf(int rank) {
+            Map<CudaDevice, Long> known = scratchOf;
+            if (known == null) {
+                known = new HashMap<>();
+                for (CudaDevice device : devices) {
+                    long sharing = ranks.stream().filter(device::equals).count();
+                    known.put(
+                            device,
+                            scratch.computeIfAbsent(device, Blocks::new).take(sharing * schedule.scratchBytes()));
+                }
+                scratchOf = known;
+            }
+            CudaDevice device = ranks.get(rank);
+            long before = ranks.subList(0, rank).stream().filter(device::equals).count();
+            return known.getOrDefault(device, 0L) + before * schedule.scratchBytes();
+        }
+
+        /** Makes the tables of one plan. */
+        private final class Tables {
+            private final DeviceProgram program;
+            private final Grid grid;
+            private final int[] slices;
+            private final long[] offsets;
+            private final int[][] blockOf;
+            /** For each rank, the slots of its blocks. */
+            private final List<List<Long>> slots = new ArrayList<>();
+
+            Tables(DeviceProgram program, Grid grid, int[] slices, long[] offsets) throws NoProgramException {
+                this.program = program;
+                this.grid = grid;
+                this.slices = slices;
+                this.offsets = offsets;
+                blockOf = grid.blockOf(program);
+                long bytes = slotsOfABlock();
+                for (int rank = 0; rank < ranks.size(); rank++) {
+                    slots.add(
+                            bytes == 0
+                                    ? List.of()
+                                    : memory.slots(rank, form(), bytes, grid.blocks().get(rank).size()));
+                }
+            }
+
+            /** The most bytes of slots that a block needs, as a power of two so that programs can share them. */
+            private long slotsOfABlock() {
+                long most = 0;
+                for (Lane lane : program.lanes()) {
+                    for (int m = 0; m < lane.moves().size(); m++) {
+                        most = Math.max(most, incoming(lane, m).size() * channelBytes(lane));
+                    }
+                }
+                return most <= 1 ? most : Long.highestOneBit(most - 1) << 1;
+            }
+
+            private ProgramLoop.Form form() {
+                return lowLatency ? ProgramLoop.Form.LINES : ProgramLoop.Form.PLAIN;
+            }
+
+            private int slotBytes(Lane lane) {
+                return lowLatency ? 16 * (int) Math.ceilDiv(lane.bytes(), 8L) : sizes.sliceOf(lane.bytes());
+            }
+
+            private long channelBytes(Lane lane) {
+                return (long) slotBytes(lane) * sizes.slots();
+            }
+
+            List<ProgramPlan.Part> parts() throws NoProgramException {
+                Map<CudaDevice, List<List<ProgramLoop>>> blocks = new LinkedHashMap<>();
+                devices.forEach(device -> blocks.put(device, new ArrayList<>()));
+                for (int rank = 0; rank < ranks.size(); rank++) {
+                    for (int block = 0; block < grid.blocks().get(rank).size(); block++) {
+                        List<ProgramLoop> loops = new ArrayList<>();
+                        for (Grid.Loop loop : grid.blocks().get(rank).get(block)) {
+                            loops.add(loop(rank, loop.lane(), loop.move()));
+                        }
+                        blocks.getOrDefault(ranks.get(rank), List.of()).add(loops);
+                    }
+                }
+                List<ProgramPlan.Part> parts = new ArrayList<>();
+                blocks.forEach((device, ofDevice) -> parts.add(part(device, new ProgramTable(ofDevice))));
+                return parts;
+            }
+
+            private ProgramPlan.Part part(CudaDevice device, ProgramTable table) {
+                TableBlocks.Block block = tables.take(device, table.bytes());
+                long address = block.address().value();
+                ByteBuffer bytes = table.at(address, doneCounter(device));
+                lane(device).write(address, MemorySegment.ofBuffer(bytes));
+                return new ProgramPlan.Part(device, block, table.blocks().size(), device.function(kernel));
+            }
+
+            private ProgramLoop loop(int rank, int l, int m) throws NoProgramException {
+                Lane lane = program.lanes().get(l);
+                Move move = lane.moves().get(m);
+                places.add(new ProgramPlan.LoopPlace(rank, l, m));
+                List<ProgramLoop.Wait> waits = new ArrayList<>();
+                List<ProgramLoop.Post> posts = new ArrayList<>();
+                for (int c : incoming(lane, m)) {
+                    receive(l, c, waits, posts);
+                }
+                for (int c = 0; c < lane.channels().size(); c++) {
+                    if (lane.channels().get(c).from() == m) {
+                        send(l, c, waits, posts);
+                    }
+                }
+                List<ProgramLoop.Place> inputs = new ArrayList<>();
+                for (var input : move.inputs()) {
+                    inputs.add(
+                            switch (input) {
+                                case Local(Location location) -> local(location);
+                                case Via(int channel) -> slotsOf(l, channel);
+                            });
+                }
+                List<ProgramLoop.Place> outputs = new ArrayList<>();
+                for (var output : move.outputs()) {
+                    outputs.add(
+                            switch (output) {
+                                case Local(Location location) -> local(location);
+                                case Via(int channel) -> slotsOf(l, channel);
+                            });
+                }
+                if (waits.size() > ProgramLoop.MOST_WAITS
+                        || posts.size() > ProgramLoop.MOST_POSTS
+                        || inputs.size() > ProgramLoop.MOST_INPUTS
+                        || outputs.size() > ProgramLoop.MOST_OUTPUTS) {
+                    throw new NoProgramException("step " + move.step() + " of rank " + rank + " touches too many others");
+                }
+                long elements = lane.bytes() / elementBytes;
+                long perSlice = lowLatency
+                        ? Math.ceilDiv(elements * elementBytes, 16L) * 16 / elementBytes
+                        : sizes.sliceOf(lane.bytes()) / elementBytes;
+                return new ProgramLoop(
+                        slices[l],
+                        (int) perSlice,
+                        (int) (elements - (slices[l] - 1) * perSlice),
+                        waits,
+                        inputs,
+                        outputs,
+                        posts,
+                        offsets[l],
+                        mean && move.completes() ? schedule.ranks() : 1,
+                        places.size() - 1,
+                        lowLatency ? ProgramLoop.Protocol.LOW_LATENCY : ProgramLoop.Protocol.BULK);
+            }
+
+            /** The channels to a move. */
+            private static List<Integer> incoming(Lane lane, int move) {
+                List<Integer> incoming = new ArrayList<>();
+                for (int c = 0; c < lane.channels().size(); c++) {
+                    if (lane.channels().get(c).to() == move) {
+                        incoming.add(c);
+                    }
+                }
+                return incoming;
+            }
+
+            private void receive(int l, int c, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
+                Lane lane = program.lanes().get(l);
+                Channel channel = lane.channels().get(c);
+                if (channel.kind() == Channel.Kind.ORDER) {
+                    waits.add(new ProgramLoop.Wait(memory.flag(dataFlag(l, c)), 0, c));
+                    return;
+                }
+                if (lowLatency) {
+                    posts.add(new ProgramLoop.Post(memory.flag(creditFlag(l, c)), ProgramLoop.PostKind.WHEN_READY));
+                    return;
+                }
+                waits.add(new ProgramLoop.Wait(memory.flag(dataFlag(l, c)), 0, c));
+                posts.add(new ProgramLoop.Post(
+                        memory.flag(creditFlag(l, c)),
+                        channel.kind() == Channel.Kind.DIRECT
+                                ? ProgramLoop.PostKind.WHEN_READY
+                                : ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES));
+            }
+
+            private void send(int l, int c, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
+                Channel channel = program.lanes().get(l).channels().get(c);
+                if (channel.kind() != Channel.Kind.ORDER) {
+                    boolean onlyReady = lowLatency || channel.kind() == Channel.Kind.DIRECT;
+                    waits.add(new ProgramLoop.Wait(
+                            memory.flag(creditFlag(l, c)),
+                            onlyReady ? ProgramLoop.Wait.READINESS : sizes.slots(),
+                            c));
+                }
+                if (channel.kind() == Channel.Kind.ORDER || !lowLatency) {
+                    posts.add(new ProgramLoop.Post(
+                            memory.flag(dataFlag(l, c)), ProgramLoop.PostKind.AFTER_SLICES));
+                }
+            }
+
+            private ProgramMemory.Flag dataFlag(int l, int c) {
+                Lane lane = program.lanes().get(l);
+                Channel channel = lane.channels().get(c);
+                int rank = lane.receiver(channel);
+                int block = blockOf[l][channel.to()];
+                int input = incoming(lane, channel.to()).indexOf(c);
+                return channel.kind() == Channel.Kind.ORDER
+                        ? new ProgramMemory.Flag.Order(rank, blockOf[l][channel.from()], block, input)
+                        : new ProgramMemory.Flag.Data(rank, block, input);
+            }
+
+            private ProgramMemory.Flag creditFlag(int l, int c) {
+                Lane lane = program.lanes().get(l);
+                Channel channel = lane.channels().get(c);
+                return new ProgramMemory.Flag.Credit(
+                        lane.sender(channel),
+                        lane.receiver(channel),
+                        blockOf[l][channel.to()],
+                        incoming(lane, channel.to()).indexOf(c));
+            }
+
+            /** The slots of a channel, or what it leads to directly. */
+            private ProgramLoop.Place slotsOf(int l, int c) {
+                Lane lane = program.lanes().get(l);
+                Channel channel = lane.channels().get(c);
+                if (channel.target() != null) {
+                    return local(channel.target());
+                }
+                int number = incoming(lane, channel.to()).indexOf(c);
+                long region = slots.get(lane.receiver(channel)).get(blockOf[l][channel.to()]);
+                return ProgramLoop.Place.slots(
+                        region + number * channelBytes(lane), slotBytes(lane), sizes.slots(), form(), c);
+            }
+
+            private ProgramLoop.Place local(Location location) {
+                return location.space() == Space.SCRATCH
+                        ? ProgramLoop.Place.linear(
+                                ProgramLoop.ABSOLUTE, scratchOf(location.rank()) + location.offset())
+                        : ProgramLoop.Place.linear(
+                                location.space() == Space.INPUT ? location.rank() : MOST_RANKS + location.rank(),
+                                location.offset());
+            }
+        }
+    }
+}
