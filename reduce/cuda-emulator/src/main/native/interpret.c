@@ -246,6 +246,7 @@ uint64_t updated(const Instruction *in, uint64_t old, uint64_t a, uint64_t b) {
         case ATOMIC_MIN: return is_less ? a : old;
         case ATOMIC_MAX: return is_less ? old : a;
         case ATOMIC_AND: return old & a;
+        case ATOMIC_INCREMENT: return old >= a ? 0 : old + 1;
         default: return old | a;
     }
 }
@@ -308,6 +309,12 @@ void branch(Warp *warp, const Instruction *in) {
     EACH_LANE(l) warp->place[l] = in->target;
 }
 
+/* What bar.red gives to a lane. */
+static void give_result(Warp *warp, const Instruction *in, const Barrier *barrier, int lane) {
+    int holds = in->reduction == REDUCE_AND ? barrier->holding == barrier->arrived : barrier->holding > 0;
+    warp->predicates[in->to[0]] = (warp->predicates[in->to[0]] & ~(1u << lane)) | (uint32_t)holds << lane;
+}
+
 /* Lets those go on for whom all have arrived. */
 static void open_barrier(Block *block, int number) {
     Barrier *barrier = &block->barriers[number];
@@ -324,6 +331,7 @@ static void open_barrier(Block *block, int number) {
             }
             place = warp->place[l];
             warp->waiting &= ~(1u << l);
+            if (barrier->reduces) give_result(warp, &block->run->kernel->code[place - 1], barrier, l);
             if (block->run->threads) leave_barrier(barrier->gathered, warp, l);
         }
     }
@@ -356,6 +364,12 @@ static void arrive(Warp *warp, const Instruction *in, int waits) {
             fault(warp, in, LAUNCH_FAILED, l, "barrier %u is for %d threads and for %u", number, barrier->expected, expected);
             return;
         }
+        if (barrier->arrived && barrier->reduces != in->reduction) {
+            fault(warp, in, LAUNCH_FAILED, l, "bar.red and another instruction meet at barrier %u", number);
+            return;
+        }
+        barrier->reduces = in->reduction;
+        barrier->holding += in->reduction && warp->predicates[in->from[2]] >> l & 1;
         barrier->arrived++;
         if (warp->run->threads) gather(&barrier->gathered, warp, l);
         barrier->expected = (int)expected;
@@ -370,6 +384,8 @@ static void arrive(Warp *warp, const Instruction *in, int waits) {
 void barrier(Warp *warp, const Instruction *in) { arrive(warp, in, 1); }
 
 void barrier_arrive(Warp *warp, const Instruction *in) { arrive(warp, in, 0); }
+
+void barrier_reduce(Warp *warp, const Instruction *in) { arrive(warp, in, 1); }
 
 /* Lanes wait until all that the mask names are here; those that have ended are not waited for. */
 void warp_barrier(Warp *warp, const Instruction *in) {

@@ -9,6 +9,8 @@ enum { BARRIERS = 16, WARPS_OF_BLOCK = 32 };
 /* Threads that have arrived at a barrier; expected is 0 for all that are alive. */
 typedef struct {
     int arrived, expected;
+    Reduction reduces; /* what bar.red, which all threads take, makes of their predicates */
+    int holding; /* threads whose predicate holds */
     struct Knowledge *gathered; /* while a seed interleaves what runs */
 } Barrier;
 

@@ -500,7 +500,7 @@ static void read_memory(Parser *parser, const Statement *statement, Instruction 
 static void read_atomic(Parser *parser, const Statement *statement, Instruction *in, int gives) {
     static const struct { const char *word; Atomic atomic; } kinds[] = {
         {"add", ATOMIC_ADD}, {"exch", ATOMIC_EXCHANGE}, {"cas", ATOMIC_COMPARE}, {"min", ATOMIC_MIN}, {"max", ATOMIC_MAX},
-        {"and", ATOMIC_AND}, {"or", ATOMIC_OR}};
+        {"and", ATOMIC_AND}, {"or", ATOMIC_OR}, {"inc", ATOMIC_INCREMENT}};
     Statement rest = *statement;
     int found = 0;
     rest.count = 0;
@@ -514,6 +514,7 @@ static void read_atomic(Parser *parser, const Statement *statement, Instruction 
         if (!is_kind) strcpy(rest.words[rest.count++], statement->words[w]);
     }
     int operands = 2 + gives + (in->atomic == ATOMIC_COMPARE);
+    if (in->atomic == ATOMIC_INCREMENT && strcmp(last_word(statement), "u32")) found = 0;
     if (!found || !read_access(&rest, in) || in->vector != 1 || in->bytes < 4 || statement->argument_count != operands
         || *last_word(&rest) == 'f' || (!gives && (in->atomic == ATOMIC_EXCHANGE || in->atomic == ATOMIC_COMPARE))) {
         unknown(parser, statement);
@@ -613,8 +614,29 @@ static void read_fence(Parser *parser, const Statement *statement, Instruction *
     else unknown(parser, statement);
 }
 
+/* bar.red.or.pred d, a, b, c, or without the number b of threads. */
+static void read_barrier_reduction(Parser *parser, const Statement *statement, Instruction *in) {
+    const char *kind = statement->words[2];
+    int counts = statement->argument_count == 4;
+    if (statement->count != 4 || strcmp(statement->words[3], "pred") || (strcmp(kind, "or") && strcmp(kind, "and"))
+        || (!counts && statement->argument_count != 3)) {
+        unknown(parser, statement);
+        return;
+    }
+    in->run = barrier_reduce;
+    in->reduction = strcmp(kind, "or") ? REDUCE_AND : REDUCE_OR;
+    in->vector = (unsigned char)(1 + counts);
+    in->to[0] = predicate(parser, statement->arguments[0]);
+    for (int a = 0; a < 1 + counts; a++) in->from[a] = place_of(parser, statement->arguments[1 + a], 4, 0);
+    in->from[2] = predicate(parser, statement->arguments[2 + counts]);
+}
+
 /* bar.sync a, bar.sync a, b, bar.arrive a, b, bar.warp.sync mask. */
 static void read_barrier(Parser *parser, const Statement *statement, Instruction *in) {
+    if (statement->count > 1 && !strcmp(statement->words[1], "red")) {
+        read_barrier_reduction(parser, statement, in);
+        return;
+    }
     int last = statement->count - 1;
     int is_warp = statement->count == 3 && !strcmp(statement->words[1], "warp");
     if (strcmp(statement->words[last], "sync") && (is_warp || strcmp(statement->words[last], "arrive"))) last = -1;

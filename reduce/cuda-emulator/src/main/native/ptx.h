@@ -23,7 +23,9 @@ typedef enum { WEAK, RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE } Order;
 
 typedef enum { OF_BLOCK, OF_DEVICE, OF_SYSTEM } Scope;
 
-typedef enum { ATOMIC_ADD, ATOMIC_EXCHANGE, ATOMIC_COMPARE, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_AND, ATOMIC_OR } Atomic;
+typedef enum { ATOMIC_ADD, ATOMIC_EXCHANGE, ATOMIC_COMPARE, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_AND, ATOMIC_OR, ATOMIC_INCREMENT } Atomic;
+
+typedef enum { REDUCE_NOTHING, REDUCE_AND, REDUCE_OR } Reduction;
 
 struct Instruction {
     void (*run)(Warp *warp, const Instruction *instruction);
@@ -37,6 +39,7 @@ struct Instruction {
     Order order;
     Scope scope;
     Atomic atomic;
+    Reduction reduction; /* of predicates, by a barrier */
     unsigned char bytes, is_signed, vector, register_bytes; /* of a memory access; a register may be wider */
     unsigned char narrow; /* the address has 32 bits */
     unsigned char gives; /* an update has a result */
@@ -121,6 +124,7 @@ void end_thread(Warp *, const Instruction *);
 void trap(Warp *, const Instruction *);
 void barrier(Warp *, const Instruction *);
 void barrier_arrive(Warp *, const Instruction *);
+void barrier_reduce(Warp *, const Instruction *);
 void warp_barrier(Warp *, const Instruction *);
 void fence(Warp *, const Instruction *);
 void nap(Warp *, const Instruction *);

@@ -9,6 +9,9 @@ sealed interface Kernel {
     /** Threads of a block. */
     int BLOCK = 512;
 
+    /** Limits of a launch of the element-wise kernels. */
+    String LIMITS = ".maxntid " + BLOCK + ", 1, 1";
+
     /** Name of its entry. */
     String name();
 
@@ -39,6 +42,42 @@ sealed interface Kernel {
         @Override
         public String ptx() {
             return new ReducePtx(this).text();
+        }
+
+        @Override
+        public int bytesPerThread() {
+            return 16;
+        }
+    }
+
+    /**
+     * Runs the loops of a {@linkplain ProgramTable device program}. A block has T workers, a multiple of 32 in
+     * 32..512, and {@link #POSTING_THREADS} threads that post flags.
+     *
+     * @param op never {@link ReduceOp#AVG}, which is a sum and a divisor
+     */
+    record Program(ReduceOp op, Element element) implements Kernel {
+        /** Threads behind the workers that post flags. */
+        static final int POSTING_THREADS = 32;
+
+        static final int MOST_WORKERS = 512;
+        /** Parameters that are addresses of buffers. */
+        static final int BUFFERS = 32;
+
+        public Program {
+            if (op == ReduceOp.AVG || (element == Element.I128 && op != ReduceOp.SUM)) {
+                throw new IllegalArgumentException("no kernel combines " + element + " by " + op);
+            }
+        }
+
+        @Override
+        public String name() {
+            return "banyan_program_" + op.name().toLowerCase(Locale.ROOT) + "_" + element.label();
+        }
+
+        @Override
+        public String ptx() {
+            return new ProgramPtx(this).text();
         }
 
         @Override

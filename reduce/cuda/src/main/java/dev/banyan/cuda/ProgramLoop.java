@@ -141,6 +141,9 @@ record ProgramLoop(
         inputs = List.copyOf(inputs);
         outputs = List.copyOf(outputs);
         posts = List.copyOf(posts);
+        if (inputs.isEmpty() != outputs.isEmpty()) {
+            throw new IllegalArgumentException(inputs.size() + " inputs, but " + outputs.size() + " outputs");
+        }
     }
 
     int bytes() {

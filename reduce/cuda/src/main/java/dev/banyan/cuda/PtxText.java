@@ -28,12 +28,32 @@ final class PtxText {
     }
 
     private final StringBuilder body = new StringBuilder();
-    private final Map<Register, Integer> used = new EnumMap<>(Register.class);
+    private final StringBuilder shared = new StringBuilder();
+    private final Map<Register, Integer> declared = new EnumMap<>(Register.class);
+    private Map<Register, Integer> used = new EnumMap<>(Register.class);
     private int labels;
 
-    /** A register that was not used yet. */
+    /** A register that is not in use. */
     String register(Register kind) {
-        return "%" + kind.prefix + (used.merge(kind, 1, Integer::sum) - 1);
+        int registers = used.merge(kind, 1, Integer::sum);
+        declared.merge(kind, registers, Math::max);
+        return "%" + kind.prefix + (registers - 1);
+    }
+
+    /** Runs what emits a section. The registers that it takes are free again behind the section. */
+    void scope(Runnable section) {
+        Map<Register, Integer> before = new EnumMap<>(used);
+        section.run();
+        used = before;
+    }
+
+    /** Declares an array of shared memory, aligned to 16 bytes. */
+    void shared(String name, int bytes) {
+        shared.append("\t.shared .align 16 .b8 ")
+                .append(name)
+                .append('[')
+                .append(bytes)
+                .append("];\n");
     }
 
     /** A label that was not used yet. */
@@ -59,6 +79,16 @@ final class PtxText {
 
     void place(String label) {
         body.append(label).append(":\n");
+    }
+
+    /** Goes to a label where a predicate holds. */
+    void branchIf(String predicate, String label) {
+        emit("@" + predicate + " bra " + label);
+    }
+
+    /** Goes to a label where a predicate does not hold. */
+    void branchUnless(String predicate, String label) {
+        emit("@!" + predicate + " bra " + label);
     }
 
     /** Goes to a label where {@code left >= right}, both unsigned 64-bit. */
@@ -96,14 +126,15 @@ final class PtxText {
     /**
      * The whole module.
      *
+     * @param limits of a launch, e.g. {@code .maxntid 512, 1, 1}
      * @param parameters e.g. {@code .param .u64 target}
      */
-    String module(String name, List<String> parameters) {
+    String module(String name, String limits, List<String> parameters) {
         StringBuilder text = new StringBuilder(".version 7.0\n.target sm_70\n.address_size 64\n\n");
         text.append(".visible .entry ").append(name).append("(\n\t");
         text.append(String.join(",\n\t", parameters)).append("\n)\n");
-        text.append(".maxntid ").append(Kernel.BLOCK).append(", 1, 1\n{\n");
-        used.forEach((kind, count) -> text.append("\t.reg .")
+        text.append(limits).append("\n{\n").append(shared);
+        declared.forEach((kind, count) -> text.append("\t.reg .")
                 .append(kind.type)
                 .append(" %")
                 .append(kind.prefix)

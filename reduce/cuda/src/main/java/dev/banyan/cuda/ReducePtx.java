@@ -32,7 +32,7 @@ final class ReducePtx {
             sources.add(text.address("source" + s));
         }
         count = text.emit(LONG, "ld.param.u64", "[count]");
-        code = ElementCode.of(text, kernel, text.emit(WORD, "ld.param.u32", "[divisor]"));
+        code = ElementCode.of(text, kernel.op(), kernel.element(), text.emit(WORD, "ld.param.u32", "[divisor]"));
         thread = text.thread();
         threads = text.threads();
     }
@@ -52,7 +52,7 @@ final class ReducePtx {
         }
         parameters.add(".param .u64 count");
         parameters.add(".param .u32 divisor");
-        return text.module(kernel.name(), parameters);
+        return text.module(kernel.name(), Kernel.LIMITS, parameters);
     }
 
     /** Number of elements before the first whole vector: all, if there is none. */
@@ -86,11 +86,31 @@ final class ReducePtx {
         text.branchIfReached(index, vectors, end);
         List<String> at =
                 vectorSources.stream().map(source -> text.at(source, index, 16)).toList();
-        code.vector(text.at(vectorTarget, index, 16), at);
+        combineVectors(text.at(vectorTarget, index, 16), at);
         text.emit("add.u64 " + index + ", " + index + ", " + threads);
         text.emit("bra " + loop);
         text.place(end);
         return text.emit(LONG, "mul.lo.u64", vectors, lanes);
+    }
+
+    /** All sources are loaded before the first two are combined. */
+    private void combineVectors(String to, List<String> from) {
+        List<List<String>> loaded = new ArrayList<>();
+        for (String source : from) {
+            List<String> words = code.words();
+            code.load("", words, source, 0);
+            loaded.add(words);
+        }
+        List<String> result = code.unpack(loaded.getFirst());
+        loaded.subList(1, loaded.size()).forEach(words -> code.combine(result, words));
+        code.store("", to, 0, code.pack(result));
+    }
+
+    private void combineElements(String to, List<String> from) {
+        List<List<String>> loaded = from.stream().map(code::loadElement).toList();
+        List<String> result = loaded.getFirst();
+        loaded.subList(1, loaded.size()).forEach(element -> code.combineElement(result, element));
+        code.storeElement(to, code.packElement(result));
     }
 
     private String rest(String inVectors) {
@@ -113,7 +133,7 @@ final class ReducePtx {
         String place = element;
         List<String> at =
                 sources.stream().map(source -> text.at(source, place, bytes)).toList();
-        code.single(text.at(target, place, bytes), at);
+        combineElements(text.at(target, place, bytes), at);
         text.emit("add.u64 " + index + ", " + index + ", " + threads);
         text.emit("bra " + loop);
         text.place(end);

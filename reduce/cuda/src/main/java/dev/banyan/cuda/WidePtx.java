@@ -57,7 +57,7 @@ final class WidePtx {
         text.emit("add.u64 " + index + ", " + index + ", " + threads);
         text.emit("bra " + loop);
         text.place(end);
-        return text.module(kernel.name(), parameters);
+        return text.module(kernel.name(), Kernel.LIMITS, parameters);
     }
 
     private void widenElement() {
