@@ -144,8 +144,7 @@ public final class CudaBackend implements Backend {
             abandon(List.copyOf(opened.values()));
             throw e;
         }
-        runs = new Runs(
-                ranks.getFirst(), lanes.keySet(), timeoutNanos, tuning.clock(), this::hasLaunchesInStreams);
+        runs = new Runs(ranks.getFirst(), lanes.keySet(), timeoutNanos, tuning.clock(), this::hasLaunchesInStreams);
         memory = new DeviceMemory(ranks, lanes, this::wouldWait);
         access = new BufferAccess(memory);
         executor = tuning.executor();
@@ -155,8 +154,8 @@ public final class CudaBackend implements Backend {
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         graphs = new GraphCache(
                 tuning.graphNodes(),
-                graph -> runs.isInFlight(
-                        run -> run instanceof GraphRun ofGraph && ofGraph.graph().equals(graph)));
+                graph -> runs.isInFlight(run ->
+                        run instanceof GraphRun ofGraph && ofGraph.graph().equals(graph)));
         join = new StreamJoin(ranks);
         synchronized (LIVING) {
             LIVING.add(this);
@@ -324,7 +323,11 @@ public final class CudaBackend implements Backend {
                                 + "; take BANYAN_CUDA_EXECUTOR=auto",
                         e);
             }
-            LOG.debug("{} by {} runs as a graph: {}", schedule.collective().label(), schedule.algorithm(), e.getMessage());
+            LOG.debug(
+                    "{} by {} runs as a graph: {}",
+                    schedule.collective().label(),
+                    schedule.algorithm(),
+                    e.getMessage());
             return null;
         }
     }
@@ -346,10 +349,7 @@ public final class CudaBackend implements Backend {
 
     /** Puts a run behind those before, and into the caller's streams if there are any. */
     CompletableFuture<Void> start(
-            Executable executable,
-            MemorySegment[] inputs,
-            MemorySegment[] outputs,
-            @Nullable CallerStreams streams) {
+            Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
         CudaStreams callers = streams == null ? null : join.check(streams);
         lock.lock();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {

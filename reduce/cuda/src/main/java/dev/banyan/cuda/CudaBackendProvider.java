@@ -30,8 +30,8 @@ public final class CudaBackendProvider implements Backend.Provider {
             "kernel, graph or auto",
             ExecutorChoice::parse,
             ExecutorChoice.AUTO,
-            "Runs collectives by one kernel on each GPU, or by graphs of copies; auto takes kernels where all GPUs reach"
-                    + " each other.");
+            "Runs collectives by one kernel on each GPU, or by graphs of copies; auto takes kernels where all GPUs"
+                    + " reach each other.");
 
     @Override
     public String name() {

@@ -30,9 +30,7 @@ final class GraphUses {
         }
         uses.merge(
                 new BufferAccess.Use(
-                        location.space(),
-                        location.rank(),
-                        plan.devices().get(rank)),
+                        location.space(), location.rank(), plan.devices().get(rank)),
                 end,
                 Math::max);
     }

@@ -38,7 +38,8 @@ final class ProgramLauncher {
         private final EventPool events;
         private final CUstream stream;
         private final MemorySegment control;
-        private final ByteBuffer parameters = ByteBuffer.allocateDirect(8 * WORDS).order(ByteOrder.nativeOrder());
+        private final ByteBuffer parameters =
+                ByteBuffer.allocateDirect(8 * WORDS).order(ByteOrder.nativeOrder());
         private final Pointer pointers;
 
         Lane(CudaDevice device, long timeoutNanos) {
@@ -165,9 +166,9 @@ final class ProgramLauncher {
 
     /** Flags in lines are the low half of what other flags are: when these begin anew, no old line may be there. */
     private void clearLinesIfFlagsRepeat(long values) {
-        if (base >>> 32 != base + values + 1 >>> 32) {
+        if (base >>> 32 != (base + values + 1) >>> 32) {
             memory.clearLines(this::stream);
-            base = ((base >>> 32) + 1 << 32) + 1;
+            base = (((base >>> 32) + 1) << 32) + 1;
         }
     }
 

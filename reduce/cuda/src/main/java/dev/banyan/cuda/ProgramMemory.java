@@ -155,8 +155,9 @@ final class ProgramMemory {
      * @return results of the driver
      */
     synchronized List<Integer> free() {
-        List<Integer> results =
-                pieces.stream().map(piece -> JCudaDriver.cuMemFree(piece.address())).toList();
+        List<Integer> results = pieces.stream()
+                .map(piece -> JCudaDriver.cuMemFree(piece.address()))
+                .toList();
         pieces.clear();
         return results;
     }

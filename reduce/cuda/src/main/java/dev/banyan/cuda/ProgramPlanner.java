@@ -75,8 +75,7 @@ final class ProgramPlanner {
         if (mean && !type.isFloating()) {
             throw new NoProgramException("means of integers need wide sums");
         }
-        Kernel.Program kernel =
-                new Kernel.Program(op == ReduceOp.AVG ? ReduceOp.SUM : op, Element.of(type));
+        Kernel.Program kernel = new Kernel.Program(op == ReduceOp.AVG ? ReduceOp.SUM : op, Element.of(type));
         return new Maker(schedule, type, mean, kernel).plan();
     }
 
@@ -149,8 +148,8 @@ final class ProgramPlanner {
                 offsets[l] = values;
                 slices[l] = lowLatency
                         ? 1
-                        : Math.toIntExact(Math.ceilDiv(
-                                program.lanes().get(l).bytes(), (long) sizes.sliceOf(program.lanes().get(l).bytes())));
+                        : Math.toIntExact(Math.ceilDiv(program.lanes().get(l).bytes(), (long)
+                                sizes.sliceOf(program.lanes().get(l).bytes())));
                 values += slices[l] + 1L;
             }
             ProgramVerifier.verify(program, grid, slices, sizes.slots());
@@ -174,7 +173,7 @@ final class ProgramPlanner {
             int blocks = Grid.of(whole, Integer.MAX_VALUE).widest();
             long longest = whole.lanes().stream().mapToLong(Lane::bytes).max().orElseThrow();
             long enough = lowLatency ? 4 << 10 : 4L * sizes.sliceBytes();
-            int parts = (int) Math.clamp(longest / enough, 1, Math.max(1, sizes.blocks() / blocks));
+            int parts = Math.clamp(longest / enough, 1, Math.max(1, sizes.blocks() / blocks));
             return parts == 1 ? whole : ProgramCompiler.compile(schedule, parts, false);
         }
 
@@ -184,8 +183,9 @@ final class ProgramPlanner {
                     int from = lane.sender(channel);
                     int to = lane.receiver(channel);
                     if (!peers.reaches(from, to) || !peers.reaches(to, from)) {
-                        throw new NoProgramException("devices " + ranks.get(from).ordinal() + " and "
-                                + ranks.get(to).ordinal() + " do not reach each other's memory");
+                        throw new NoProgramException(
+                                "devices " + ranks.get(from).ordinal() + " and "
+                                        + ranks.get(to).ordinal() + " do not reach each other's memory");
                     }
                 }
             }
@@ -198,7 +198,7 @@ final class ProgramPlanner {
                 longest = Math.max(longest, lowLatency ? lane.bytes() : sizes.sliceOf(lane.bytes()));
             }
             long warps = Math.ceilDiv(longest, lowLatency ? 8L * 32 : 16L * 32);
-            return 32 * (int) Math.clamp(warps, 1, 16) + 32;
+            return 32 * Math.clamp(warps, 1, 16) + 32;
         }
 
         /** How many blocks of each rank run at once, whatever the devices. */
@@ -221,11 +221,13 @@ final class ProgramPlanner {
                 for (Move move : lane.moves()) {
                     Stream.concat(move.inputs().stream(), move.outputs().stream())
                             .forEach(operand -> {
-                                if (operand instanceof Local(Location location)) {
-                                    add(uses, location, move.rank(), lane.bytes());
-                                } else if (operand instanceof Via(int channel)
-                                        && lane.channels().get(channel).target() != null) {
-                                    add(uses, lane.channels().get(channel).target(), move.rank(), lane.bytes());
+                                Location touched = switch (operand) {
+                                    case Local(Location location) -> location;
+                                    case Via(int channel) ->
+                                        lane.channels().get(channel).target();
+                                };
+                                if (touched != null) {
+                                    add(uses, touched, move.rank(), lane.bytes());
                                 }
                             });
                 }
@@ -288,7 +290,11 @@ final class ProgramPlanner {
                     slots.add(
                             bytes == 0
                                     ? List.of()
-                                    : memory.slots(rank, form(), bytes, grid.blocks().get(rank).size()));
+                                    : memory.slots(
+                                            rank,
+                                            form(),
+                                            bytes,
+                                            grid.blocks().get(rank).size()));
                 }
             }
 
@@ -374,7 +380,8 @@ final class ProgramPlanner {
                         || posts.size() > ProgramLoop.MOST_POSTS
                         || inputs.size() > ProgramLoop.MOST_INPUTS
                         || outputs.size() > ProgramLoop.MOST_OUTPUTS) {
-                    throw new NoProgramException("step " + move.step() + " of rank " + rank + " touches too many others");
+                    throw new NoProgramException(
+                            "step " + move.step() + " of rank " + rank + " touches too many others");
                 }
                 long elements = lane.bytes() / elementBytes;
                 long perSlice = lowLatency
@@ -429,13 +436,10 @@ final class ProgramPlanner {
                 if (channel.kind() != Channel.Kind.ORDER) {
                     boolean onlyReady = lowLatency || channel.kind() == Channel.Kind.DIRECT;
                     waits.add(new ProgramLoop.Wait(
-                            memory.flag(creditFlag(l, c)),
-                            onlyReady ? ProgramLoop.Wait.READINESS : sizes.slots(),
-                            c));
+                            memory.flag(creditFlag(l, c)), onlyReady ? ProgramLoop.Wait.READINESS : sizes.slots(), c));
                 }
                 if (channel.kind() == Channel.Kind.ORDER || !lowLatency) {
-                    posts.add(new ProgramLoop.Post(
-                            memory.flag(dataFlag(l, c)), ProgramLoop.PostKind.AFTER_SLICES));
+                    posts.add(new ProgramLoop.Post(memory.flag(dataFlag(l, c)), ProgramLoop.PostKind.AFTER_SLICES));
                 }
             }
 
@@ -475,8 +479,7 @@ final class ProgramPlanner {
 
             private ProgramLoop.Place local(Location location) {
                 return location.space() == Space.SCRATCH
-                        ? ProgramLoop.Place.linear(
-                                ProgramLoop.ABSOLUTE, scratchOf(location.rank()) + location.offset())
+                        ? ProgramLoop.Place.linear(ProgramLoop.ABSOLUTE, scratchOf(location.rank()) + location.offset())
                         : ProgramLoop.Place.linear(
                                 location.space() == Space.INPUT ? location.rank() : MOST_RANKS + location.rank(),
                                 location.offset());

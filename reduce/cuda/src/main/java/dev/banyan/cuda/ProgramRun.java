@@ -118,12 +118,14 @@ final class ProgramRun extends Run {
                 }
             }
         }
-        return executable.isAborted() ? new CollectiveTimeoutException(name() + " was aborted" + waiting) : late(waiting);
+        return executable.isAborted()
+                ? new CollectiveTimeoutException(name() + " was aborted" + waiting)
+                : late(waiting);
     }
 
     private CollectiveTimeoutException late(String waiting) {
-        return new CollectiveTimeoutException(name() + " did not end within " + executable.timeoutMillis() + " ms" + waiting
-                + "; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
+        return new CollectiveTimeoutException(name() + " did not end within " + executable.timeoutMillis() + " ms"
+                + waiting + "; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
     }
 
     @Override
@@ -138,8 +140,7 @@ final class ProgramRun extends Run {
                 first = device;
             }
         }
-        return new Unfinished(
-                first == null ? plan.parts().getFirst().device() : first, "the kernel of " + plan.name());
+        return new Unfinished(first == null ? plan.parts().getFirst().device() : first, "the kernel of " + plan.name());
     }
 
     @Override

@@ -24,6 +24,6 @@ record ProgramSizes(long lowLatencyBytes, int sliceBytes, int slots, int blocks)
     /** Bytes of a slice of a lane of plain data. */
     int sliceOf(long laneBytes) {
         long even = Math.ceilDiv(Math.ceilDiv(laneBytes, (long) SLICES), (long) UNIT) * UNIT;
-        return (int) Math.clamp(even, Math.min(sliceBytes, 16 * UNIT), sliceBytes);
+        return Math.clamp(even, Math.min(sliceBytes, 16 * UNIT), sliceBytes);
     }
 }

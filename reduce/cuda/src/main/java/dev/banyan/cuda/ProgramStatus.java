@@ -25,9 +25,16 @@ record ProgramStatus(Code code, int loop, int slice, int channel, long seen, lon
 
     /** Whether a block stopped, and why. */
     enum Code {
-        NONE,
-        TIMEOUT,
-        ABORTED
+        NONE(0),
+        TIMEOUT(1),
+        ABORTED(2);
+
+        /** As the kernel writes it. */
+        final int code;
+
+        Code(int code) {
+            this.code = code;
+        }
     }
 
     /** Bytes of the control block of a launch. */

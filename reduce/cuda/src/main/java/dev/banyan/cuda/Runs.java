@@ -69,12 +69,7 @@ final class Runs {
      * @param clock the time, as {@link System#nanoTime()}
      * @param busy whether a stream of launches is not known to have come to its end
      */
-    Runs(
-            CudaDevice first,
-            Set<CudaDevice> devices,
-            long timeoutNanos,
-            LongSupplier clock,
-            BooleanSupplier busy) {
+    Runs(CudaDevice first, Set<CudaDevice> devices, long timeoutNanos, LongSupplier clock, BooleanSupplier busy) {
         this.first = first;
         this.devices = devices;
         this.timeoutNanos = timeoutNanos;

@@ -55,8 +55,9 @@ final class TableBlocks {
      * @return results of the driver
      */
     List<Integer> free() {
-        List<Integer> results =
-                all.stream().map(block -> JCudaDriver.cuMemFree(block.address())).toList();
+        List<Integer> results = all.stream()
+                .map(block -> JCudaDriver.cuMemFree(block.address()))
+                .toList();
         all.clear();
         spares.clear();
         return results;

@@ -22,13 +22,7 @@ record Tuning(
         ProgramSizes sizes,
         long firstFlag) {
     static final Tuning DEFAULT = new Tuning(
-            Moves.DEFAULT,
-            GraphCache.MOST_NODES,
-            System::nanoTime,
-            true,
-            ExecutorChoice.AUTO,
-            ProgramSizes.DEFAULT,
-            1);
+            Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, true, ExecutorChoice.AUTO, ProgramSizes.DEFAULT, 1);
 
     /** With graphs alone. */
     Tuning(Moves moves, int graphNodes, LongSupplier clock, boolean triesPeers) {

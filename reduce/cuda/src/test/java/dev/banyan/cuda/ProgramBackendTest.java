@@ -1,0 +1,104 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.time.Duration;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Device programs on emulated GPUs give what the host backend gives. */
+@Timeout(value = 300, unit = TimeUnit.SECONDS)
+class ProgramBackendTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final long LIMIT = 64 << 20;
+    /** Lines up to 64 KiB of data. */
+    private static final Tuning LINES = tuning(ProgramSizes.DEFAULT);
+    /** Plain data in short slices, few slots, and so few blocks that lanes share them. */
+    private static final Tuning SLICES = tuning(new ProgramSizes(0, 512, 2, 6));
+
+    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final SplittableRandom random = new SplittableRandom(7);
+    private final HostComparison comparison = new HostComparison(random);
+
+    private static Tuning tuning(ProgramSizes sizes) {
+        return new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false, ExecutorChoice.AUTO, sizes, 1);
+    }
+
+    @AfterEach
+    void nothingWentWrongUnseen() {
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = AlgorithmChoice.class, names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
+    void everyKindOfCallGivesTheBitsOfTheHost(AlgorithmChoice algorithm) {
+        // NVSwitches, as not all pairs of a p3.16xlarge reach each other.
+        emulator.tell("devices 8 switched");
+        Machine machine = Presets.find("dgx-a100").orElseThrow();
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                .set(HostBackend.THREADS, 1)
+                .build();
+        int[] devices = IntStream.range(0, 8).toArray();
+        long[] counts = {0, 1, 3, 8, 257, 4099};
+        int turn = algorithm.label().length();
+        try (CudaBackend lines = new CudaBackend(devices, PATIENCE, PeerRule.ALL, LIMIT, LINES);
+                CudaBackend slices = new CudaBackend(devices, PATIENCE, PeerRule.ALL, LIMIT, SLICES);
+                Communicator host = Communicator.create(machine, config);
+                Communicator first = Communicator.create(machine, config, lines);
+                Communicator second = Communicator.create(machine, config, slices)) {
+            for (Collective collective : Collective.values()) {
+                for (DataType type : DataType.values()) {
+                    for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
+                        for (boolean inPlace : new boolean[] {true, false}) {
+                            Communicator cuda = turn % 2 == 0 ? first : second;
+                            long count = counts[turn++ / 2 % counts.length];
+                            comparison.compare(
+                                    host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
+                        }
+                    }
+                }
+            }
+        }
+        // Means of integers run as graphs.
+        assertThat(emulator.count("graph launches")).isPositive();
+    }
+
+    @Test
+    void ranksMayShareDevices() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.MULTI_TREE))
+                .set(HostBackend.THREADS, 1)
+                .build();
+        for (Tuning tuning : new Tuning[] {LINES, SLICES}) {
+            try (CudaBackend backend = new CudaBackend(
+                            new int[] {0, 0, 1, 0}, PATIENCE, PeerRule.ALL, LIMIT, tuning.with(ExecutorChoice.KERNEL));
+                    Communicator host = Communicator.create(machine, config);
+                    Communicator cuda = Communicator.create(machine, config, backend)) {
+                for (Collective collective : Collective.values()) {
+                    comparison.compare(host, cuda, collective, DataType.BF16, ReduceOp.AVG, false, 10_003, 2);
+                }
+            }
+        }
+        assertThat(emulator.count("graph launches")).isZero();
+    }
+}
