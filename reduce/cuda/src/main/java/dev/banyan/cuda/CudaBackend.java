@@ -132,8 +132,8 @@ public final class CudaBackend implements Backend {
             throw e;
         }
         memory = new DeviceMemory(ranks, lanes, this::wouldWait);
-        trials = new PeerTrials(timeoutNanos);
-        PeerAccess peers = new PeerAccess(ranks, peerAccess, tuning.triesPeers() ? trials : null);
+        trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
+        PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         plans = new PlanMaker(ranks, peers, tuning.moves(), bufferLimit);
         graphs = new GraphCache(
                 tuning.graphNodes(), graph -> runs.isInFlight(run -> run.graph().equals(graph)));
@@ -458,18 +458,9 @@ public final class CudaBackend implements Backend {
             idle.forEach(LIVING::remove);
         }
         for (CudaBackend backend : idle) {
-            CompletableFuture<Void> freed = new CompletableFuture<>();
-            Thread.ofPlatform().daemon().name("banyan-cuda-freeing").start(() -> {
-                CaptureMode.relax();
-                try {
-                    backend.free();
-                    freed.complete(null);
-                } catch (Throwable e) {
-                    freed.completeExceptionally(e);
-                }
-            });
+            CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
             try {
-                Completions.join(freed.orTimeout(backend.timeoutNanos, TimeUnit.NANOSECONDS));
+                Completions.join(freed.copy().orTimeout(backend.timeoutNanos, TimeUnit.NANOSECONDS));
             } catch (CompletionException e) {
                 LOG.warn("the driver has not freed the memory of a backend yet; it waits for other work of this"
                         + " process");

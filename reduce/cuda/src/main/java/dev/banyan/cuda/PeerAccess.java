@@ -5,7 +5,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,15 +19,15 @@ final class PeerAccess {
 
     private final List<CudaDevice> ranks;
     private final PeerRule rule;
-    private final @Nullable PeerTrials trials;
+    private final PeerTrials trials;
     private final Map<Pair, Boolean> known = new ConcurrentHashMap<>();
 
     /**
      * @param ranks the device of each rank
      * @param rule between which of them it may be used
-     * @param trials try it; null if the driver is believed
+     * @param trials enable it and try it
      */
-    PeerAccess(List<CudaDevice> ranks, PeerRule rule, @Nullable PeerTrials trials) {
+    PeerAccess(List<CudaDevice> ranks, PeerRule rule, PeerTrials trials) {
         this.ranks = ranks;
         this.rule = rule;
         this.trials = trials;
@@ -55,7 +54,7 @@ final class PeerAccess {
     private synchronized boolean find(Pair pair, CudaDevice from, CudaDevice to) {
         Boolean reaches = known.get(pair);
         if (reaches == null) {
-            reaches = enable(from, to) && (trials == null || trials.works(from, to));
+            reaches = enable(from, to) && trials.works(from, to);
             known.put(pair, reaches);
         }
         return reaches;
@@ -73,10 +72,12 @@ final class PeerAccess {
             warn(from, to, "the driver says that there is none");
             return false;
         }
-        from.enter();
-        int result = JCudaDriver.cuCtxEnablePeerAccess(to.context(), 0);
+        int result = trials.enable(from, to);
         if (result == CUresult.CUDA_SUCCESS || result == CUresult.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
             return true;
+        }
+        if (result == CUresult.CUDA_ERROR_NOT_READY) {
+            return false;
         }
         if (result == CUresult.CUDA_ERROR_TOO_MANY_PEERS || result == CUresult.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED) {
             warn(from, to, Cuda.name(result));
