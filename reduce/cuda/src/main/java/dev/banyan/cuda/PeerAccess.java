@@ -1,8 +1,12 @@
 package dev.banyan.cuda;
 
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
@@ -15,12 +19,22 @@ import org.slf4j.LoggerFactory;
 final class PeerAccess {
     private static final Logger LOG = LoggerFactory.getLogger(PeerAccess.class);
 
-    private record Pair(int from, int to) {}
+    private record Pair(int from, int to) {
+        @Override
+        public String toString() {
+            return from + "-" + to;
+        }
+    }
+
+    /** Sets of pairs of which a warning has said in this process that the driver grants them no access. */
+    private static final Set<List<Pair>> REPORTED = ConcurrentHashMap.newKeySet();
 
     private final List<CudaDevice> ranks;
     private final PeerRule rule;
     private final PeerTrials trials;
     private final Map<Pair, Boolean> known = new ConcurrentHashMap<>();
+    /** Guarded by the lock of this object. */
+    private boolean reported;
 
     /**
      * @param ranks the device of each rank
@@ -64,12 +78,8 @@ final class PeerAccess {
         if (!rule.allows(from.ordinal(), to.ordinal())) {
             return false;
         }
-        int[] can = new int[1];
-        Cuda.check(
-                JCudaDriver.cuDeviceCanAccessPeer(can, from.handle(), to.handle()),
-                "cuDeviceCanAccessPeer from device " + from.ordinal() + " to " + to.ordinal());
-        if (can[0] == 0) {
-            warn(from, to, "the driver says that there is none");
+        if (isRefused(from, to)) {
+            reportRefused();
             return false;
         }
         int result = trials.enable(from, to);
@@ -85,6 +95,45 @@ final class PeerAccess {
         }
         throw new CudaException("cuCtxEnablePeerAccess from device " + from.ordinal() + " to " + to.ordinal()
                 + " failed: " + Cuda.name(result));
+    }
+
+    /** Whether access may be used by the rule, but the driver does not grant it. */
+    private boolean isRefused(CudaDevice from, CudaDevice to) {
+        if (!rule.allows(from.ordinal(), to.ordinal())) {
+            return false;
+        }
+        int[] can = new int[1];
+        Cuda.check(
+                JCudaDriver.cuDeviceCanAccessPeer(can, from.handle(), to.handle()),
+                "cuDeviceCanAccessPeer from device " + from.ordinal() + " to " + to.ordinal());
+        return can[0] == 0;
+    }
+
+    /** Prints one warning that names all pairs of these devices, whichever of them a plan needs. */
+    private void reportRefused() {
+        if (reported) {
+            return;
+        }
+        reported = true;
+        List<CudaDevice> devices = ranks.stream()
+                .distinct()
+                .sorted(Comparator.comparingInt(CudaDevice::ordinal))
+                .toList();
+        List<Pair> refused = new ArrayList<>();
+        for (CudaDevice one : devices) {
+            for (CudaDevice other : devices) {
+                if (one.ordinal() < other.ordinal() && (isRefused(one, other) || isRefused(other, one))) {
+                    refused.add(new Pair(one.ordinal(), other.ordinal()));
+                }
+            }
+        }
+        if (REPORTED.add(refused)) {
+            LOG.warn(
+                    "the driver grants no peer access between the devices {}; data between them goes through the host's"
+                            + " memory, which is slower; nvidia-smi topo -p2p r lists the reasons; choose devices or an"
+                            + " algorithm that does without these pairs",
+                    refused.stream().map(Pair::toString).collect(Collectors.joining(", ")));
+        }
     }
 
     /** Once for both directions. */
