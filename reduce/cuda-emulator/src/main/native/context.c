@@ -277,6 +277,10 @@ API CUresult cuCtxEnablePeerAccess(Handle handle, unsigned flags) {
     CHECK(peer && peer != context, INVALID_CONTEXT);
     TRY(usable(peer));
     CHECK(peer->index != context->index && context->device->rank[peer->index] >= 0, PEER_ACCESS_UNSUPPORTED);
+    if (emu.enables_wait) {
+        TRY(wait_for_context(context));
+        TRY(wait_for_context(peer));
+    }
     for (int p = 0; p < context->peer_count; p++) CHECK(context->peers[p] != peer, PEER_ACCESS_ALREADY_ENABLED);
     CHECK(emu.switched || context->peer_count < MOST_PEERS, TOO_MANY_PEERS);
     context->peers[context->peer_count++] = peer;

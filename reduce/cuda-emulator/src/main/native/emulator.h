@@ -190,6 +190,7 @@ struct Op {
 typedef struct {
     pthread_mutex_t lock;
     int initialized, driver_version, strict, free_waits, workers, devices;
+    int enables_wait; /* cuCtxEnablePeerAccess waits for the work of both contexts */
     int patience; /* in seconds, after which a call that waits gives up; 0 for none */
     int pageable_late; /* copies from pageable memory are under way when their calls return */
     int failed_work_errors; /* what waits for failed work ends with its error; else it stays where it is */

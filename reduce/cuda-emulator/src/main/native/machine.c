@@ -185,6 +185,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "driver")) emu.driver_version = number;
     else if (!strcmp(word, "staging")) emu.strict = !strcmp(w[0], "refused");
     else if (!strcmp(word, "frees")) emu.free_waits = !strcmp(w[0], "wait");
+    else if (!strcmp(word, "enables")) emu.enables_wait = !strcmp(w[0], "wait");
     else if (!strcmp(word, "workers") && number > 0) emu.workers = number;
     else if (!strcmp(word, "shuffle")) emu.shuffle = strtoull(w[0], NULL, 10);
     else if (!strcmp(word, "interleave")) return interleave(strtoull(w[0], NULL, 10));
@@ -219,6 +220,7 @@ static void describe(void) {
     emu.driver_version = 12060;
     emu.strict = 1;
     emu.free_waits = 1;
+    emu.enables_wait = 0;
     emu.workers = 4;
     emu.shuffle = 0;
     emu.patience = 0;

@@ -166,6 +166,24 @@ class GpuCommandTest {
     }
 
     @Test
+    void pairsWithoutPeerAccessAreNamedOnce() throws Exception {
+        CommandRun selftest = banyan("", "selftest --short --devices 5,0,6,1 --algorithm star,ring");
+        assertThat(selftest.status()).as(selftest.err()).isZero();
+        assertThat(selftest.err())
+                .containsOnlyOnce("no peer access")
+                .contains("no peer access between the devices 0-5, 0-6, 1-6; data between them goes through the host");
+    }
+
+    @Test
+    void devicesWhoseCopiesAreStuckAreNamedOnce() throws Exception {
+        CommandRun selftest = banyan("stall 0 1", "selftest --short --devices 0,1,2,3 --algorithm ring");
+        assertThat(selftest.status()).as(selftest.err()).isZero();
+        assertThat(selftest.err())
+                .containsOnlyOnce("peer access")
+                .contains("does not work (copies or loads do not end); data of these devices goes through the host");
+    }
+
+    @Test
     void contradictionsOfTheDriversAreTold() throws Exception {
         CommandRun probe = banyan("peer 0 3 none\npeer 0 5 3\n", "probe");
         assertThat(probe.err())

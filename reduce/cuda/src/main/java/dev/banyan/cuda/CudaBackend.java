@@ -146,10 +146,10 @@ public final class CudaBackend implements Backend {
         }
         runs = new Runs(ranks.getFirst(), lanes.keySet(), timeoutNanos, tuning.clock(), this::hasLaunchesInStreams);
         memory = new DeviceMemory(ranks, lanes, this::wouldWait);
+        trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
+        PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         access = new BufferAccess(memory);
         executor = tuning.executor();
-        trials = new PeerTrials(timeoutNanos);
-        PeerAccess peers = new PeerAccess(ranks, peerAccess, tuning.triesPeers() ? trials : null);
         plans = new PlanMaker(ranks, peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         graphs = new GraphCache(
@@ -558,18 +558,9 @@ public final class CudaBackend implements Backend {
             idle.forEach(LIVING::remove);
         }
         for (CudaBackend backend : idle) {
-            CompletableFuture<Void> freed = new CompletableFuture<>();
-            Thread.ofPlatform().daemon().name("banyan-cuda-freeing").start(() -> {
-                CaptureMode.relax();
-                try {
-                    backend.free();
-                    freed.complete(null);
-                } catch (Throwable e) {
-                    freed.completeExceptionally(e);
-                }
-            });
+            CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
             try {
-                Completions.join(freed.orTimeout(backend.timeoutNanos, TimeUnit.NANOSECONDS));
+                Completions.join(freed.copy().orTimeout(backend.timeoutNanos, TimeUnit.NANOSECONDS));
             } catch (CompletionException e) {
                 LOG.warn("the driver has not freed the memory of a backend yet; it waits for other work of this"
                         + " process");

@@ -1,11 +1,14 @@
 package dev.banyan.cuda;
 
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,19 +19,29 @@ import org.slf4j.LoggerFactory;
 final class PeerAccess {
     private static final Logger LOG = LoggerFactory.getLogger(PeerAccess.class);
 
-    private record Pair(int from, int to) {}
+    private record Pair(int from, int to) {
+        @Override
+        public String toString() {
+            return from + "-" + to;
+        }
+    }
+
+    /** Sets of pairs of which a warning has said in this process that the driver grants them no access. */
+    private static final Set<List<Pair>> REPORTED = ConcurrentHashMap.newKeySet();
 
     private final List<CudaDevice> ranks;
     private final PeerRule rule;
-    private final @Nullable PeerTrials trials;
+    private final PeerTrials trials;
     private final Map<Pair, Boolean> known = new ConcurrentHashMap<>();
+    /** Guarded by the lock of this object. */
+    private boolean reported;
 
     /**
      * @param ranks the device of each rank
      * @param rule between which of them it may be used
-     * @param trials try it; null if the driver is believed
+     * @param trials enable it and try it
      */
-    PeerAccess(List<CudaDevice> ranks, PeerRule rule, @Nullable PeerTrials trials) {
+    PeerAccess(List<CudaDevice> ranks, PeerRule rule, PeerTrials trials) {
         this.ranks = ranks;
         this.rule = rule;
         this.trials = trials;
@@ -55,7 +68,7 @@ final class PeerAccess {
     private synchronized boolean find(Pair pair, CudaDevice from, CudaDevice to) {
         Boolean reaches = known.get(pair);
         if (reaches == null) {
-            reaches = enable(from, to) && (trials == null || trials.works(from, to));
+            reaches = enable(from, to) && trials.works(from, to);
             known.put(pair, reaches);
         }
         return reaches;
@@ -65,18 +78,16 @@ final class PeerAccess {
         if (!rule.allows(from.ordinal(), to.ordinal())) {
             return false;
         }
-        int[] can = new int[1];
-        Cuda.check(
-                JCudaDriver.cuDeviceCanAccessPeer(can, from.handle(), to.handle()),
-                "cuDeviceCanAccessPeer from device " + from.ordinal() + " to " + to.ordinal());
-        if (can[0] == 0) {
-            warn(from, to, "the driver says that there is none");
+        if (isRefused(from, to)) {
+            reportRefused();
             return false;
         }
-        from.enter();
-        int result = JCudaDriver.cuCtxEnablePeerAccess(to.context(), 0);
+        int result = trials.enable(from, to);
         if (result == CUresult.CUDA_SUCCESS || result == CUresult.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
             return true;
+        }
+        if (result == CUresult.CUDA_ERROR_NOT_READY) {
+            return false;
         }
         if (result == CUresult.CUDA_ERROR_TOO_MANY_PEERS || result == CUresult.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED) {
             warn(from, to, Cuda.name(result));
@@ -84,6 +95,45 @@ final class PeerAccess {
         }
         throw new CudaException("cuCtxEnablePeerAccess from device " + from.ordinal() + " to " + to.ordinal()
                 + " failed: " + Cuda.name(result));
+    }
+
+    /** Whether access may be used by the rule, but the driver does not grant it. */
+    private boolean isRefused(CudaDevice from, CudaDevice to) {
+        if (!rule.allows(from.ordinal(), to.ordinal())) {
+            return false;
+        }
+        int[] can = new int[1];
+        Cuda.check(
+                JCudaDriver.cuDeviceCanAccessPeer(can, from.handle(), to.handle()),
+                "cuDeviceCanAccessPeer from device " + from.ordinal() + " to " + to.ordinal());
+        return can[0] == 0;
+    }
+
+    /** Prints one warning that names all pairs of these devices, whichever of them a plan needs. */
+    private void reportRefused() {
+        if (reported) {
+            return;
+        }
+        reported = true;
+        List<CudaDevice> devices = ranks.stream()
+                .distinct()
+                .sorted(Comparator.comparingInt(CudaDevice::ordinal))
+                .toList();
+        List<Pair> refused = new ArrayList<>();
+        for (CudaDevice one : devices) {
+            for (CudaDevice other : devices) {
+                if (one.ordinal() < other.ordinal() && (isRefused(one, other) || isRefused(other, one))) {
+                    refused.add(new Pair(one.ordinal(), other.ordinal()));
+                }
+            }
+        }
+        if (REPORTED.add(refused)) {
+            LOG.warn(
+                    "the driver grants no peer access between the devices {}; data between them goes through the host's"
+                            + " memory, which is slower; nvidia-smi topo -p2p r lists the reasons; choose devices or an"
+                            + " algorithm that does without these pairs",
+                    refused.stream().map(Pair::toString).collect(Collectors.joining(", ")));
+        }
     }
 
     /** Once for both directions. */

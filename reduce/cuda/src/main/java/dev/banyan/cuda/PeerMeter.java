@@ -64,7 +64,8 @@ public final class PeerMeter implements AutoCloseable {
             gpus.forEach(Gpu::close);
             throw e;
         }
-        peers = new PeerAccess(gpus.stream().map(gpu -> gpu.device).toList(), PeerRule.ALL, null);
+        peers = new PeerAccess(
+                gpus.stream().map(gpu -> gpu.device).toList(), PeerRule.ALL, new PeerTrials(deadlineNanos, false));
     }
 
     /** One GPU with what is sent, what arrives, and what is staged. */

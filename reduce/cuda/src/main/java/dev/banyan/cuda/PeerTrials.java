@@ -7,9 +7,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import jcuda.NativePointerObject;
 import jcuda.Pointer;
 import jcuda.driver.CUfunction;
@@ -20,10 +24,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tries whether peer access that the driver grants works: where the IOMMU or PCIe access control redirects peer-to-peer
- * traffic, it corrupts data or hangs. A device writes 64 KiB to its peer by a copy and reads 64 KiB from it by a
- * kernel. No wait is longer than a deadline, and a device on which a trial did not end is not tried again. What was
- * found counts for the life of the process.
+ * Enables peer access and tries whether it works: where the IOMMU or PCIe access control redirects peer-to-peer traffic,
+ * it corrupts data or hangs. A device writes 64 KiB to its peer by a copy and reads 64 KiB from it by a kernel. No wait
+ * is longer than a deadline. After a late enabling or trial neither of its two devices is given further peers: other
+ * calls of the driver there could wait without a deadline. What was found counts for the life of the process.
  *
  * <p>Trials of a process follow each other. Safe for use from any thread.
  */
@@ -35,33 +39,29 @@ final class PeerTrials {
     /** The greater one of two words, which are the same word of the peer. */
     private static final Kernel.Reduce LOAD = new Kernel.Reduce(ReduceOp.MAX, Element.I32, 2);
 
+    private static final String REDIRECTION_REMEDY =
+            "turn off PCIe access control (ACS) and the IOMMU, or give the IOMMU the mode of pass-through";
+
     private record Pair(int from, int to) {}
 
-    private enum Outcome {
-        WORKS(""),
-        WRONG_BYTES("other bytes arrive than were sent"),
-        STUCK("copies or loads do not end"),
-        /** Whatever a trial asks of a device on which another one is stuck may wait for that, without a deadline. */
-        UNTRIED("it is not tried, as copies or loads between one of them and a third device do not end");
-
-        private final String trouble;
-
-        Outcome(String trouble) {
-            this.trouble = trouble;
-        }
-    }
-
-    /** Its lock makes trials follow each other. */
-    private static final Map<Pair, Outcome> OUTCOMES = new HashMap<>();
-    /** Ordinals of devices on which a trial is stuck; guarded by the same lock. */
+    /** Whether peer access of a pair works. The lock makes trials follow each other. */
+    private static final Map<Pair, Boolean> OUTCOMES = new HashMap<>();
+    /** Ordinals of devices on which an enabling or a trial was late; guarded by the same lock. */
     private static final Set<Integer> STUCK_DEVICES = new HashSet<>();
 
     private final long deadlineNanos;
+    private final boolean tries;
+    /** Enablings that did not end in time. */
+    private final Queue<CompletableFuture<Integer>> late = new ConcurrentLinkedQueue<>();
     /** What a device is tried with. */
     private final Map<CudaDevice, Side> sides = new ConcurrentHashMap<>();
 
-    /** @param timeoutNanos how long a collective may take */
-    PeerTrials(long timeoutNanos) {
+    /**
+     * @param timeoutNanos how long a collective may take
+     * @param tries whether enabled access is tried; else the driver is believed
+     */
+    PeerTrials(long timeoutNanos, boolean tries) {
+        this.tries = tries;
         deadlineNanos = Math.min(timeoutNanos, MOST_NANOS);
     }
 
@@ -120,46 +120,94 @@ final class PeerTrials {
     }
 
     /**
+     * Enables access of one device to another one's memory. The driver's documentation leaves open whether that waits
+     * for work of the two devices, so the call has a thread of its own.
+     *
+     * @return the driver's result; CUDA_ERROR_NOT_READY if there is none in time or if a device is stuck
+     */
+    int enable(CudaDevice from, CudaDevice to) {
+        synchronized (OUTCOMES) {
+            if (isStuck(from, to)) {
+                return CUresult.CUDA_ERROR_NOT_READY;
+            }
+            CompletableFuture<Integer> call = CompletableFuture.supplyAsync(
+                    () -> {
+                        int fault = from.fault();
+                        return fault == CUresult.CUDA_SUCCESS
+                                ? JCudaDriver.cuCtxEnablePeerAccess(to.context(), 0)
+                                : fault;
+                    },
+                    DriverThreads.NEW);
+            int result = call.copy()
+                    .completeOnTimeout(CUresult.CUDA_ERROR_NOT_READY, deadlineNanos, TimeUnit.NANOSECONDS)
+                    .join();
+            if (result == CUresult.CUDA_ERROR_NOT_READY) {
+                late.add(call);
+                noteStuck(
+                        from,
+                        to,
+                        "was not enabled within " + Math.ceilDiv(deadlineNanos, 1_000_000)
+                                + " ms (the driver waits for other work of this process)",
+                        "start a new process, and let that work end before the first collective");
+            }
+            return result;
+        }
+    }
+
+    /**
      * Whether one device really reaches another one's memory. A warning says that it does not.
      *
      * @param from a device with access to the memory of {@code to}
      * @throws CudaException if the driver fails
      */
     boolean works(CudaDevice from, CudaDevice to) {
+        if (!tries) {
+            return true;
+        }
         synchronized (OUTCOMES) {
-            Pair pair = new Pair(from.ordinal(), to.ordinal());
-            Outcome outcome = OUTCOMES.get(pair);
-            if (outcome == null) {
-                outcome = tryOut(from, to);
-                OUTCOMES.put(pair, outcome);
-                if (outcome != Outcome.WORKS) {
-                    OUTCOMES.put(new Pair(to.ordinal(), from.ordinal()), outcome);
-                    LOG.warn(
-                            "peer access between devices {} and {} does not work ({}); their data goes through the"
-                                    + " host's memory, which is slower; turn off PCIe access control (ACS) and the"
-                                    + " IOMMU, or give the IOMMU the mode of pass-through",
-                            from.ordinal(),
-                            to.ordinal(),
-                            outcome.trouble);
-                }
-            }
-            return outcome == Outcome.WORKS;
+            Boolean known = OUTCOMES.get(new Pair(from.ordinal(), to.ordinal()));
+            return known == null ? !isStuck(from, to) && tryOut(from, to) : known;
         }
     }
 
-    private Outcome tryOut(CudaDevice from, CudaDevice to) {
-        if (STUCK_DEVICES.contains(from.ordinal()) || STUCK_DEVICES.contains(to.ordinal())) {
-            return Outcome.UNTRIED;
-        }
+    private static boolean isStuck(CudaDevice from, CudaDevice to) {
+        return STUCK_DEVICES.contains(from.ordinal()) || STUCK_DEVICES.contains(to.ordinal());
+    }
+
+    private static void noteStuck(CudaDevice from, CudaDevice to, String trouble, String remedy) {
+        STUCK_DEVICES.add(from.ordinal());
+        STUCK_DEVICES.add(to.ordinal());
+        LOG.warn(
+                "peer access between devices {} and {} {}; data of these devices goes through the host's memory, which"
+                        + " is slower, except to and from peers that were tried before; {}",
+                from.ordinal(),
+                to.ordinal(),
+                trouble,
+                remedy);
+    }
+
+    private boolean tryOut(CudaDevice from, CudaDevice to) {
         Side near = sides.computeIfAbsent(from, Side::new);
         Side far = sides.computeIfAbsent(to, Side::new);
+        boolean works = false;
         try {
-            return copyArrives(near, far) && loadArrives(near, far) ? Outcome.WORKS : Outcome.WRONG_BYTES;
+            works = copyArrives(near, far) && loadArrives(near, far);
+            if (!works) {
+                LOG.warn(
+                        "peer access between devices {} and {} does not work (other bytes arrive than were sent);"
+                                + " their data goes through the host's memory, which is slower; {}",
+                        from.ordinal(),
+                        to.ordinal(),
+                        REDIRECTION_REMEDY);
+            }
         } catch (LateException e) {
-            STUCK_DEVICES.add(from.ordinal());
-            STUCK_DEVICES.add(to.ordinal());
-            return Outcome.STUCK;
+            noteStuck(from, to, "does not work (copies or loads do not end)", REDIRECTION_REMEDY);
         }
+        OUTCOMES.put(new Pair(from.ordinal(), to.ordinal()), works);
+        if (!works) {
+            OUTCOMES.put(new Pair(to.ordinal(), from.ordinal()), false);
+        }
+        return works;
     }
 
     private boolean copyArrives(Side near, Side far) {
@@ -201,9 +249,10 @@ final class PeerTrials {
         side.check(result, "a trial of peer access");
     }
 
-    /** Whether a trial is not known to have ended. */
+    /** Whether an enabling or a trial is not known to have ended. */
     boolean isBusy() {
-        return sides.values().stream().anyMatch(Side::isBusy);
+        return late.stream().anyMatch(call -> !call.isDone())
+                || sides.values().stream().anyMatch(Side::isBusy);
     }
 
     /**

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_P2PAttribute;
@@ -14,6 +15,8 @@ import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUresult;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Devices, contexts and peer access of the emulated driver. */
 class EmulatedDevicesTest {
@@ -140,6 +143,20 @@ class EmulatedDevicesTest {
             }
             emulator.reset();
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void enablingPeerAccessMayWaitForWorkOfBothContexts(int busy) {
+        List<CUcontext> contexts = List.of(primary(0), primary(1));
+        ok(cuCtxSetCurrent(contexts.get(busy)));
+        emulator.tell("enables wait", "patience 1", "op fill 1 hang");
+        ok(cuMemsetD32Async(EmulatedGpus.allocate(4), 1, 1, EmulatedGpus.stream()));
+        ok(cuCtxSetCurrent(contexts.getFirst()));
+        assertThat(cuCtxEnablePeerAccess(contexts.getLast(), 0)).isEqualTo(CUresult.CUDA_ERROR_LAUNCH_TIMEOUT);
+        assertThat(emulator.problems()).hasSize(1);
+        emulator.tell("release 0");
+        ok(cuCtxEnablePeerAccess(contexts.getLast(), 0));
     }
 
     @Test

@@ -20,6 +20,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,7 +73,7 @@ class PeerTrialsTest {
         emulator.tell("stall 2 3");
         List<CudaDevice> devices =
                 IntStream.range(0, 4).mapToObj(CudaDevice::new).toList();
-        PeerTrials trials = new PeerTrials(Duration.ofMillis(200).toNanos());
+        PeerTrials trials = new PeerTrials(Duration.ofMillis(200).toNanos(), true);
         PeerAccess peers = new PeerAccess(devices, PeerRule.ALL, trials);
         assertThat(peers.reaches(2, 3)).isFalse();
         List<Long> made = made();
@@ -81,7 +83,7 @@ class PeerTrialsTest {
         assertThat(peers.reaches(3, 2)).isFalse();
         assertThat(peers.reaches(1, 2)).isFalse();
         assertThat(peers.reaches(3, 0)).isFalse();
-        PeerTrials others = new PeerTrials(PATIENCE.toNanos());
+        PeerTrials others = new PeerTrials(PATIENCE.toNanos(), true);
         assertThat(new PeerAccess(devices, PeerRule.ALL, others).reaches(0, 2))
                 .as("of another backend")
                 .isFalse();
@@ -95,6 +97,56 @@ class PeerTrialsTest {
         devices.forEach(CudaDevice::close);
         assertThat(emulator.count("contexts")).isZero();
         assertThat(emulator.problems()).isEmpty();
+    }
+
+    /** Work of somebody else, for which the driver may wait before it enables access. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void accessThatIsNotEnabledInTimeIsNotUsed(boolean tries) {
+        hangOnDeviceOne();
+        List<CudaDevice> devices =
+                IntStream.range(0, 4).mapToObj(CudaDevice::new).toList();
+        PeerTrials trials = new PeerTrials(Duration.ofMillis(200).toNanos(), tries);
+        PeerAccess peers = new PeerAccess(devices, PeerRule.ALL, trials);
+        EmulatedGpus.within(
+                PATIENCE,
+                () -> assertThat(peers.reaches(0, 1)).as("behind hung work").isFalse());
+        assertThat(trials.isBusy()).isTrue();
+        long enablings = emulator.count("calls cuCtxEnablePeerAccess");
+        assertThat(peers.reaches(1, 0)).isFalse();
+        assertThat(peers.reaches(3, 0)).isFalse();
+        PeerTrials others = new PeerTrials(PATIENCE.toNanos(), tries);
+        PeerAccess ofAnother = new PeerAccess(devices, PeerRule.ALL, others);
+        assertThat(ofAnother.reaches(1, 2)).isFalse();
+        assertThat(emulator.count("calls cuCtxEnablePeerAccess")).isEqualTo(enablings);
+        assertThat(ofAnother.reaches(2, 3)).as("elsewhere").isTrue();
+        emulator.tell("release 0");
+        while (trials.isBusy()) {
+            Thread.onSpinWait();
+        }
+        others.free();
+        devices.forEach(CudaDevice::close);
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    @Test
+    void aBackendWaitsForNoEnabling() {
+        hangOnDeviceOne();
+        long others = emulator.count("bytes");
+        EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder()));
+        assertThat(emulator.count("bytes")).as("kept for the enabling").isGreaterThan(others);
+        emulator.tell("release 0");
+        while (emulator.count("bytes") > others) {
+            new CudaBackend(new int[] {2, 3}, PATIENCE, PeerRule.ALL, 64 << 20).close();
+        }
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    private void hangOnDeviceOne() {
+        EmulatedGpus.enter(1);
+        CUdeviceptr memory = EmulatedGpus.holding(1, 2);
+        emulator.tell("enables wait", "op copy 1 hang");
+        EmulatedGpus.ok(JCudaDriver.cuMemcpyDtoDAsync(EmulatedGpus.at(memory, 4), memory, 4, EmulatedGpus.stream()));
     }
 
     private List<Long> made() {

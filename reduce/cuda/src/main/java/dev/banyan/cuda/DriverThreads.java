@@ -1,0 +1,15 @@
+package dev.banyan.cuda;
+
+import java.util.concurrent.Executor;
+
+/** Threads for calls of the driver that may block for ever: each call has a daemon thread of its own. */
+final class DriverThreads {
+    /** Runs a task on a new thread, which disturbs no capture of a graph. */
+    static final Executor NEW =
+            task -> Thread.ofPlatform().daemon().name("banyan-cuda-call").start(() -> {
+                CaptureMode.relax();
+                task.run();
+            });
+
+    private DriverThreads() {}
+}
