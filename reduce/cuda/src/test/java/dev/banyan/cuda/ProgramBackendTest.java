@@ -30,7 +30,7 @@ class ProgramBackendTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final long LIMIT = 64 << 20;
     /** Lines up to 64 KiB of data. */
-    private static final Tuning LINES = tuning(ProgramSizes.DEFAULT);
+    private static final Tuning LINES = tuning(new ProgramSizes(0, 64 << 10, 4, 48));
     /** Plain data in short slices, few slots, and so few blocks that lanes share them. */
     private static final Tuning SLICES = tuning(new ProgramSizes(0, 512, 2, 6));
 
@@ -69,7 +69,7 @@ class ProgramBackendTest {
                 for (DataType type : DataType.values()) {
                     for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
                         for (boolean inPlace : new boolean[] {true, false}) {
-                            Communicator cuda = second;
+                            Communicator cuda = turn % 2 == 0 ? first : second;
                             long count = counts[turn++ / 2 % counts.length];
                             comparison.compare(
                                     host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
@@ -89,7 +89,7 @@ class ProgramBackendTest {
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.MULTI_TREE))
                 .set(HostBackend.THREADS, 1)
                 .build();
-        for (Tuning tuning : new Tuning[] {SLICES}) {
+        for (Tuning tuning : new Tuning[] {LINES, SLICES}) {
             try (CudaBackend backend = new CudaBackend(
                             new int[] {0, 0, 1, 0}, PATIENCE, PeerRule.ALL, LIMIT, tuning.with(ExecutorChoice.KERNEL));
                     Communicator host = Communicator.create(machine, config);
