@@ -10,8 +10,8 @@ import dev.banyan.schedule.program.Lane;
 import dev.banyan.schedule.program.Move;
 import dev.banyan.schedule.program.Operand.Local;
 import dev.banyan.schedule.program.Operand.Via;
-import dev.banyan.schedule.program.ProgramCompiler;
-import dev.banyan.schedule.program.ProgramVerifier;
+import dev.banyan.schedule.program.ProgramLayout;
+import dev.banyan.schedule.program.ProgramSizes;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
@@ -120,7 +120,6 @@ final class ProgramPlanner {
         private final int elementBytes;
         private final boolean mean;
         private final Kernel.Program kernel;
-        private final boolean lowLatency;
         private final List<ProgramPlan.LoopPlace> places = new ArrayList<>();
         private @Nullable Map<CudaDevice, Long> scratchOf;
 
@@ -129,31 +128,28 @@ final class ProgramPlanner {
             this.mean = mean;
             this.kernel = kernel;
             elementBytes = type.bytes();
-            lowLatency = schedule.collective().inputElements(schedule.count(), schedule.ranks()) * elementBytes
-                    <= sizes.lowLatencyBytes();
         }
 
         ProgramPlan plan() throws NoProgramException {
-            DeviceProgram program = program();
+            ProgramLayout layout = layout(sizes);
+            int threads = layout.workers() + Kernel.Program.POSTING_THREADS;
+            int most = blocksOfRank(threads);
+            if (layout.grid().widest() > most) {
+                layout = layout(sizes.withBlocks(most));
+            }
+            DeviceProgram program = layout.program();
             if (mean && !program.takesMeans()) {
                 throw new NoProgramException("its result has no last reduction of its own");
             }
             checkPeers(program);
-            int threads = threads(program);
-            Grid grid = grid(program, blocksOfRank(threads));
-            int[] slices = new int[program.lanes().size()];
-            long[] offsets = new long[slices.length];
+            layout.verify();
+            long[] offsets = new long[program.lanes().size()];
             long values = 0;
-            for (int l = 0; l < slices.length; l++) {
+            for (int l = 0; l < offsets.length; l++) {
                 offsets[l] = values;
-                slices[l] = lowLatency
-                        ? 1
-                        : Math.toIntExact(Math.ceilDiv(program.lanes().get(l).bytes(), (long)
-                                sizes.sliceOf(program.lanes().get(l).bytes())));
-                values += slices[l] + 1L;
+                values += layout.slices(program.lanes().get(l)) + 1L;
             }
-            ProgramVerifier.verify(program, grid, slices, sizes.slots());
-            List<ProgramPlan.Part> parts = new Tables(program, grid, slices, offsets).parts();
+            List<ProgramPlan.Part> parts = new Tables(layout, offsets).parts();
             return new ProgramPlan(
                     schedule.collective().label() + " by " + schedule.algorithm(),
                     program,
@@ -164,17 +160,12 @@ final class ProgramPlanner {
                     values);
         }
 
-        /** The program with so many parts of each lane that enough blocks have work. */
-        private DeviceProgram program() {
-            DeviceProgram whole = ProgramCompiler.compile(schedule, 1, false);
-            if (whole.lanes().isEmpty()) {
-                return whole;
+        private ProgramLayout layout(ProgramSizes limits) throws NoProgramException {
+            try {
+                return ProgramLayout.of(schedule, limits);
+            } catch (IllegalArgumentException e) {
+                throw new NoProgramException(String.valueOf(e.getMessage()));
             }
-            int blocks = Grid.of(whole, Integer.MAX_VALUE).widest();
-            long longest = whole.lanes().stream().mapToLong(Lane::bytes).max().orElseThrow();
-            long enough = lowLatency ? 4 << 10 : 4L * sizes.sliceBytes();
-            int parts = Math.clamp(longest / enough, 1, Math.max(1, sizes.blocks() / blocks));
-            return parts == 1 ? whole : ProgramCompiler.compile(schedule, parts, false);
         }
 
         private void checkPeers(DeviceProgram program) throws NoProgramException {
@@ -189,16 +180,6 @@ final class ProgramPlanner {
                     }
                 }
             }
-        }
-
-        /** As many workers as have 16 bytes of a slice each, or 8 of lines, and a warp that posts. */
-        private int threads(DeviceProgram program) {
-            long longest = 1;
-            for (Lane lane : program.lanes()) {
-                longest = Math.max(longest, lowLatency ? lane.bytes() : sizes.sliceOf(lane.bytes()));
-            }
-            long warps = Math.ceilDiv(longest, lowLatency ? 8L * 32 : 16L * 32);
-            return 32 * Math.clamp(warps, 1, 16) + 32;
         }
 
         /** How many blocks of each rank run at once, whatever the devices. */
@@ -244,14 +225,6 @@ final class ProgramPlanner {
             }
         }
 
-        private Grid grid(DeviceProgram program, int most) throws NoProgramException {
-            try {
-                return Grid.of(program, most);
-            } catch (IllegalArgumentException e) {
-                throw new NoProgramException(String.valueOf(e.getMessage()));
-            }
-        }
-
         private long scratchOf(int rank) {
             Map<CudaDevice, Long> known = scratchOf;
             if (known == null) {
@@ -272,19 +245,19 @@ final class ProgramPlanner {
         /** Makes the tables of one plan. */
         private final class Tables {
             private final DeviceProgram program;
-            private final Grid grid;
-            private final int[] slices;
+            private final ProgramLayout layout;
+            private final boolean lowLatency;
             private final long[] offsets;
             private final int[][] blockOf;
             /** For each rank, the slots of its blocks. */
             private final List<List<Long>> slots = new ArrayList<>();
 
-            Tables(DeviceProgram program, Grid grid, int[] slices, long[] offsets) throws NoProgramException {
-                this.program = program;
-                this.grid = grid;
-                this.slices = slices;
+            Tables(ProgramLayout layout, long[] offsets) throws NoProgramException {
+                this.layout = layout;
                 this.offsets = offsets;
-                blockOf = grid.blockOf(program);
+                program = layout.program();
+                lowLatency = layout.lowLatency();
+                blockOf = layout.grid().blockOf(program);
                 long bytes = slotsOfABlock();
                 for (int rank = 0; rank < ranks.size(); rank++) {
                     slots.add(
@@ -294,7 +267,7 @@ final class ProgramPlanner {
                                             rank,
                                             form(),
                                             bytes,
-                                            grid.blocks().get(rank).size()));
+                                            layout.grid().blocks().get(rank).size()));
                 }
             }
 
@@ -314,7 +287,8 @@ final class ProgramPlanner {
             }
 
             private int slotBytes(Lane lane) {
-                return lowLatency ? 16 * (int) Math.ceilDiv(lane.bytes(), 8L) : sizes.sliceOf(lane.bytes());
+                long bytes = layout.sliceBytes(lane);
+                return Math.toIntExact(lowLatency ? 16 * Math.ceilDiv(bytes, 8L) : bytes);
             }
 
             private long channelBytes(Lane lane) {
@@ -325,9 +299,9 @@ final class ProgramPlanner {
                 Map<CudaDevice, List<List<ProgramLoop>>> blocks = new LinkedHashMap<>();
                 devices.forEach(device -> blocks.put(device, new ArrayList<>()));
                 for (int rank = 0; rank < ranks.size(); rank++) {
-                    for (int block = 0; block < grid.blocks().get(rank).size(); block++) {
+                    for (int block = 0; block < layout.grid().blocks().get(rank).size(); block++) {
                         List<ProgramLoop> loops = new ArrayList<>();
-                        for (Grid.Loop loop : grid.blocks().get(rank).get(block)) {
+                        for (Grid.Loop loop : layout.grid().blocks().get(rank).get(block)) {
                             loops.add(loop(rank, loop.lane(), loop.move()));
                         }
                         blocks.getOrDefault(ranks.get(rank), List.of()).add(loops);
@@ -384,13 +358,12 @@ final class ProgramPlanner {
                             "step " + move.step() + " of rank " + rank + " touches too many others");
                 }
                 long elements = lane.bytes() / elementBytes;
-                long perSlice = lowLatency
-                        ? Math.ceilDiv(elements * elementBytes, 16L) * 16 / elementBytes
-                        : sizes.sliceOf(lane.bytes()) / elementBytes;
+                long perSlice = Math.ceilDiv(layout.sliceBytes(lane), 16L) * 16 / elementBytes;
+                int slices = layout.slices(lane);
                 return new ProgramLoop(
-                        slices[l],
+                        slices,
                         (int) perSlice,
-                        (int) (elements - (slices[l] - 1) * perSlice),
+                        (int) (elements - (slices - 1) * perSlice),
                         waits,
                         inputs,
                         outputs,

@@ -297,8 +297,7 @@ final class ProgramPtx {
         String fromReady = text.emit(WORD, "sub.u32", kind, ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES.code);
         String ready = text.emit(PREDICATE, "setp.lt.u32", fromReady, 2);
         post(ready, flag);
-        String each =
-                text.emit(PREDICATE, "setp.le.u32", kind, ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES.code);
+        String each = text.emit(PREDICATE, "setp.le.u32", kind, ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES.code);
         text.place(slice);
         String nobody = text.emit(PREDICATE, "setp.ne.u32", lane, lane);
         text.emit("bar.red.or.pred " + registers.stopped + ", 2, " + registers.threads + ", " + nobody);

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.schedule.program.ProgramSizes;
 import java.util.function.LongSupplier;
 
 /**

@@ -7,9 +7,6 @@ import java.util.List;
 
 /** Makes device programs of schedules. */
 public final class ProgramCompiler {
-    /** Parts of a chunk begin at a multiple of this, in bytes from its begin, for loads of 16 bytes and whole lines. */
-    private static final long UNIT = 512;
-
     private ProgramCompiler() {}
 
     /**
@@ -27,7 +24,7 @@ public final class ProgramCompiler {
         List<Lane> lanes = new ArrayList<>();
         boolean takesMeans = schedule.collective().reduces();
         for (Chunk joined : ChunkJoin.joined(schedule)) {
-            for (Chunk part : ChunkJoin.cut(joined, parts, UNIT)) {
+            for (Chunk part : ChunkJoin.cut(joined, parts, ProgramSizes.UNIT)) {
                 LaneCompiler compiler = new LaneCompiler(schedule, part, direct);
                 Lane lane = compiler.lane();
                 takesMeans &= compiler.takesMeans();
