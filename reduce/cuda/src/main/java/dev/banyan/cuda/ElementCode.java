@@ -59,7 +59,11 @@ sealed interface ElementCode {
     /** Moves words to registers of 32 bits. */
     void moveTo(List<String> bits, List<String> words);
 
-    /** @param divisor a register of 32 bits; only floating sums use it */
+    /**
+     * Returns the code of a type and operation.
+     *
+     * @param divisor a register of 32 bits; only floating sums use it
+     */
     static ElementCode of(PtxText text, ReduceOp op, Element element, String divisor) {
         return element == Element.I128
                 ? new Pairs(text)
