@@ -25,12 +25,15 @@ final class BulkMove {
     private final ProgramRegisters registers;
     private final Element element;
     private final ElementCode code;
+    /** A predicate: the result is the only input. */
+    private final String copies;
 
-    BulkMove(PtxText text, ProgramRegisters registers, Element element, ElementCode code) {
+    BulkMove(PtxText text, ProgramRegisters registers, Element element, ElementCode code, String copies) {
         this.text = text;
         this.registers = registers;
         this.element = element;
         this.code = code;
+        this.copies = copies;
     }
 
     /** 16-byte words of each input that a thread takes at once, so that registers suffice. */
@@ -50,7 +53,7 @@ final class BulkMove {
         String inWords = text.emit(WORD, "mul.lo.u32", words, 16 / element.bytes());
         String index = text.emit(WORD, "add.u32", registers.thread, inWords);
         String allWords = words;
-        text.branchUnless(registers.copies, reduce);
+        text.branchUnless(copies, reduce);
         text.scope(() -> copyWords(allWords));
         text.scope(() -> eachElement(index, moved, this::copyElement));
         text.place(reduce);

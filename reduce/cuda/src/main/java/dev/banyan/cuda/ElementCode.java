@@ -60,7 +60,7 @@ sealed interface ElementCode {
     void moveTo(List<String> bits, List<String> words);
 
     /**
-     * Returns the code of an element.
+     * Returns the code of a type and operation.
      *
      * @param divisor a register of 32 bits; only floating sums use it
      */

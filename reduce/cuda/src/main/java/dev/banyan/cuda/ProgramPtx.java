@@ -75,8 +75,7 @@ final class ProgramPtx {
         text.emit("bar.arrive 3, " + 2 * WARP);
         text.place(isRead);
         text.emit("bar.red.or.pred " + registers.scalar + ", 1, " + registers.workers + ", " + misaligned);
-        begin();
-        ElementCode code = ElementCode.of(text, kernel.op(), kernel.element(), registers.divisor);
+        text.scope(this::begin);
 
         String slice = text.label("slice");
         String isReady = text.label("is_ready");
@@ -88,21 +87,22 @@ final class ProgramPtx {
         text.scope(() -> point(place));
         text.place(isReady);
         text.emit("bar.red.or.pred " + registers.stopped + ", 1, " + registers.workers + ", " + registers.stopped);
-        text.branchIf(registers.stopped, moved);
-        text.scope(() -> move(code, moved));
+        String last = text.register(PREDICATE);
+        text.scope(() -> readCount(last));
+        text.scope(() -> move(moved));
         text.place(moved);
         text.emit("bar.red.or.pred " + registers.stopped + ", 2, " + registers.threads + ", " + registers.stopped);
         text.branchIf(registers.stopped, left);
         text.emit("add.u32 " + registers.slice + ", " + registers.slice + ", 1");
-        text.branchIf(text.emit(PREDICATE, "setp.lt.u32", registers.slice, registers.slices), slice);
+        text.branchUnless(last, slice);
         text.emit("sub.u32 " + registers.loops + ", " + registers.loops + ", 1");
         text.emit("bra " + loop);
     }
 
     /** What a lane of the first warp waits for in each slice. */
-    private record WaitRegisters(String flag, String lag, String channel, String seen) {
+    private record WaitRegisters(String flag, String lag, String seen) {
         WaitRegisters(PtxText text) {
-            this(text.register(LONG), text.register(WORD), text.register(WORD), text.register(LONG));
+            this(text.register(LONG), text.register(WORD), text.register(LONG));
         }
     }
 
@@ -151,13 +151,16 @@ final class ProgramPtx {
     private void prepareWait(WaitRegisters wait) {
         String waits = text.emit(WORD, "ld.shared.u32", field(16));
         String none = text.emit(PREDICATE, "setp.ge.u32", registers.thread, waits);
-        String at = text.emit(WORD, "mad.lo.u32", registers.thread, ProgramLoop.WAIT_BYTES, registers.record);
+        String at = ownWait();
         String unless = "@!" + none + " ";
         text.emit(unless + "ld.shared.u64 " + wait.flag + ", [" + at + "+" + ProgramLoop.HEAD_BYTES + "]");
-        text.emit(unless + "ld.shared.v2.u32 " + vector(wait.lag, wait.channel) + ", [" + at + "+"
-                + (ProgramLoop.HEAD_BYTES + 8) + "]");
+        text.emit(unless + "ld.shared.u32 " + wait.lag + ", [" + at + "+" + (ProgramLoop.HEAD_BYTES + 8) + "]");
         // A lane without a flag has seen the greatest value.
         text.emit("selp.b64 " + wait.seen + ", -1, 0, " + none);
+    }
+
+    private String ownWait() {
+        return text.emit(WORD, "mad.lo.u32", registers.thread, ProgramLoop.WAIT_BYTES, registers.record);
     }
 
     private void preparePlace(PlaceRegisters place, String misaligned) {
@@ -204,28 +207,23 @@ final class ProgramPtx {
 
     /** Reads the fields that all workers need. */
     private void begin() {
-        text.emit("ld.shared.v4.u32 "
-                + vector(text.register(WORD), registers.slices, registers.elements, registers.lastElements) + ", "
-                + field(0));
-        String outputs = text.register(WORD);
-        text.emit("ld.shared.u32 " + registers.inputs + ", " + field(20));
-        text.emit("ld.shared.u32 " + outputs + ", " + field(24));
-        text.emit("mad.lo.u32 " + registers.firstOutput + ", " + registers.inputs + ", " + ProgramRegisters.PLACE_STRIDE
-                + ", " + registers.places);
+        String inputs = text.emit(WORD, "ld.shared.u32", field(20));
+        String outputs = text.emit(WORD, "ld.shared.u32", field(24));
+        text.emit("mad.lo.u32 " + registers.firstOutput + ", " + inputs + ", " + ProgramRegisters.PLACE_STRIDE + ", "
+                + registers.places);
         text.emit("mad.lo.u32 " + registers.outputsEnd + ", " + outputs + ", " + ProgramRegisters.PLACE_STRIDE + ", "
                 + registers.firstOutput);
-        String offset = text.emit(LONG, "ld.shared.u64", field(32));
-        text.emit("add.u64 " + registers.start + ", " + registers.base + ", " + offset);
-        text.emit("mov.u64 " + registers.flag + ", " + registers.start);
-        text.emit("ld.shared.u32 " + registers.divisor + ", " + field(40));
+        readStart();
         String protocol = text.emit(WORD, "ld.shared.u32", field(48));
         text.emit("setp.ne.u32 " + registers.lines + ", " + protocol + ", 0");
-        text.emit("setp.eq.u32 " + registers.copies + ", " + registers.inputs + ", 1");
-        if (kernel.op() == ReduceOp.SUM && kernel.element().isFloating()) {
-            String undivided = text.emit(PREDICATE, "setp.eq.u32", registers.divisor, 1);
-            text.emit("and.pred " + registers.copies + ", " + registers.copies + ", " + undivided);
-        }
         text.emit("mov.u32 " + registers.slice + ", 0");
+    }
+
+    /** What the flags of the loop are before its first slice. */
+    private void readStart() {
+        String base = text.emit(LONG, "ld.param.u64", "[base]");
+        String offset = text.emit(LONG, "ld.shared.u64", field(32));
+        text.emit("add.u64 " + registers.flag + ", " + base + ", " + offset);
     }
 
     /** Waits in the first warp, a flag per lane. What was seen for an earlier slice need not be read again. */
@@ -233,16 +231,20 @@ final class ProgramPtx {
         String poll = text.label("poll");
         String waited = text.label("waited");
         String done = text.emit(WORD, "add.u32", registers.slice, 1);
-        String most = text.emit(WORD, "max.u32", done, wait.lag);
-        String steps = text.emit(WORD, "sub.u32", most, wait.lag);
-        String wide = text.emit(LONG, "cvt.u64.u32", steps);
-        String wanted = text.emit(LONG, "add.u64", registers.start, wide);
+        // start + max(0, slice + 1 - lag) is less than the flag of the slice by min(slice + 1, lag).
+        String less = text.emit(LONG, "cvt.u64.u32", text.emit(WORD, "min.u32", done, wait.lag));
+        String wanted = text.emit(LONG, "sub.u64", registers.flag, less);
         String lacks = text.emit(PREDICATE, "setp.lt.u64", wait.seen, wanted);
         text.branchUnless(lacks, waited);
         String polls = stop.begin(poll);
         text.emit("ld.relaxed.sys.global.u64 " + wait.seen + ", [" + wait.flag + "]");
         text.branchIf(text.emit(PREDICATE, "setp.ge.u64", wait.seen, wanted), waited);
-        stop.end(poll, polls, wait.channel, wait.seen, wanted);
+        stop.end(
+                poll,
+                polls,
+                () -> text.emit(WORD, "ld.shared.u32", "[" + ownWait() + "+" + (ProgramLoop.HEAD_BYTES + 12) + "]"),
+                wait::seen,
+                wanted);
         text.place(waited);
         text.emit("bar.warp.sync 0xffffffff");
         text.emit("@" + lacks + " fence.acq_rel.sys");
@@ -255,13 +257,33 @@ final class ProgramPtx {
         text.emit("@" + place.exists + " st.shared.u64 [" + place.at + "], " + address);
     }
 
-    private void move(ElementCode code, String moved) {
-        text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.inputs, 0), moved);
+    /** Reads the number of elements of the slice, and whether it is the last one. */
+    private void readCount(String last) {
+        String slices = text.register(WORD);
+        String elements = text.register(WORD);
+        String lastElements = text.register(WORD);
+        text.emit("ld.shared.v4.u32 " + vector(text.register(WORD), slices, elements, lastElements) + ", " + field(0));
         String next = text.emit(WORD, "add.u32", registers.slice, 1);
-        String last = text.emit(PREDICATE, "setp.eq.u32", next, registers.slices);
-        text.emit("selp.b32 " + registers.count + ", " + registers.lastElements + ", " + registers.elements + ", "
-                + last);
-        new BulkMove(text, registers, kernel.element(), code).emit(moved);
+        text.emit("setp.eq.u32 " + last + ", " + next + ", " + slices);
+        text.emit("selp.b32 " + registers.count + ", " + lastElements + ", " + elements + ", " + last);
+    }
+
+    private void move(String moved) {
+        String lines = text.label("move_lines");
+        text.branchIf(registers.stopped, moved);
+        text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.firstOutput, registers.places), moved);
+        String divisor = text.emit(WORD, "ld.shared.u32", field(40));
+        ElementCode code = ElementCode.of(text, kernel.op(), kernel.element(), divisor);
+        String oneInput = text.emit(WORD, "add.u32", registers.places, ProgramRegisters.PLACE_STRIDE);
+        String copies = text.emit(PREDICATE, "setp.eq.u32", registers.firstOutput, oneInput);
+        if (kernel.op() == ReduceOp.SUM && kernel.element().isFloating()) {
+            String undivided = text.emit(PREDICATE, "setp.eq.u32", divisor, 1);
+            text.emit("and.pred " + copies + ", " + copies + ", " + undivided);
+        }
+        text.branchIf(registers.lines, lines);
+        text.scope(() -> new BulkMove(text, registers, kernel.element(), code, copies).emit(moved));
+        text.place(lines);
+        text.scope(() -> new LineMove(text, registers, stop, kernel.element(), code, copies).emit(moved));
     }
 
     // ---- The posting warp ----
@@ -269,21 +291,20 @@ final class ProgramPtx {
     private void post() {
         String lane = text.emit(WORD, "sub.u32", registers.thread, registers.workers);
         String first = text.emit(PREDICATE, "setp.eq.u32", lane, 0);
-        keepParameters("@" + first + " ");
+        keep("@" + first + " ");
         text.emit("bar.sync 0");
         String loop = text.label("post_loop");
         String slice = text.label("post_slice");
         text.place(loop);
         text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.loops, 0), loopsEnd);
         text.emit("bar.sync 3, " + 2 * WARP);
-        text.emit("ld.shared.u32 " + registers.slices + ", " + field(4));
+        String slices = text.emit(WORD, "ld.shared.u32", field(4));
         String waits = text.register(WORD);
         String inputs = text.register(WORD);
         String outputs = text.register(WORD);
         String posts = text.register(WORD);
         text.emit("ld.shared.v4.u32 " + vector(waits, inputs, outputs, posts) + ", " + field(16));
-        String offset = text.emit(LONG, "ld.shared.u64", field(32));
-        text.emit("add.u64 " + registers.flag + ", " + registers.base + ", " + offset);
+        readStart();
         String exists = text.emit(PREDICATE, "setp.lt.u32", lane, posts);
         String places = text.emit(WORD, "add.u32", inputs, outputs);
         String own = text.emit(WORD, "mad.lo.u32", lane, ProgramLoop.POST_BYTES, registers.record);
@@ -304,8 +325,8 @@ final class ProgramPtx {
         text.branchIf(registers.stopped, left);
         text.emit("add.u64 " + registers.flag + ", " + registers.flag + ", 1");
         post(each, flag);
-        text.emit("sub.u32 " + registers.slices + ", " + registers.slices + ", 1");
-        text.branchIf(text.emit(PREDICATE, "setp.ne.u32", registers.slices, 0), slice);
+        text.emit("sub.u32 " + slices + ", " + slices + ", 1");
+        text.branchIf(text.emit(PREDICATE, "setp.ne.u32", slices, 0), slice);
         text.emit("sub.u32 " + registers.loops + ", " + registers.loops + ", 1");
         text.emit("bra " + loop);
     }
@@ -316,8 +337,10 @@ final class ProgramPtx {
         text.emit("@" + posts + " st.relaxed.sys.global.u64 [" + flag + "], " + registers.flag);
     }
 
-    private void keepParameters(String guard) {
+    private void keep(String guard) {
         text.emit(guard + "st.shared.u32 [" + ProgramRegisters.STOP + "], 0");
+        String now = text.emit(LONG, "mov.u64", "%globaltimer");
+        text.emit(guard + "st.shared.u64 [" + ProgramRegisters.BEGIN + "], " + now);
         for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer += 2) {
             int even = buffer;
             text.scope(() -> {
@@ -334,15 +357,18 @@ final class ProgramPtx {
 
     /** The last block of the grid reports that all are done. */
     private void end() {
+        String table = text.emit(LONG, "ld.param.u64", "[table]");
+        String counter = text.emit(LONG, "ld.global.u64", "[" + table + "+8]");
         text.emit("bar.sync 0");
         text.branchIf(text.emit(PREDICATE, "setp.ne.u32", registers.thread, 0), left);
         text.emit("fence.acq_rel.sys");
         String blocks = text.emit(WORD, "mov.u32", "%nctaid.x");
         String most = text.emit(WORD, "sub.u32", blocks, 1);
-        String before = text.emit(WORD, "atom.relaxed.gpu.global.inc.u32", "[" + registers.counter + "]", most);
+        String before = text.emit(WORD, "atom.relaxed.gpu.global.inc.u32", "[" + counter + "]", most);
         text.branchIf(text.emit(PREDICATE, "setp.ne.u32", before, most), left);
         text.emit("fence.acq_rel.sys");
-        text.emit(
-                "st.relaxed.sys.global.u64 [" + registers.control + "+" + ProgramStatus.DONE + "], " + registers.base);
+        String control = text.emit(LONG, "ld.param.u64", "[control]");
+        String base = text.emit(LONG, "ld.param.u64", "[base]");
+        text.emit("st.relaxed.sys.global.u64 [" + control + "+" + ProgramStatus.DONE + "], " + base);
     }
 }

@@ -14,6 +14,8 @@ final class ProgramRegisters {
     static final String PLACES = "places";
     /** Not 0 if a thread has reported why the block stops. */
     static final String STOP = "stop";
+    /** Time in ns at which the block began. */
+    static final String BEGIN = "begin";
 
     static final int PLACE_STRIDE = 16;
     static final int FORM_OFFSET = 8;
@@ -25,18 +27,10 @@ final class ProgramRegisters {
     final String workers;
     /** Threads of a block. */
     final String threads;
-
-    final String block;
-    final String base;
-    final String control;
-    /** Time in ns at which the block began. */
-    final String begin;
-    /** Address of the records of this block in the table. */
+    /** Address of the records of this block in the table, less the head of the table. */
     final String head;
     /** Loops that are left. */
     final String loops;
-    /** Address of the done counter. */
-    final String counter;
     /** A predicate: the block stops. */
     final String stopped;
 
@@ -45,23 +39,15 @@ final class ProgramRegisters {
 
     final String places;
 
-    /** Of the current loop: */
-    final String start;
-
-    final String slices;
-    final String elements;
-    final String lastElements;
-    final String inputs;
-    /** Addresses in shared memory of the place of the first output, and behind that of the last one. */
+    /** Of the current loop, in shared memory: address of the place of the first output, and behind that of the last one. */
     final String firstOutput;
 
     final String outputsEnd;
-    final String divisor;
-    /** Predicates: not all places are aligned to 16 bytes; the protocol has lines; the result is the only input. */
+
+    /** Of the current loop, predicates: not all places are aligned to 16 bytes; the protocol has lines. */
     final String scalar;
 
     final String lines;
-    final String copies;
 
     /** Of the current slice: its number, its elements, and what its flags are when it is done. */
     final String slice;
@@ -74,31 +60,21 @@ final class ProgramRegisters {
         text.shared(BUFFERS, 8 * Kernel.Program.BUFFERS);
         text.shared(PLACES, PLACE_STRIDE * (ProgramLoop.MOST_INPUTS + ProgramLoop.MOST_OUTPUTS));
         text.shared(STOP, 4);
+        text.shared(BEGIN, 8);
         String table = text.emit(LONG, "ld.param.u64", "[table]");
-        block = text.emit(WORD, "mov.u32", "%ctaid.x");
+        String block = text.emit(WORD, "mov.u32", "%ctaid.x");
         head = text.emit(LONG, "mad.wide.u32", block, ProgramTable.BLOCK_BYTES, table);
         loops = text.emit(WORD, "ld.global.u32", "[" + head + "+" + (ProgramTable.HEAD_BYTES + 8) + "]");
-        counter = text.emit(LONG, "ld.global.u64", "[" + table + "+8]");
         thread = text.emit(WORD, "mov.u32", "%tid.x");
         threads = text.emit(WORD, "mov.u32", "%ntid.x");
         workers = text.emit(WORD, "sub.u32", threads, Kernel.Program.POSTING_THREADS);
-        base = text.emit(LONG, "ld.param.u64", "[base]");
-        control = text.emit(LONG, "ld.param.u64", "[control]");
-        begin = text.emit(LONG, "mov.u64", "%globaltimer");
         stopped = text.emit(PREDICATE, "setp.ne.u32", thread, thread);
         record = text.emit(WORD, "mov.u32", RECORD);
         places = text.emit(WORD, "mov.u32", PLACES);
-        start = text.register(LONG);
-        slices = text.register(WORD);
-        elements = text.register(WORD);
-        lastElements = text.register(WORD);
-        inputs = text.register(WORD);
         firstOutput = text.register(WORD);
         outputsEnd = text.register(WORD);
-        divisor = text.register(WORD);
         scalar = text.register(PREDICATE);
         lines = text.register(PREDICATE);
-        copies = text.register(PREDICATE);
         slice = text.register(WORD);
         count = text.register(WORD);
         flag = text.register(LONG);

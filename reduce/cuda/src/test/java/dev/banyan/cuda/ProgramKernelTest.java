@@ -97,7 +97,7 @@ class ProgramKernelTest {
         CUfunction function = gpu.function(kernel.ptx(), kernel.name());
         List<Trial> trials = new ArrayList<>();
         for (int block = 0; block < BLOCKS; block++) {
-            Protocol protocol = Protocol.BULK;
+            Protocol protocol = block % 2 == 0 ? Protocol.BULK : Protocol.LOW_LATENCY;
             int count = COUNTS[random.nextInt(COUNTS.length)];
             Trial trial = new Trial(gpu, type.bytes(), count, protocol, 100 * block, block < BLOCKS / 2);
             values.forEach(value -> trial.input(value.toArray(ValueLayout.JAVA_BYTE)));
@@ -184,7 +184,7 @@ class ProgramKernelTest {
             int slots = Math.max(1, Integer.highestOneBit(2 * slices - 1));
             if (kind < 2) {
                 int shift = isAligned ? 0 : elementBytes * random.nextInt(1 + 16 / elementBytes);
-                long address = gpu.reserve(count * elementBytes + shift, 16) - 0;
+                long address = gpu.reserve(count * elementBytes + shift, 16);
                 address += shift;
                 return kind == 0
                         ? Place.linear(id / 100, address - buffer)
@@ -281,7 +281,7 @@ class ProgramKernelTest {
             }
             List<Trial> trials = new ArrayList<>();
             for (int block = 0; block < 4; block++) {
-                Protocol protocol = Protocol.BULK;
+                Protocol protocol = block % 2 == 0 ? Protocol.BULK : Protocol.LOW_LATENCY;
                 Trial trial = new Trial(gpu, 16, COUNTS[random.nextInt(COUNTS.length)], protocol, 100 * block, true);
                 values.forEach(trial::input);
                 trial.output();
