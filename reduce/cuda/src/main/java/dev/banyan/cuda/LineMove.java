@@ -78,21 +78,19 @@ final class LineMove {
 
     private void combine(Unit data, String flag, String store, String moved) {
         String each = text.label("input");
-        String further = text.label("further");
-        String next = text.label("next_input");
+        String combined = text.label("combined");
         String input = text.emit(WORD, "mov.u32", registers.places);
-        text.place(each);
-        // No scope of its own: the accumulators live on while the next input is loaded.
         load(input, data, flag, moved);
         text.branchIf(copies, store);
-        text.branchIf(text.emit(PREDICATE, "setp.ne.u32", input, registers.places), further);
         List<String> accumulators = code.unpack(code.wordsOf(data.bits));
-        text.emit("bra " + next);
-        text.place(further);
-        text.scope(() -> code.combine(accumulators, code.wordsOf(data.bits)));
-        text.place(next);
+        text.place(each);
         text.emit("add.u32 " + input + ", " + input + ", " + ProgramRegisters.PLACE_STRIDE);
-        text.branchIf(text.emit(PREDICATE, "setp.lt.u32", input, registers.firstOutput), each);
+        text.branchUnless(text.emit(PREDICATE, "setp.lt.u32", input, registers.firstOutput), combined);
+        // The accumulators live on while the next input is loaded: that takes other registers.
+        load(input, data, flag, moved);
+        text.scope(() -> code.combine(accumulators, code.wordsOf(data.bits)));
+        text.emit("bra " + each);
+        text.place(combined);
         code.moveTo(data.bits, code.pack(accumulators));
     }
 

@@ -31,7 +31,7 @@ class ProgramBackendTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final long LIMIT = 64 << 20;
     /** Lines up to 64 KiB of data. */
-    private static final Tuning LINES = tuning(new ProgramSizes(0, 64 << 10, 4, 48));
+    private static final Tuning LINES = tuning(ProgramSizes.DEFAULT);
     /** Plain data in short slices, few slots, and so few blocks that lanes share them. */
     private static final Tuning SLICES = tuning(new ProgramSizes(0, 512, 2, 6));
 
