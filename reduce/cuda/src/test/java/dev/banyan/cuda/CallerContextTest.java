@@ -27,7 +27,7 @@ import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the caller has made current stays so, whatever is called and whether it fails. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -78,8 +78,8 @@ class CallerContextTest {
 
     /** The caller has nothing current, or one context, or two; none of them is of the backend's first device. */
     @ParameterizedTest
-    @ValueSource(ints = {0, 1, 2})
-    void everyPublicMethodKeepsIt(int contexts) {
+    @CsvSource({"0, KERNEL", "1, GRAPH", "1, KERNEL", "2, GRAPH"})
+    void everyPublicMethodKeepsIt(int contexts, ExecutorChoice executor) {
         for (int c = 0; c < contexts; c++) {
             CUcontext context = new CUcontext();
             EmulatedGpus.ok(JCudaDriver.cuDevicePrimaryCtxRetain(context, EmulatedGpus.device(5 + c)));
@@ -89,10 +89,10 @@ class CallerContextTest {
         for (String fault :
                 List.of("cuDevicePrimaryCtxRetain 2", "cuStreamCreate 1", "cuMemAlloc 2", "cuCtxPushCurrent 1")) {
             emulator.tell("fail " + fault + " 2");
-            assertThat(catchThrowable(this::backend)).as(fault).isInstanceOf(CudaException.class);
+            assertThat(catchThrowable(() -> backend(executor))).as(fault).isInstanceOf(CudaException.class);
             assertKept("a constructor without " + fault);
         }
-        CudaBackend backend = backend();
+        CudaBackend backend = backend(executor);
         assertKept("the constructor");
         MemorySegment[] buffers = {backend.allocate(0, 64), backend.allocate(1, 64)};
         MemorySegment host = MemorySegment.ofArray(new byte[64]);
@@ -140,9 +140,9 @@ class CallerContextTest {
                 Objects.requireNonNull(executable.start(buffers, buffers, CudaStreams.defaults(2)));
         assertKept("start in streams");
         queued.join();
-        emulator.tell("fail cuGraphLaunch 1 1");
+        emulator.tell("fail " + (executor == ExecutorChoice.GRAPH ? "cuGraphLaunch" : "cuLaunchKernel") + " 1 1");
         assertThat(catchThrowable(() -> executable.run(buffers, buffers))).isInstanceOf(CudaException.class);
-        assertKept("run without cuGraphLaunch");
+        assertKept("run without a launch");
         executable.close();
         assertKept("closing an executable");
         backend.close();
@@ -154,7 +154,7 @@ class CallerContextTest {
         assertKept("closing a meter");
     }
 
-    private CudaBackend backend() {
-        return new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, LIMIT);
+    private static CudaBackend backend(ExecutorChoice executor) {
+        return new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, LIMIT, Tuning.DEFAULT.with(executor));
     }
 }

@@ -53,6 +53,8 @@ class CudaBackendTest {
     private static final Tuning COPIES =
             new Tuning(new Moves(512, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime, true);
 
+    private static final Tuning GRAPHS = Tuning.DEFAULT.with(ExecutorChoice.GRAPH);
+
     private final CudaEmulator emulator = EmulatedGpus.driver();
     private final SplittableRandom random = new SplittableRandom(7);
     private final HostComparison comparison = new HostComparison(random);
@@ -213,7 +215,7 @@ class CudaBackendTest {
     void aRepeatedCallIsOneLaunchAndAllocatesNothing() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         int[] devices = IntStream.range(0, 8).toArray();
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             List<MemorySegment> buffers = IntStream.range(0, 8)
                     .mapToObj(rank -> cuda.allocate(rank, 4000))
@@ -284,7 +286,7 @@ class CudaBackendTest {
         Map<Integer, Long> nodes = new HashMap<>();
         for (int count : new int[] {2048, 600_000}) {
             long before = nodeCalls();
-            try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+            try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS);
                     Communicator cuda = Communicator.create(machine, config, backend)) {
                 List<MemorySegment> buffers = IntStream.range(0, 8)
                         .mapToObj(rank -> cuda.allocate(rank, 4L * count))
@@ -307,8 +309,8 @@ class CudaBackendTest {
     void launchesMayBeSkipped() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
         emulator.tell("launches skipped");
-        try (CudaBackend backend = new CudaBackend(
-                        new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, Tuning.DEFAULT.believing());
+        try (CudaBackend backend =
+                        new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS.believing());
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             List<MemorySegment> buffers = List.of(cuda.allocate(0, 256), cuda.allocate(1, 256));
             for (int i = 0; i < 3; i++) {
@@ -323,7 +325,7 @@ class CudaBackendTest {
     @Test
     void keysOfOneLengthKeepAGraphEach() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             List<List<MemorySegment>> keys = IntStream.range(0, 100)
                     .mapToObj(key -> List.of(cuda.allocate(0, 256), cuda.allocate(1, 256)))
@@ -447,7 +449,7 @@ class CudaBackendTest {
     @Test
     void mappedBuffersMustBeOpen() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             List<CUdeviceptr> mapped = List.of(EmulatedGpus.mapped(0, 2), EmulatedGpus.mapped(1, 2));
             List<CUdeviceptr> buffers = mapped.stream()
