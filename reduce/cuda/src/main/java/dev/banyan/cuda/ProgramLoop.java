@@ -66,23 +66,56 @@ record ProgramLoop(
     /** How data reaches the receiver. */
     enum Protocol {
         /** Plain data, then a flag. */
-        BULK,
+        BULK(0),
         /** Lines of data and flag; never more slices than slots. */
-        LOW_LATENCY
+        LOW_LATENCY(1);
+
+        private final int code;
+
+        Protocol(int code) {
+            this.code = code;
+        }
+
+        /** As records have it. */
+        int code() {
+            return code;
+        }
     }
 
     /** What a place holds. */
     enum Form {
-        PLAIN,
+        PLAIN(0),
         /** Lines of 16 bytes {u32 data, u32 flag, u32 data, u32 flag}: 2 bytes for each byte of data. */
-        LINES
+        LINES(1);
+
+        private final int code;
+
+        Form(int code) {
+            this.code = code;
+        }
+
+        /** As records have it. */
+        int code() {
+            return code;
+        }
     }
 
     /** When a flag is posted. */
     enum PostKind {
-        AFTER_SLICES,
-        WHEN_READY_AND_AFTER_SLICES,
-        WHEN_READY
+        AFTER_SLICES(0),
+        WHEN_READY_AND_AFTER_SLICES(1),
+        WHEN_READY(2);
+
+        private final int code;
+
+        PostKind(int code) {
+            this.code = code;
+        }
+
+        /** As records have it. */
+        int code() {
+            return code;
+        }
     }
 
     /**
@@ -159,21 +192,21 @@ record ProgramLoop(
         to.putInt(bytes()).putInt(slices).putInt(elements).putInt(lastElements);
         to.putInt(waits.size()).putInt(inputs.size()).putInt(outputs.size()).putInt(posts.size());
         to.putLong(offset).putInt(divisor).putInt(id);
-        to.putInt(protocol.ordinal()).putInt(0).putLong(0);
+        to.putInt(protocol.code()).putInt(0).putLong(0);
         for (Wait wait : waits) {
             to.putLong(wait.flag()).putInt(wait.lag()).putInt(wait.channel());
         }
         inputs.forEach(input -> write(to, input));
         outputs.forEach(output -> write(to, output));
         for (Post post : posts) {
-            to.putLong(post.flag()).putInt(post.kind().ordinal()).putInt(0);
+            to.putLong(post.flag()).putInt(post.kind().code()).putInt(0);
         }
     }
 
     private static void write(ByteBuffer to, Place place) {
         to.putLong(place.address()).putInt(place.buffer()).putInt(place.slotBytes());
         to.putInt(place.slotMask())
-                .putInt(place.form().ordinal())
+                .putInt(place.form().code())
                 .putInt(place.channel())
                 .putInt(0);
     }
