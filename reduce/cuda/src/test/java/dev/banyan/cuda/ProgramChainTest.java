@@ -175,7 +175,7 @@ class ProgramChainTest {
     // ---- Seeded defects ----
 
     /** What may go wrong in the text of the kernel. */
-    private enum Defect {
+    enum Defect {
         NO_FENCE_AFTER_WAITING(
                 Protocol.BULK, "(bar\\.warp\\.sync 0xffffffff;\\s+)@%p\\d+ fence\\.acq_rel\\.sys;", "$1"),
         NO_FENCE_BEFORE_POSTING(Protocol.BULK, "@%p\\d+ fence\\.acq_rel\\.sys;(\\s+@%p\\d+ st\\.relaxed)", "$1"),
