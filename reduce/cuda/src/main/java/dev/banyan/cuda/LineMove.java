@@ -195,7 +195,7 @@ final class LineMove {
     /** Goes to a label if a place has lines, and returns the address of plain data behind that. */
     private String branchByForm(String place, Unit data, String lines) {
         String form = text.emit(WORD, "ld.shared.u32", "[" + place + "+" + ProgramRegisters.FORM_OFFSET + "]");
-        text.branchIf(text.emit(PREDICATE, "setp.ne.u32", form, ProgramLoop.Form.PLAIN.code), lines);
+        text.branchIf(text.emit(PREDICATE, "setp.ne.u32", form, ProgramLoop.Form.PLAIN.code()), lines);
         return text.emit(LONG, "add.u64", begin(place), data.offset);
     }
 

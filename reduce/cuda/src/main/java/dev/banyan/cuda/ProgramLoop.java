@@ -70,11 +70,15 @@ record ProgramLoop(
         /** Lines of data and flag; never more slices than slots. */
         LOW_LATENCY(1);
 
-        /** As the table has it. */
-        final int code;
+        private final int code;
 
         Protocol(int code) {
             this.code = code;
+        }
+
+        /** As records have it. */
+        int code() {
+            return code;
         }
     }
 
@@ -84,11 +88,15 @@ record ProgramLoop(
         /** Lines of 16 bytes {u32 data, u32 flag, u32 data, u32 flag}: 2 bytes for each byte of data. */
         LINES(1);
 
-        /** As the table has it. */
-        final int code;
+        private final int code;
 
         Form(int code) {
             this.code = code;
+        }
+
+        /** As records have it. */
+        int code() {
+            return code;
         }
     }
 
@@ -98,11 +106,15 @@ record ProgramLoop(
         WHEN_READY_AND_AFTER_SLICES(1),
         WHEN_READY(2);
 
-        /** As the table has it. */
-        final int code;
+        private final int code;
 
         PostKind(int code) {
             this.code = code;
+        }
+
+        /** As records have it. */
+        int code() {
+            return code;
         }
     }
 
@@ -180,21 +192,21 @@ record ProgramLoop(
         to.putInt(bytes()).putInt(slices).putInt(elements).putInt(lastElements);
         to.putInt(waits.size()).putInt(inputs.size()).putInt(outputs.size()).putInt(posts.size());
         to.putLong(offset).putInt(divisor).putInt(id);
-        to.putInt(protocol.code).putInt(0).putLong(0);
+        to.putInt(protocol.code()).putInt(0).putLong(0);
         for (Wait wait : waits) {
             to.putLong(wait.flag()).putInt(wait.lag()).putInt(wait.channel());
         }
         inputs.forEach(input -> write(to, input));
         outputs.forEach(output -> write(to, output));
         for (Post post : posts) {
-            to.putLong(post.flag()).putInt(post.kind().code).putInt(0);
+            to.putLong(post.flag()).putInt(post.kind().code()).putInt(0);
         }
     }
 
     private static void write(ByteBuffer to, Place place) {
         to.putLong(place.address()).putInt(place.buffer()).putInt(place.slotBytes());
         to.putInt(place.slotMask())
-                .putInt(place.form().code)
+                .putInt(place.form().code())
                 .putInt(place.channel())
                 .putInt(0);
     }

@@ -312,13 +312,14 @@ final class ProgramPtx {
         String at = text.emit(WORD, "mad.lo.u32", places, ProgramLoop.PLACE_BYTES, behindWaits);
         String flag = text.emit(LONG, "mov.u64", 0);
         // A lane without a flag has none of the kinds.
-        String kind = text.emit(WORD, "mov.u32", ProgramLoop.PostKind.values().length);
+        String kind = text.emit(WORD, "mov.u32", ProgramLoop.PostKind.WHEN_READY.code() + 1);
         text.emit("@" + exists + " ld.shared.u64 " + flag + ", [" + at + "+" + ProgramLoop.HEAD_BYTES + "]");
         text.emit("@" + exists + " ld.shared.u32 " + kind + ", [" + at + "+" + (ProgramLoop.HEAD_BYTES + 8) + "]");
-        String fromReady = text.emit(WORD, "sub.u32", kind, ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES.code);
+        String fromReady = text.emit(WORD, "sub.u32", kind, ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES.code());
         String ready = text.emit(PREDICATE, "setp.lt.u32", fromReady, 2);
         post(ready, flag);
-        String each = text.emit(PREDICATE, "setp.le.u32", kind, ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES.code);
+        String each =
+                text.emit(PREDICATE, "setp.le.u32", kind, ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES.code());
         text.place(slice);
         String nobody = text.emit(PREDICATE, "setp.ne.u32", lane, lane);
         text.emit("bar.red.or.pred " + registers.stopped + ", 2, " + registers.threads + ", " + nobody);

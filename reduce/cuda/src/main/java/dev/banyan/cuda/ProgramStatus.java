@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 
 /**
  * Why a block of a device program stopped, as the kernel leaves it in the control block. The control block is mapped host
@@ -29,11 +30,22 @@ record ProgramStatus(Code code, int loop, int slice, int channel, long seen, lon
         TIMEOUT(1),
         ABORTED(2);
 
-        /** As the kernel writes it. */
-        final int code;
+        private final int code;
 
         Code(int code) {
             this.code = code;
+        }
+
+        /** As the kernel writes it. */
+        int code() {
+            return code;
+        }
+
+        private static Code of(int code) {
+            return Arrays.stream(values())
+                    .filter(known -> known.code == code)
+                    .findAny()
+                    .orElseThrow(() -> new IllegalStateException("a block reports code " + code));
         }
     }
 
@@ -46,7 +58,7 @@ record ProgramStatus(Code code, int loop, int slice, int channel, long seen, lon
     static ProgramStatus of(MemorySegment control, int block) {
         long at = FIRST + (long) BYTES * block;
         return new ProgramStatus(
-                Code.values()[control.get(ValueLayout.JAVA_INT, at)],
+                Code.of(control.get(ValueLayout.JAVA_INT, at)),
                 control.get(ValueLayout.JAVA_INT, at + 4),
                 control.get(ValueLayout.JAVA_INT, at + 8),
                 control.get(ValueLayout.JAVA_INT, at + 12),

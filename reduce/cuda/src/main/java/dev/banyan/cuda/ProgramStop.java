@@ -59,8 +59,8 @@ final class ProgramStop {
             Supplier<String> seen,
             String wanted) {
         String stopping = text.label("stopping");
-        String code =
-                text.emit(WORD, "selp.b32", ProgramStatus.Code.ABORTED.code, ProgramStatus.Code.TIMEOUT.code, aborted);
+        String code = text.emit(
+                WORD, "selp.b32", ProgramStatus.Code.ABORTED.code(), ProgramStatus.Code.TIMEOUT.code(), aborted);
         String before = text.emit(WORD, "atom.shared.cas.b32", "[" + ProgramRegisters.STOP + "]", 0, code);
         text.emit("setp.eq.u32 " + registers.stopped + ", " + registers.thread + ", " + registers.thread);
         text.branchIf(text.emit(PREDICATE, "setp.ne.u32", before, 0), stopping);

@@ -21,6 +21,7 @@ import jcuda.driver.CUcontext;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUfunction;
+import jcuda.driver.CUmodule;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import org.junit.jupiter.api.BeforeEach;
@@ -362,6 +363,74 @@ class InterleavingTest {
         ok(cuMemcpyDtoDAsync(to, middle, 12, second));
         ok(cuCtxSynchronize());
         assertThat(emulator.count("races")).isZero();
+    }
+
+    /** Each thread gives whether it is one of the first, and learns whether one or all are. */
+    private static String votes(String kind) {
+        return HEAD + """
+            .visible .entry votes(.param .u64 result, .param .u64 first)
+            {
+                .reg .pred %p<2>;
+                .reg .b32 %r<3>;
+                .reg .b64 %rd<3>;
+                ld.param.u64 %rd0, [result];
+                ld.param.u64 %rd1, [first];
+                mov.u32 %r0, %tid.x;
+                cvt.u32.u64 %r1, %rd1;
+                setp.lt.u32 %p0, %r0, %r1;
+                bar.red.KIND.pred %p1, 1, 96, %p0;
+                selp.u32 %r2, 1, 0, %p1;
+                mad.wide.u32 %rd2, %r0, 4, %rd0;
+                st.global.u32 [%rd2], %r2;
+                bar.red.KIND.pred %p1, 1, %p1;
+                @!%p1 st.global.u32 [%rd2], 2;
+                ret;
+            }
+            """.replace("KIND", kind);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"or, 0, 2", "or, 1, 1", "or, 96, 1", "and, 95, 2", "and, 96, 1"})
+    void barriersReducePredicates(String kind, long first, int expected) {
+        enter(0);
+        CUfunction function = function(votes(kind), "votes");
+        CUdeviceptr result = allocate(4 * 96);
+        for (int seed = 0; seed <= SEEDS; seed++) {
+            emulator.tell("interleave " + seed);
+            Pointer parameters = Pointer.to(Pointer.to(result), Pointer.to(new long[] {first}));
+            ok(cuLaunchKernel(function, 1, 1, 1, 96, 1, 1, 0, null, parameters, null));
+            ok(cuCtxSynchronize());
+            assertThat(ints(result, 96)).containsOnly(expected);
+        }
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    @Test
+    void countersWrapAround() {
+        enter(0);
+        String ptx = HEAD + """
+            .visible .entry count(.param .u64 counter, .param .u64 result)
+            {
+                .reg .b32 %r<2>;
+                .reg .b64 %rd<3>;
+                ld.param.u64 %rd0, [counter];
+                ld.param.u64 %rd1, [result];
+                atom.relaxed.gpu.global.inc.u32 %r0, [%rd0], 4;
+                mov.u32 %r1, %tid.x;
+                mad.wide.u32 %rd2, %r1, 4, %rd1;
+                st.global.u32 [%rd2], %r0;
+                ret;
+            }
+            """;
+        CUfunction function = function(ptx, "count");
+        CUdeviceptr counter = holding(0);
+        CUdeviceptr result = allocate(28);
+        launch(function, stream(), 7, counter, result);
+        ok(cuCtxSynchronize());
+        assertThat(ints(result, 7)).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 0, 1);
+        assertThat(ints(counter, 1)).containsExactly(2);
+        EmulatedGpus.fails(
+                cuModuleLoadData(new CUmodule(), ptx.replace("inc.u32", "inc.u64")), CUresult.CUDA_ERROR_INVALID_PTX);
     }
 
     /** bar.sync is aligned: on a GPU it is undefined what two of them in one warp do. */

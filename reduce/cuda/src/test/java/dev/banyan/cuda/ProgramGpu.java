@@ -114,6 +114,12 @@ final class ProgramGpu {
         return address;
     }
 
+    /** Lets this GPU touch the memory of a peer. */
+    void reach(ProgramGpu peer) {
+        ok(cuCtxSetCurrent(context));
+        EmulatedGpus.reach(peer.context);
+    }
+
     CUfunction function(String ptx, String name) {
         ok(cuCtxSetCurrent(context));
         return EmulatedGpus.function(ptx, name);

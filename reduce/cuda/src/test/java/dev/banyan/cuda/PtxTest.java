@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import jcuda.nvptxcompiler.JNvPTXCompiler;
 import jcuda.nvptxcompiler.nvPTXCompileResult;
 import jcuda.nvptxcompiler.nvPTXCompilerHandle;
@@ -43,9 +44,18 @@ class PtxTest {
         compile(kernels(8, 8), 70);
     }
 
+    /** A spill is an error. */
+    @ParameterizedTest
+    @ValueSource(ints = {70, 75, 80, 86, 89, 90})
+    void programKernelsCompileFor(int architecture) {
+        compile(programs(), architecture);
+    }
+
     @Test
     void namesDiffer() {
-        List<String> names = kernels(2, 16).stream().map(Kernel::name).toList();
+        List<String> names = Stream.concat(kernels(2, 16).stream(), programs().stream())
+                .map(Kernel::name)
+                .toList();
         assertThat(names).doesNotHaveDuplicates().allMatch(name -> name.matches("banyan_[a-z0-9_]+"));
     }
 
@@ -67,6 +77,14 @@ class PtxTest {
             }
         }
         return kernels;
+    }
+
+    private static List<Kernel> programs() {
+        return Stream.of(Element.values())
+                .flatMap(element -> Stream.of(ReduceOp.values())
+                        .filter(op -> op != ReduceOp.AVG && (element != Element.I128 || op == ReduceOp.SUM))
+                        .<Kernel>map(op -> new Kernel.Program(op, element)))
+                .toList();
     }
 
     /** All kernels as one module, which takes less time. */
