@@ -204,6 +204,7 @@ typedef struct {
     double first_clock, host_clock, clock;
     int paused;
     int lost_edge; /* number of the edge that the next graph leaves out, or 0 */
+    int lost_flag; /* number of the next strong store of 64 bits for all devices that gets lost, or 0 */
     int interleave; /* a seed chooses who goes on at every memory access */
     unsigned session; /* counts the commands that began to interleave, or ended it */
     int launches_skipped; /* graphs end at once and do nothing */

@@ -210,6 +210,15 @@ void load(Warp *warp, const Instruction *in) {
     }
 }
 
+/* Whether it is the flag that a command lets get lost. */
+static int is_lost_flag(const Instruction *in) {
+    if (!__atomic_load_n(&emu.lost_flag, __ATOMIC_RELAXED)) return 0;
+    if (in->order == WEAK || in->scope != OF_SYSTEM || in->bytes != 8 || in->vector != 1) return 0;
+    if (__atomic_sub_fetch(&emu.lost_flag, 1, __ATOMIC_RELAXED)) return 0;
+    __atomic_add_fetch(&counters.faults, 1, __ATOMIC_RELAXED);
+    return 1;
+}
+
 void store(Warp *warp, const Instruction *in) {
     unsigned bytes = in->bytes, whole = bytes * in->vector;
     if (in->order == WEAK && !warp->run->threads && bytes >= 4 && bytes == in->register_bytes
@@ -230,6 +239,7 @@ void store(Warp *warp, const Instruction *in) {
             if (warp->run->corrupts) value ^= 0x10;
             warp->run->corrupts = 0;
             unsigned char *part = to + bytes * (unsigned)v;
+            if (is_lost_flag(in)) continue;
             if (warp->run->threads) interleaved_store(warp, in, l, part, value);
             else write_bytes(part, bytes, value, in->order != WEAK);
         }

@@ -190,6 +190,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "shuffle")) emu.shuffle = strtoull(w[0], NULL, 10);
     else if (!strcmp(word, "interleave")) return interleave(strtoull(w[0], NULL, 10));
     else if (!strcmp(word, "lose-edge") && number > 0) emu.lost_edge = number;
+    else if (!strcmp(word, "lose-flag") && number > 0) emu.lost_flag = number;
     else if (!strcmp(word, "patience") && number >= 0) emu.patience = number;
     else if (!strcmp(word, "pageable")) emu.pageable_late = !strcmp(w[0], "late");
     else if (!strcmp(word, "failed-work")) emu.failed_work_errors = !strcmp(w[0], "errors");
@@ -229,7 +230,7 @@ static void describe(void) {
     set_clock("off", "");
     emu.paused = 0;
     emu.launches_skipped = 0;
-    emu.lost_edge = 0;
+    emu.lost_edge = emu.lost_flag = 0;
     interleave(0);
     p3_16xlarge();
     const char *path = getenv("BANYAN_EMULATED_CUDA");

@@ -1,0 +1,246 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.program.ProgramSizes;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Random faults in random device programs: a GPU fails, is lost or never begins, a link holds data up for ever, a flag
+ * gets lost, a user aborts. Each one ends in an exception of the call that meets it, in time, and no result is wrong that
+ * is taken for right.
+ */
+class ProgramFaultTest {
+    private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
+    /** A call that meets a fault must end a second later at most. */
+    private static final Duration DEADLINE = Duration.ofMillis(400);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final long TICK_NANOS = 10_000_000;
+
+    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private int met;
+
+    private enum Kind {
+        FAIL,
+        LOSE,
+        HANG,
+        STALL,
+        LOST_FLAG,
+        ABORT
+    }
+
+    private record Fault(
+            Kind kind,
+            int number,
+            int code,
+            int device,
+            int calls,
+            Collective collective,
+            AlgorithmChoice algorithm,
+            int ranks,
+            int count,
+            boolean lines,
+            long seed) {
+        static Fault of(long seed) {
+            SplittableRandom random = new SplittableRandom(seed);
+            Kind kind = one(random, List.of(Kind.values()));
+            int ranks = 2 + random.nextInt(7);
+            return new Fault(
+                    kind,
+                    1 + random.nextInt(kind == Kind.LOST_FLAG ? 60 : ranks),
+                    one(random, kind == Kind.FAIL ? List.of(700, 716, 719, 214) : List.of(46, 214, 999)),
+                    random.nextInt(ranks),
+                    random.nextInt(3),
+                    one(random, List.of(Collective.values())),
+                    one(
+                            random,
+                            List.of(
+                                    AlgorithmChoice.RING,
+                                    AlgorithmChoice.STAR,
+                                    AlgorithmChoice.SINGLE_TREE,
+                                    AlgorithmChoice.MULTI_TREE)),
+                    ranks,
+                    one(random, List.of(1, 300, 3000)),
+                    random.nextBoolean(),
+                    seed);
+        }
+
+        private static <T> T one(SplittableRandom random, List<T> of) {
+            return of.get(random.nextInt(of.size()));
+        }
+
+        @Nullable
+        String command() {
+            return switch (kind) {
+                case FAIL -> "op kernel " + number + " fail " + code;
+                case LOSE -> "op kernel " + number + " lose " + device + " " + code;
+                case HANG -> "op kernel " + number + " hang";
+                case STALL -> "stall " + device + " " + (device + 1 + code % (ranks - 1)) % ranks;
+                case LOST_FLAG -> "lose-flag " + number;
+                case ABORT -> null;
+            };
+        }
+    }
+
+    @Test
+    @Timeout(value = 300, unit = TimeUnit.SECONDS)
+    void everyFaultIsAnException() {
+        checkAll(0, 100);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(value = 3000, unit = TimeUnit.SECONDS)
+    void everyFaultOfAThousandIsAnException() {
+        checkAll(1000, 1000);
+    }
+
+    private void checkAll(long first, int cases) {
+        for (long seed = first; seed < first + cases; seed++) {
+            Fault fault = Fault.of(seed);
+            emulator.tell("devices 8 switched");
+            try {
+                EmulatedGpus.within(PATIENCE.multipliedBy(2), () -> check(fault));
+            } catch (AssertionError e) {
+                throw new AssertionError(fault.toString(), e);
+            }
+            EmulatedGpus.beginNewProcess(emulator);
+        }
+        assertThat(met).as("cases whose fault was met").isGreaterThan(cases / 2);
+    }
+
+    /** Some calls that are sound, and then one that meets the fault, if it comes so far. */
+    private void check(Fault fault) {
+        Machine machine = MACHINE.subset(IntStream.range(0, fault.ranks()).toArray());
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(fault.algorithm()))
+                .set(HostBackend.THREADS, 1)
+                .build();
+        int[] devices = IntStream.range(0, fault.ranks()).toArray();
+        Tuning tuning = new Tuning(
+                Moves.DEFAULT,
+                GraphCache.MOST_NODES,
+                System::nanoTime,
+                false,
+                ExecutorChoice.KERNEL,
+                fault.lines() ? ProgramSizes.DEFAULT : new ProgramSizes(0, 1024, 2, 16),
+                1);
+        try (CudaBackend backend = new CudaBackend(devices, DEADLINE, PeerRule.ALL, 64 << 20, tuning);
+                Communicator host = Communicator.create(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend);
+                Arena arena = Arena.ofShared()) {
+            List<MemorySegment> expected = inputs(fault, arena);
+            List<MemorySegment> buffers = IntStream.range(0, fault.ranks())
+                    .mapToObj(rank -> cuda.allocate(rank, expected.get(rank).byteSize()))
+                    .toList();
+            for (int call = 0; call <= fault.calls(); call++) {
+                expected.forEach(input -> cuda.copyToDevice(buffers.get(expected.indexOf(input)), input));
+                boolean last = call == fault.calls();
+                String command = fault.command();
+                if (last && command != null) {
+                    emulator.tell(command);
+                }
+                Throwable thrown = run(fault, cuda, buffers, last);
+                if (thrown != null) {
+                    assertThat(last).as("%s", thrown).isTrue();
+                    met++;
+                    assertThat(thrown).isInstanceOf(RuntimeException.class).hasMessageMatching("(?s).{10,}");
+                    emulator.tell("release 0");
+                    return;
+                }
+                assertThat(last && mustFail(fault)).as("no exception").isFalse();
+            }
+            host.run(call(fault, expected));
+            for (int rank = 0; rank < fault.ranks(); rank++) {
+                MemorySegment got = arena.allocate(expected.get(rank).byteSize());
+                cuda.copyToHost(buffers.get(rank), got);
+                assertThat(got.mismatch(expected.get(rank))).as("rank %d", rank).isEqualTo(-1);
+            }
+        }
+    }
+
+    /** A link that no data takes, a flag whose next value comes in time, and an abort that is too late, are no faults. */
+    private boolean mustFail(Fault fault) {
+        return switch (fault.kind()) {
+            case STALL, LOST_FLAG, ABORT -> false;
+            case FAIL, LOSE, HANG -> emulator.count("faults") > 0;
+        };
+    }
+
+    private static List<MemorySegment> inputs(Fault fault, Arena arena) {
+        SplittableRandom random = new SplittableRandom(fault.seed());
+        long elements = Math.max(
+                fault.collective().inputElements(fault.count(), fault.ranks()),
+                fault.collective().outputElements(fault.count(), fault.ranks()));
+        return IntStream.range(0, fault.ranks())
+                .mapToObj(_ -> {
+                    MemorySegment input = arena.allocate(4 * elements, 64);
+                    for (long at = 0; at < elements; at++) {
+                        input.setAtIndex(ValueLayout.JAVA_INT, at, random.nextInt());
+                    }
+                    return input;
+                })
+                .toList();
+    }
+
+    private static CollectiveCall call(Fault fault, List<MemorySegment> buffers) {
+        int root = fault.collective().hasRoot() ? fault.count() % fault.ranks() : -1;
+        return CollectiveCall.inPlace(fault.collective(), root, fault.count(), DataType.I32, ReduceOp.SUM, buffers);
+    }
+
+    /** Time is counted in naps, so that it passes no faster than for the threads that must keep the deadline. */
+    private static @Nullable Throwable run(Fault fault, Communicator cuda, List<MemorySegment> buffers, boolean last) {
+        AtomicInteger naps = new AtomicInteger();
+        Thread ticker = Thread.ofPlatform().daemon().start(() -> {
+            if (last && fault.kind() == Kind.ABORT) {
+                LockSupport.parkNanos(new SplittableRandom(fault.seed()).nextLong(3_000_000));
+                cuda.abort();
+            }
+            while (!Thread.currentThread().isInterrupted()) {
+                LockSupport.parkNanos(TICK_NANOS);
+                naps.incrementAndGet();
+            }
+        });
+        try {
+            cuda.run(call(fault, buffers));
+            return null;
+        } catch (CompletionException e) {
+            return e.getCause();
+        } catch (RuntimeException e) {
+            return e;
+        } finally {
+            ticker.interrupt();
+            assertThat(naps.get() * TICK_NANOS)
+                    .as("time of %s", fault)
+                    .isLessThan(DEADLINE.plusSeconds(1).toNanos());
+        }
+    }
+}
