@@ -12,6 +12,10 @@ import java.util.stream.Stream;
  * Writes the move of a slice by the workers where data travels in lines. A line is 16 bytes, two times 4 bytes of data and
  * the low half of the slice's flag. It is read and written as two 64-bit parts, each of which arrives whole, so that data
  * needs no fence. A thread takes 8 bytes of data at a time.
+ *
+ * <p>Plain data is loaded and stored by volatile accesses too. In place, a block may overwrite what another one has read
+ * and sent: no fence orders the two, but what is written depends on what was read, and accesses that are strong are no
+ * race.
  */
 final class LineMove {
     private static final int DATA_BYTES = 8;
@@ -103,7 +107,8 @@ final class LineMove {
         eachPart(
                 address,
                 data,
-                part -> "ld.global.v2.u32 {" + pair(data, part) + "}, [" + address + "+" + DATA_BYTES * part + "]",
+                part -> "ld.volatile.global.v2.u32 {" + pair(data, part) + "}, [" + address + "+" + DATA_BYTES * part
+                        + "]",
                 () -> loadBytes(address, data),
                 loaded);
         text.place(lines);
@@ -120,7 +125,7 @@ final class LineMove {
         for (int i = 0; i < unit; i++) {
             String word = data.bits.get(i / 4);
             String guard = guard(data, i);
-            text.emit(guard + "ld.global.u8 " + value + ", [" + address + "+" + i + "]");
+            text.emit(guard + "ld.volatile.global.u8 " + value + ", [" + address + "+" + i + "]");
             text.emit(guard + "bfi.b32 " + word + ", " + value + ", " + word + ", " + 8 * (i % 4) + ", 8");
         }
     }
@@ -162,7 +167,8 @@ final class LineMove {
         eachPart(
                 address,
                 data,
-                part -> "st.global.v2.u32 [" + address + "+" + DATA_BYTES * part + "], {" + pair(data, part) + "}",
+                part -> "st.volatile.global.v2.u32 [" + address + "+" + DATA_BYTES * part + "], {" + pair(data, part)
+                        + "}",
                 () -> storeBytes(address, data),
                 stored);
         text.place(lines);
@@ -182,7 +188,7 @@ final class LineMove {
         String value = text.register(WORD);
         for (int i = 0; i < unit; i++) {
             text.emit("shr.u32 " + value + ", " + data.bits.get(i / 4) + ", " + 8 * (i % 4));
-            text.emit(guard(data, i) + "st.global.u8 [" + address + "+" + i + "], " + value);
+            text.emit(guard(data, i) + "st.volatile.global.u8 [" + address + "+" + i + "], " + value);
         }
     }
 
