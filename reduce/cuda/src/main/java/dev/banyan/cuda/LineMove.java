@@ -22,24 +22,15 @@ final class LineMove {
     private final ProgramStop stop;
     private final Element element;
     private final ElementCode code;
-    /** A predicate: the result is the only input. */
-    private final String copies;
     /** Data that a thread takes at a time: a line's or an element. */
     private final int unit;
 
-    LineMove(
-            PtxText text,
-            ProgramRegisters registers,
-            ProgramStop stop,
-            Element element,
-            ElementCode code,
-            String copies) {
+    LineMove(PtxText text, ProgramRegisters registers, ProgramStop stop, Element element, ElementCode code) {
         this.text = text;
         this.registers = registers;
         this.stop = stop;
         this.element = element;
         this.code = code;
-        this.copies = copies;
         unit = Math.max(DATA_BYTES, element.bytes());
     }
 
@@ -84,7 +75,7 @@ final class LineMove {
         text.place(each);
         // No scope of its own: the accumulators live on while the next input is loaded.
         load(input, data, flag, moved);
-        text.branchIf(copies, store);
+        text.branchIf(registers.copies, store);
         text.branchIf(text.emit(PREDICATE, "setp.ne.u32", input, registers.places), further);
         List<String> accumulators = code.unpack(code.wordsOf(data.bits));
         text.emit("bra " + next);
