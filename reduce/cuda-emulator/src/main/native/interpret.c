@@ -10,6 +10,7 @@ enum {
     RUN_SLICE = 1 << 16, /* instructions of warps until another kernel has its turn */
     WARP_SLICE = 1 << 12, /* until another warp has its turn */
     LOOP_TURNS = 16, /* until lanes elsewhere in the code have their turn */
+    POLLS = 2, /* of a warp until another one has its turn, and another kernel */
     THREADS_OF_MULTIPROCESSOR = 2048, BLOCKS_OF_MULTIPROCESSOR = 32,
     WHOLE_DEVICE = 1 << 20
 };
@@ -176,7 +177,7 @@ static void set_register(Warp *warp, int place, unsigned bytes, int lane, uint64
 
 /* A loop that polls gives its turn to others, which it may be waiting for. */
 static void note_poll(Warp *warp, const Instruction *in) {
-    if (in->order != WEAK && ++warp->polls == LOOP_TURNS) {
+    if (in->order != WEAK && ++warp->polls == POLLS) {
         warp->polls = 0;
         warp->yields = 1;
     }

@@ -26,24 +26,15 @@ final class LineMove {
     private final ProgramStop stop;
     private final Element element;
     private final ElementCode code;
-    /** A predicate: the result is the only input. */
-    private final String copies;
     /** Data that a thread takes at a time: a line's or an element. */
     private final int unit;
 
-    LineMove(
-            PtxText text,
-            ProgramRegisters registers,
-            ProgramStop stop,
-            Element element,
-            ElementCode code,
-            String copies) {
+    LineMove(PtxText text, ProgramRegisters registers, ProgramStop stop, Element element, ElementCode code) {
         this.text = text;
         this.registers = registers;
         this.stop = stop;
         this.element = element;
         this.code = code;
-        this.copies = copies;
         unit = Math.max(DATA_BYTES, element.bytes());
     }
 
@@ -85,7 +76,7 @@ final class LineMove {
         String combined = text.label("combined");
         String input = text.emit(WORD, "mov.u32", registers.places);
         load(input, data, flag, moved);
-        text.branchIf(copies, store);
+        text.branchIf(registers.copies, store);
         List<String> accumulators = code.unpack(code.wordsOf(data.bits));
         text.place(each);
         text.emit("add.u32 " + input + ", " + input + ", " + ProgramRegisters.PLACE_STRIDE);

@@ -216,6 +216,12 @@ final class ProgramPtx {
         readStart();
         String protocol = text.emit(WORD, "ld.shared.u32", field(48));
         text.emit("setp.ne.u32 " + registers.lines + ", " + protocol + ", 0");
+        text.emit("setp.eq.u32 " + registers.copies + ", " + inputs + ", 1");
+        if (kernel.op() == ReduceOp.SUM && kernel.element().isFloating()) {
+            String divisor = text.emit(WORD, "ld.shared.u32", field(40));
+            String undivided = text.emit(PREDICATE, "setp.eq.u32", divisor, 1);
+            text.emit("and.pred " + registers.copies + ", " + registers.copies + ", " + undivided);
+        }
         text.emit("mov.u32 " + registers.slice + ", 0");
     }
 
@@ -270,20 +276,21 @@ final class ProgramPtx {
 
     private void move(String moved) {
         String lines = text.label("move_lines");
+        String reduce = text.label("reduce");
         text.branchIf(registers.stopped, moved);
         text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.firstOutput, registers.places), moved);
-        String divisor = text.emit(WORD, "ld.shared.u32", field(40));
-        ElementCode code = ElementCode.of(text, kernel.op(), kernel.element(), divisor);
-        String oneInput = text.emit(WORD, "add.u32", registers.places, ProgramRegisters.PLACE_STRIDE);
-        String copies = text.emit(PREDICATE, "setp.eq.u32", registers.firstOutput, oneInput);
-        if (kernel.op() == ReduceOp.SUM && kernel.element().isFloating()) {
-            String undivided = text.emit(PREDICATE, "setp.eq.u32", divisor, 1);
-            text.emit("and.pred " + copies + ", " + copies + ", " + undivided);
-        }
         text.branchIf(registers.lines, lines);
-        text.scope(() -> new BulkMove(text, registers, kernel.element(), code, copies).emit(moved));
+        text.branchUnless(registers.copies, reduce);
+        text.scope(() -> new BulkCopy(text, registers, kernel.element()).emit(moved));
+        text.place(reduce);
+        text.scope(() -> new BulkReduction(text, registers, kernel.element(), code()).emit(moved));
         text.place(lines);
-        text.scope(() -> new LineMove(text, registers, stop, kernel.element(), code, copies).emit(moved));
+        text.scope(() -> new LineMove(text, registers, stop, kernel.element(), code()).emit(moved));
+    }
+
+    private ElementCode code() {
+        String divisor = text.emit(WORD, "ld.shared.u32", field(40));
+        return ElementCode.of(text, kernel.op(), kernel.element(), divisor);
     }
 
     // ---- The posting warp ----

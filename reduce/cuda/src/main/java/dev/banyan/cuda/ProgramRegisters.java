@@ -49,6 +49,9 @@ final class ProgramRegisters {
 
     final String lines;
 
+    /** The result is the only input. */
+    final String copies;
+
     /** Of the current slice: its number, its elements, and what its flags are when it is done. */
     final String slice;
 
@@ -75,6 +78,7 @@ final class ProgramRegisters {
         outputsEnd = text.register(WORD);
         scalar = text.register(PREDICATE);
         lines = text.register(PREDICATE);
+        copies = text.register(PREDICATE);
         slice = text.register(WORD);
         count = text.register(WORD);
         flag = text.register(LONG);

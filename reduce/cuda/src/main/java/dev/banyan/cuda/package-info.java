@@ -5,7 +5,7 @@
  * but for what it needs: memcpy nodes (one-dimensional; device to device by unified addresses, to and from
  * pinned host memory where there is no peer access) and kernel nodes.
  *
- * <p><b>Kernels.</b> All are element-wise. Addresses are 64-bit and aligned to the element, {@code count} is
+ * <p><b>Kernels.</b> All but the last are element-wise. Addresses are 64-bit and aligned to the element, {@code count} is
  * in elements; a thread takes elements in strides of the whole grid, so any grid does.
  *
  * <table>
@@ -20,6 +20,10 @@
  *     i128</td></tr>
  * <tr><td>banyan_mean_TYPE</td><td>u64 target, u64 source, u64 count, u32 divisor</td><td>the wide sums divided,
  *     rounded toward zero, as TYPE i8, u8, i32, i64</td></tr>
+ * <tr><td>banyan_program_OP_TYPE</td><td>u64 table, u64 base, u64 control, u64 timeout in ns, u64 buffer0 .. buffer31</td>
+ *     <td>runs the loops of a {@linkplain dev.banyan.cuda.ProgramTable table}, a block for each of its blocks, of 64 to
+ *     544 threads in warps, of which the last warp posts flags; reports in a
+ *     {@linkplain dev.banyan.cuda.ProgramStatus control block} that all have ended, or why a block stopped</td></tr>
  * </table>
  *
  * <p>The results are those of the host backend, bit for bit (the payload of a NaN excepted).

@@ -61,7 +61,7 @@ class ProgramChainTest {
     private static Shape small(Protocol protocol, int excess) {
         return protocol == Protocol.BULK
                 ? new Shape(3, 1, 30, 8, 2, excess, protocol, 1)
-                : new Shape(3, 1, 11, 8, 2, excess, protocol, 1);
+                : new Shape(3, 1, 61, 16, 4, excess, protocol, 1);
     }
 
     /** Launches the kernel twice for each seed, and returns how many seeds end with a wrong sum or a race. */

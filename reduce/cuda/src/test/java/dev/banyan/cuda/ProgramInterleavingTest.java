@@ -34,7 +34,7 @@ class ProgramInterleavingTest {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     private static final int CALLS_OF_A_MACHINE = 20;
-    private static final int MOST_ELEMENTS = 500;
+    private static final int MOST_ELEMENTS = 160;
 
     private static final List<AlgorithmChoice> ALGORITHMS = Stream.of(AlgorithmChoice.values())
             .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
@@ -63,7 +63,7 @@ class ProgramInterleavingTest {
     }
 
     private void interleaveCallsOfAMachine(SplittableRandom random) {
-        int ranks = random.nextInt(2, 9);
+        int ranks = random.nextInt(2, 7);
         // Ranks may share devices: all blocks of a device are one launch.
         int[] devices = random.nextBoolean()
                 ? IntStream.range(0, ranks).toArray()

@@ -268,6 +268,58 @@ class ProgramKernelTest {
         }
     }
 
+    /** 32 waits, 16 inputs, 16 outputs and 32 posts, several times one behind another, and blocks without loops. */
+    @Test
+    void recordsMayBeFull() {
+        Kernel kernel = new Kernel.Program(ReduceOp.MAX, Element.I32);
+        ProgramGpu gpu = new ProgramGpu(0, MEMORY);
+        int count = 40;
+        int loops = 3;
+        List<ProgramLoop> full = new ArrayList<>();
+        List<Place> results = new ArrayList<>();
+        for (int loop = 0; loop < loops; loop++) {
+            List<Place> inputs = new ArrayList<>();
+            List<Place> outputs = new ArrayList<>();
+            List<Wait> waits = new ArrayList<>();
+            List<Post> posts = new ArrayList<>();
+            for (int i = 0; i < ProgramLoop.MOST_INPUTS; i++) {
+                long input = gpu.reserve(4 * count, 16);
+                for (int e = 0; e < count; e++) {
+                    gpu.put(input).putInt(4 * e, e % ProgramLoop.MOST_INPUTS == i ? 1000 * loop + e : -e);
+                }
+                inputs.add(Place.linear(ProgramLoop.ABSOLUTE, input));
+                outputs.add(Place.linear(ProgramLoop.ABSOLUTE, gpu.reserve(4 * count, 16)));
+            }
+            for (int f = 0; f < ProgramLoop.MOST_POSTS; f++) {
+                posts.add(new Post(gpu.flag(), PostKind.AFTER_SLICES));
+                // Every loop but the first waits for the one before.
+                waits.add(loop == 0 ? new Wait(gpu.flag(), Wait.READINESS, f) : new Wait(flag(full, f), 0, f));
+                if (loop == 0) {
+                    gpu.put(waits.getLast().flag()).putLong(0, BASE);
+                }
+            }
+            full.add(new ProgramLoop(2, 32, count - 32, waits, inputs, outputs, posts, 0, 1, loop, Protocol.BULK));
+            assertThat(full.getLast().bytes()).isEqualTo(ProgramLoop.MOST_BYTES);
+            results.addAll(outputs);
+        }
+        long table = gpu.table(List.of(List.of(), full, List.of()));
+        gpu.upload();
+        gpu.launch(gpu.function(kernel.ptx(), kernel.name()), table, 3, 64, BASE, ProgramGpu.TIMEOUT);
+        gpu.await();
+        gpu.download();
+        for (int r = 0; r < results.size(); r++) {
+            for (int e = 0; e < count; e++) {
+                assertThat(gpu.put(results.get(r).address()).getInt(4 * e))
+                        .isEqualTo(1000 * (r / ProgramLoop.MOST_OUTPUTS) + e);
+            }
+        }
+        assertThat(gpu.done()).isEqualTo(BASE);
+    }
+
+    private static long flag(List<ProgramLoop> loops, int post) {
+        return loops.getLast().posts().get(post).flag();
+    }
+
     @Test
     void wideSumsAreExact() {
         Kernel kernel = new Kernel.Program(ReduceOp.SUM, Element.I128);

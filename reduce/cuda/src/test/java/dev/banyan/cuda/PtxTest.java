@@ -98,8 +98,9 @@ class PtxTest {
         nvPTXCompilerHandle compiler = new nvPTXCompilerHandle();
         check(JNvPTXCompiler.nvPTXCompilerCreate(compiler, text.length, text), compiler);
         check(
-                JNvPTXCompiler.nvPTXCompilerCompile(
-                        compiler, 2, new String[] {"--gpu-name=sm_" + architecture, "--warn-on-spills"}),
+                JNvPTXCompiler.nvPTXCompilerCompile(compiler, 2, new String[] {
+                    "--gpu-name=sm_" + architecture, "--warn-on-spills", "--warning-as-error"
+                }),
                 compiler);
         long[] size = new long[1];
         check(JNvPTXCompiler.nvPTXCompilerGetCompiledProgramSize(compiler, size), compiler);
