@@ -361,7 +361,7 @@ static void *work_on(void *unused) {
             running--;
             conducting = 0;
             free_ended_runs();
-            if (waiters) pthread_cond_broadcast(&something_done);
+            if (waiters && (error != UNFINISHED || closing)) pthread_cond_broadcast(&something_done);
             counters.steps += emu.interleave;
             if (error == HELD_UP && !closing) {
                 op->fate = HANG;

@@ -10,7 +10,7 @@ enum {
     RUN_SLICE = 1 << 16, /* instructions of warps until another kernel has its turn */
     WARP_SLICE = 1 << 12, /* until another warp has its turn */
     LOOP_TURNS = 16, /* until lanes elsewhere in the code have their turn */
-    POLLS = 2, /* of a warp until another one has its turn, and another kernel */
+    POLLS = 16, /* of a warp until another one has its turn, and another kernel */
     THREADS_OF_MULTIPROCESSOR = 2048, BLOCKS_OF_MULTIPROCESSOR = 32,
     WHOLE_DEVICE = 1 << 20
 };

@@ -406,6 +406,29 @@ class InterleavingTest {
     }
 
     @Test
+    void aBarrierReducesForAllOrForNobody() {
+        enter(0);
+        String ptx = HEAD + """
+            .visible .entry halves()
+            {
+                .reg .pred %p<1>;
+                .reg .b32 %r<1>;
+                mov.u32 %r0, %tid.x;
+                setp.lt.u32 %p0, %r0, 32;
+                @%p0 bra low;
+                bar.sync 1, 64;
+                ret;
+            low:
+                bar.red.or.pred %p0, 1, 64, %p0;
+                ret;
+            }
+            """;
+        ok(cuLaunchKernel(function(ptx, "halves"), 1, 1, 1, 64, 1, 1, 0, null, Pointer.to(new Pointer[0]), null));
+        EmulatedGpus.fails(cuCtxSynchronize(), CUresult.CUDA_ERROR_LAUNCH_FAILED);
+        assertThat(emulator.problems()).singleElement().asString().contains("bar.red and another instruction");
+    }
+
+    @Test
     void countersWrapAround() {
         enter(0);
         String ptx = HEAD + """

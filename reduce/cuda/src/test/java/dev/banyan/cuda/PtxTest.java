@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Every kernel is compiled by NVIDIA's compiler, which needs no GPU. */
+/** Every kernel is compiled by NVIDIA's compiler, which needs no GPU; a spilled register is an error. */
 class PtxTest {
     @BeforeAll
     static void load() throws IOException {
@@ -44,9 +44,8 @@ class PtxTest {
         compile(kernels(8, 8), 70);
     }
 
-    /** A spill is an error. */
     @ParameterizedTest
-    @ValueSource(ints = {70, 75, 80, 86, 89, 90})
+    @ValueSource(ints = {70, 80, 90})
     void programKernelsCompileFor(int architecture) {
         compile(programs(), architecture);
     }
