@@ -24,10 +24,12 @@ import jcuda.driver.JCudaDriver;
 final class ProgramLauncher {
     private static final ReentrantLock ONE_ORDER = new ReentrantLock();
 
-    private static final int WORDS = 4 + Kernel.Program.BUFFERS;
+    private static final int WORDS = 6 + Kernel.Program.BUFFERS;
     private static final int CONTROL = 2;
     private static final int TIMEOUT = 3;
-    private static final int FIRST_BUFFER = 4;
+    private static final int CALLS = 4;
+    private static final int COUNT = 5;
+    private static final int FIRST_BUFFER = 6;
     /** As many blocks of a device as have room for what stopped them. */
     static final int MOST_BLOCKS = 1023;
 

@@ -43,7 +43,7 @@ final class ProgramPtx {
         end();
         text.place(left);
         List<String> parameters = new ArrayList<>();
-        for (String parameter : List.of("table", "base", "control", "timeout")) {
+        for (String parameter : List.of("table", "base", "control", "timeout", "calls", "count")) {
             parameters.add(".param .u64 " + parameter);
         }
         for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer++) {
@@ -57,12 +57,16 @@ final class ProgramPtx {
 
     private void work() {
         String front = text.emit(PREDICATE, "setp.lt.u32", registers.thread, WARP);
+        String call = text.label("call");
+        String callEnd = text.label("call_end");
+        text.place(call);
+        beginCall();
         String next = text.emit(LONG, "ld.global.u64", "[" + registers.head + "+" + ProgramTable.HEAD_BYTES + "]");
         text.emit("bar.sync 0");
         String loop = text.label("loop");
         String isRead = text.label("is_read");
         text.place(loop);
-        text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.loops, 0), loopsEnd);
+        text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.loops, 0), callEnd);
         String misaligned = text.emit(PREDICATE, "setp.ne.u32", registers.thread, registers.thread);
         WaitRegisters waits = new WaitRegisters(text);
         PlaceRegisters place = new PlaceRegisters(text);
@@ -97,6 +101,42 @@ final class ProgramPtx {
         text.branchUnless(last, slice);
         text.emit("sub.u32 " + registers.loops + ", " + registers.loops + ", 1");
         text.emit("bra " + loop);
+        text.place(callEnd);
+        endCall(call);
+    }
+
+    // ---- Calls of a batch ----
+
+    /** Finds the records of this block; a call may have fewer blocks than the grid. */
+    private void beginCall() {
+        text.scope(() -> {
+            String single = text.emit(PREDICATE, "setp.eq.u64", registers.call, 0);
+            text.emit("@" + single + " ld.param.u64 " + registers.table + ", [table]");
+            text.emit("@" + single + " ld.param.u64 " + registers.base + ", [base]");
+            text.emit("@!" + single + " ld.global.u64 " + registers.table + ", [" + registers.call + "+"
+                    + ProgramCall.TABLE + "]");
+            text.emit("@!" + single + " ld.global.u64 " + registers.base + ", [" + registers.call + "+"
+                    + ProgramCall.BASE + "]");
+            String block = text.emit(WORD, "mov.u32", "%ctaid.x");
+            String blocks = text.emit(WORD, "ld.global.u32", "[" + registers.table + "]");
+            text.emit("mov.u32 " + registers.loops + ", 0");
+            text.emit("mov.u64 " + registers.head + ", " + registers.table);
+            String inside = text.emit(PREDICATE, "setp.lt.u32", block, blocks);
+            text.emit("@" + inside + " mad.wide.u32 " + registers.head + ", " + block + ", " + ProgramTable.BLOCK_BYTES
+                    + ", " + registers.table);
+            text.emit("@" + inside + " ld.global.u32 " + registers.loops + ", [" + registers.head + "+"
+                    + (ProgramTable.HEAD_BYTES + 8) + "]");
+        });
+    }
+
+    /** Goes on with the next call, whose buffers and records take the place of this one's in shared memory. */
+    private void endCall(String call) {
+        text.branchIf(text.emit(PREDICATE, "setp.eq.u64", registers.call, 0), loopsEnd);
+        text.emit("sub.u32 " + registers.calls + ", " + registers.calls + ", 1");
+        text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.calls, 0), loopsEnd);
+        text.emit("add.u64 " + registers.call + ", " + registers.call + ", " + ProgramCall.BYTES);
+        text.emit("bar.sync 0");
+        text.emit("bra " + call);
     }
 
     /** What a lane of the first warp waits for in each slice. */
@@ -227,9 +267,8 @@ final class ProgramPtx {
 
     /** What the flags of the loop are before its first slice. */
     private void readStart() {
-        String base = text.emit(LONG, "ld.param.u64", "[base]");
         String offset = text.emit(LONG, "ld.shared.u64", field(32));
-        text.emit("add.u64 " + registers.flag + ", " + base + ", " + offset);
+        text.emit("add.u64 " + registers.flag + ", " + registers.base + ", " + offset);
     }
 
     /** Waits in the first warp, a flag per lane. What was seen for an earlier slice need not be read again. */
@@ -299,11 +338,16 @@ final class ProgramPtx {
         String lane = text.emit(WORD, "sub.u32", registers.thread, registers.workers);
         String first = text.emit(PREDICATE, "setp.eq.u32", lane, 0);
         keep("@" + first + " ");
+        String call = text.label("post_call");
+        String callEnd = text.label("post_call_end");
+        text.place(call);
+        beginCall();
+        keepBuffers(lane, first);
         text.emit("bar.sync 0");
         String loop = text.label("post_loop");
         String slice = text.label("post_slice");
         text.place(loop);
-        text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.loops, 0), loopsEnd);
+        text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.loops, 0), callEnd);
         text.emit("bar.sync 3, " + 2 * WARP);
         String slices = text.emit(WORD, "ld.shared.u32", field(4));
         String waits = text.register(WORD);
@@ -337,6 +381,8 @@ final class ProgramPtx {
         text.branchIf(text.emit(PREDICATE, "setp.ne.u32", slices, 0), slice);
         text.emit("sub.u32 " + registers.loops + ", " + registers.loops + ", 1");
         text.emit("bra " + loop);
+        text.place(callEnd);
+        endCall(call);
     }
 
     /** The fence also orders what other threads of the block did before the barrier. */
@@ -349,6 +395,23 @@ final class ProgramPtx {
         text.emit(guard + "st.shared.u32 [" + ProgramRegisters.STOP + "], 0");
         String now = text.emit(LONG, "mov.u64", "%globaltimer");
         text.emit(guard + "st.shared.u64 [" + ProgramRegisters.BEGIN + "], " + now);
+    }
+
+    /** Copies the addresses of buffers into shared memory, from parameters by the first lane or from a batch by all. */
+    private void keepBuffers(String lane, String first) {
+        String fromParameters = text.label("buffers_of_parameters");
+        String kept = text.label("buffers_kept");
+        text.branchIf(text.emit(PREDICATE, "setp.eq.u64", registers.call, 0), fromParameters);
+        text.scope(() -> {
+            String from = text.emit(LONG, "mad.wide.u32", lane, 8, registers.call);
+            String buffer = text.emit(LONG, "ld.global.u64", "[" + from + "+" + ProgramCall.BUFFERS + "]");
+            String buffers = text.emit(WORD, "mov.u32", ProgramRegisters.BUFFERS);
+            String to = text.emit(WORD, "mad.lo.u32", lane, 8, buffers);
+            text.emit("st.shared.u64 [" + to + "], " + buffer);
+        });
+        text.emit("bra " + kept);
+        text.place(fromParameters);
+        String guard = "@" + first + " ";
         for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer += 2) {
             int even = buffer;
             text.scope(() -> {
@@ -359,14 +422,14 @@ final class ProgramPtx {
                         + String.join(", ", pair) + "}");
             });
         }
+        text.place(kept);
     }
 
     // ---- The end ----
 
     /** The last block of the grid reports that all are done. */
     private void end() {
-        String table = text.emit(LONG, "ld.param.u64", "[table]");
-        String counter = text.emit(LONG, "ld.global.u64", "[" + table + "+8]");
+        String counter = text.emit(LONG, "ld.global.u64", "[" + registers.table + "+8]");
         text.emit("bar.sync 0");
         text.branchIf(text.emit(PREDICATE, "setp.ne.u32", registers.thread, 0), left);
         text.emit("fence.acq_rel.sys");
@@ -376,7 +439,6 @@ final class ProgramPtx {
         text.branchIf(text.emit(PREDICATE, "setp.ne.u32", before, most), left);
         text.emit("fence.acq_rel.sys");
         String control = text.emit(LONG, "ld.param.u64", "[control]");
-        String base = text.emit(LONG, "ld.param.u64", "[base]");
-        text.emit("st.relaxed.sys.global.u64 [" + control + "+" + ProgramStatus.DONE + "], " + base);
+        text.emit("st.relaxed.sys.global.u64 [" + control + "+" + ProgramStatus.DONE + "], " + registers.base);
     }
 }

@@ -27,6 +27,14 @@ final class ProgramRegisters {
     final String workers;
     /** Threads of a block. */
     final String threads;
+    /** Address of the current call of a batch, or 0 if the parameters are the only call. */
+    final String call;
+    /** Calls of a batch that are left, with the current one. */
+    final String calls;
+    /** Of the current call: address of the table, and base of the flags. */
+    final String table;
+
+    final String base;
     /** Address of the records of this block in the table, less the head of the table. */
     final String head;
     /** Loops that are left. */
@@ -64,10 +72,12 @@ final class ProgramRegisters {
         text.shared(PLACES, PLACE_STRIDE * (ProgramLoop.MOST_INPUTS + ProgramLoop.MOST_OUTPUTS));
         text.shared(STOP, 4);
         text.shared(BEGIN, 8);
-        String table = text.emit(LONG, "ld.param.u64", "[table]");
-        String block = text.emit(WORD, "mov.u32", "%ctaid.x");
-        head = text.emit(LONG, "mad.wide.u32", block, ProgramTable.BLOCK_BYTES, table);
-        loops = text.emit(WORD, "ld.global.u32", "[" + head + "+" + (ProgramTable.HEAD_BYTES + 8) + "]");
+        call = text.emit(LONG, "ld.param.u64", "[calls]");
+        calls = text.emit(WORD, "cvt.u32.u64", text.emit(LONG, "ld.param.u64", "[count]"));
+        table = text.register(LONG);
+        base = text.register(LONG);
+        head = text.register(LONG);
+        loops = text.register(WORD);
         thread = text.emit(WORD, "mov.u32", "%tid.x");
         threads = text.emit(WORD, "mov.u32", "%ntid.x");
         workers = text.emit(WORD, "sub.u32", threads, Kernel.Program.POSTING_THREADS);
