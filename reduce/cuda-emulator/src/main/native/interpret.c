@@ -294,6 +294,23 @@ void load_parameter(Warp *warp, const Instruction *in) {
     }
 }
 
+void load_parameter_at(Warp *warp, const Instruction *in) {
+    uint64_t end = (uint64_t)warp->run->kernel->parameter_bytes, bytes = (uint64_t)in->bytes * in->vector;
+    EACH_LANE(l) {
+        uint64_t from = PLACE(uint64_t, in->from[0])[l] + (uint64_t)in->offset;
+        if (from > end || bytes > end - from || from % bytes) {
+            fault(warp, in, from % bytes ? MISALIGNED_ADDRESS : ILLEGAL_ADDRESS, l, "%d bytes at %llu of %llu of parameters",
+                  (int)bytes, (unsigned long long)from, (unsigned long long)end);
+            return;
+        }
+        for (int v = 0; v < in->vector; v++) {
+            uint64_t value = 0;
+            memcpy(&value, warp->run->launch->parameters + from + in->bytes * v, in->bytes);
+            set_register(warp, in->to[v], in->register_bytes, l, extended(value, in->bytes, in->is_signed));
+        }
+    }
+}
+
 void to_shared(Warp *warp, const Instruction *in) {
     EACH_LANE(l) PLACE(uint64_t, in->to[0])[l] = PLACE(uint64_t, in->from[0])[l] - SHARED_WINDOW;
 }
@@ -791,6 +808,7 @@ CUresult carry_out_kernel(Op *op) {
     if (!result) {
         pthread_mutex_lock(&emu.lock);
         counters.kernels++;
+        ((Kernel *)op->work.launch.kernel)->runs++;
         pthread_mutex_unlock(&emu.lock);
     }
     return result;
