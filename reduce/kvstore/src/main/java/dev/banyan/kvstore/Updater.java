@@ -3,7 +3,8 @@ package dev.banyan.kvstore;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Changes a store's values by what is pushed, as an optimiser does. A store calls it for several keys at once from
+ * Changes a store's values by what is pushed, in Java. Where devices have memory of their own, sum and value pass through
+ * the host at each push; an {@link dev.banyan.reduce.optimizer.Optimizer} runs on the devices instead. A store calls it for several keys at once from
  * several threads, and for one key one call after another.
  */
 @FunctionalInterface
