@@ -1,6 +1,7 @@
 package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
@@ -11,9 +12,11 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -152,7 +155,63 @@ class GpuStoreTest {
                         "ended BROADCAST");
     }
 
-    private record Stages(List<String> heard) implements StoreListener {
+    /** While one batch is under way, keys gather, and go as one batch in the order of their priorities. */
+    @Test
+    void keysThatGatherGoTogetherByTheirPriorities() {
+        List<String> heard = new CopyOnWriteArrayList<>();
+        try (KVStore store = KVStore.create("auto", communicator)) {
+            store.setOptimizer(Optimizer.sgd(1));
+            List<List<MemorySegment>> gradients = new ArrayList<>();
+            for (int key = 0; key < 6; key++) {
+                store.init(key, initial(0), COUNT, DataType.F32);
+                gradients.add(gradients());
+                store.push(key, gradients.get(key), 0).join();
+            }
+            long updates = emulator.count("kernels banyan_update_");
+            CountDownLatch begun = new CountDownLatch(1);
+            store.setListener(new Begins(heard, begun));
+            emulator.tell("pause");
+            var _ = store.push(0, gradients.get(0), 0);
+            assertThatNoException().isThrownBy(begun::await);
+            for (int key = 1; key < 6; key++) {
+                var _ = store.push(key, gradients.get(key), key * 3 % 7);
+            }
+            emulator.tell("resume");
+            store.barrier();
+            assertThat(heard).containsExactly("0", "2", "4", "1", "3", "5");
+            // All keys have the same server.
+            assertThat(emulator.count("kernels banyan_update_") - updates).isEqualTo(2);
+        }
+    }
+
+    /** Notes the keys whose sums begin. */
+    private static final class Begins extends Stages {
+        private final List<String> heard;
+        private final CountDownLatch first;
+
+        Begins(List<String> heard, CountDownLatch first) {
+            super(new CopyOnWriteArrayList<>());
+            this.heard = heard;
+            this.first = first;
+        }
+
+        @Override
+        public void began(StoreOperation operation, Stage stage, long nanos) {
+            if (stage == Stage.REDUCE) {
+                heard.add(operation.key().key().name());
+                first.countDown();
+            }
+        }
+    }
+
+    /** Notes the stages. */
+    private static class Stages implements StoreListener {
+        private final List<String> heard;
+
+        Stages(List<String> heard) {
+            this.heard = heard;
+        }
+
         @Override
         public void initialized(KeyInfo key, long nanos) {}
 
