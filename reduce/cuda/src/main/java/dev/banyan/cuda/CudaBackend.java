@@ -419,7 +419,7 @@ public final class CudaBackend implements Backend {
         lock.lock();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             checkUsable();
-            updates.forEach(memory::checkOwners);
+            updates.forEach(update -> access.check(update, ranks.get(update.rank())));
             if (last instanceof GraphRun) {
                 programLauncher.waitFor(last.ended());
             }

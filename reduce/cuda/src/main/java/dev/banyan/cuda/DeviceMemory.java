@@ -1,7 +1,6 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.internal.BackendArguments;
-import dev.banyan.reduce.optimizer.ParameterUpdate;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -167,15 +166,6 @@ final class DeviceMemory {
         if (ordinal != own) {
             throw new IllegalArgumentException("the buffer of rank " + rank + " at 0x" + Long.toHexString(address)
                     + " is on device " + ordinal + ", but the rank is on device " + own);
-        }
-    }
-
-    /** @throws IllegalArgumentException if memory of an update is no memory of the rank's device */
-    void checkOwners(ParameterUpdate update) {
-        for (MemorySegment buffer : List.of(update.value(), update.gradient(), update.state())) {
-            if (buffer.byteSize() > 0) {
-                checkOwner(update.rank(), buffer.address());
-            }
         }
     }
 

@@ -53,7 +53,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Failures.</b> A wrong key or array is rejected with an IllegalArgumentException before anything is done. If an
  * operation fails later, its future completes with a {@link KVStoreException}, and so do the futures of the key's later
  * operations, until the program calls {@link #waitFor} or {@link #barrier}: that call throws the failure, and the key
- * can be used again. Its value is undefined after a failed push. In a store over several processes, where keys wait for
+ * can be used again. Keys that share a collective or a batch fail together. Its value is undefined after a failed push. In a store over several processes, where keys wait for
  * each other, only {@link #barrier} makes keys usable again. A program that ignores futures therefore sees every
  * failure at its next barrier.
  *
