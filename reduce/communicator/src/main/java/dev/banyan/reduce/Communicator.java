@@ -545,7 +545,9 @@ public final class Communicator implements AutoCloseable {
         }
     }
 
-    /** Starts calls one after another until one fails; returns a future of the end of all, or null if they have ended. */
+    /**
+     * Starts calls one after another until one fails; returns a future of the end of all, or null if they have ended.
+     */
     private static @Nullable CompletableFuture<Void> startAll(List<? extends CallQueue.Call> calls) {
         List<CompletableFuture<Void>> started = new ArrayList<>();
         try {

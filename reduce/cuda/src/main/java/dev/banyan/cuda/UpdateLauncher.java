@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Launches updates of values by kernels on their devices, in the streams of device programs: one launch for each
- * device, optimizer and type, as long as it updates no more than {@link UpdatePtx#MOST_ENTRIES} values. The kernels take
- * all that they need by their parameters. Used by one thread at a time.
+ * device, optimizer and type, as long as it updates no more than {@link UpdatePtx#MOST_ENTRIES} values. The kernels
+ * take all that they need by their parameters. Used by one thread at a time.
  *
  * <p>An update needs no order between devices: a device's program ends when all that it receives has arrived, and
  * nothing is sent to a device before its next program begins.

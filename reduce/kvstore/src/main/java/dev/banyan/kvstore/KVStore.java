@@ -42,20 +42,20 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Values</b> live on one device each, the key's server; all devices hold about as many bytes. A push-pull
  * without an optimizer or updater does not change the value. Optimizers run where the values are, and keep their state
- * there as long as the communicator lives. Updaters run on host memory; where devices have memory of their own, sums and
- * values are copied there and back.
+ * there as long as the communicator lives. Updaters run on host memory; where devices have memory of their own, sums
+ * and values are copied there and back.
  *
  * <p><b>Fusion.</b> Keys of up to BANYAN_FUSION_BYTES that can begin and follow each other share one collective. That
  * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not. Where devices have
- * memory of their own, nothing is copied together: keys of any length that can begin, up to 64 MiB, are submitted as one
- * batch, sums, updates and results one behind another on the devices.
+ * memory of their own, nothing is copied together: keys of any length that can begin, up to 64 MiB, are submitted as
+ * one batch, sums, updates and results one behind another on the devices.
  *
  * <p><b>Failures.</b> A wrong key or array is rejected with an IllegalArgumentException before anything is done. If an
  * operation fails later, its future completes with a {@link KVStoreException}, and so do the futures of the key's later
  * operations, until the program calls {@link #waitFor} or {@link #barrier}: that call throws the failure, and the key
- * can be used again. Keys that share a collective or a batch fail together. Its value is undefined after a failed push. In a store over several processes, where keys wait for
- * each other, only {@link #barrier} makes keys usable again. A program that ignores futures therefore sees every
- * failure at its next barrier.
+ * can be used again. Its value is undefined after a failed push. Keys that share a collective or a batch fail together.
+ * In a store over several processes, where keys wait for each other, only {@link #barrier} makes keys usable again. A
+ * program that ignores futures therefore sees every failure at its next barrier.
  *
  * <p><b>Cost.</b> A key's plan is made by its first operation of a kind and kept by the communicator, as are the
  * buffers that the store needs; the steady state allocates no device memory. All of the store's memory is the
@@ -131,8 +131,8 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Sets the optimizer, which changes a key's value by each pushed sum; without one or an updater, the sum becomes the
-     * value. Keys are then of floating types. It takes the place of an updater.
+     * Sets the optimizer, which changes a key's value by each pushed sum; without one or an updater, the sum becomes
+     * the value. Keys are then of floating types. It takes the place of an updater.
      *
      * @param newOptimizer for the operations that are called from now on; after the first operation one of the same
      *     class and the same number of moments as the one before, e.g. with another learning rate
@@ -150,9 +150,9 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Sets an updater in Java, which changes a key's value by each pushed sum. It takes the place of an optimizer. Where
-     * devices have memory of their own, sum and value are copied to the host and the value is copied back at each push:
-     * an {@link Optimizer} needs none of these copies.
+     * Sets an updater in Java, which changes a key's value by each pushed sum. It takes the place of an optimizer.
+     * Where devices have memory of their own, sum and value are copied to the host and the value is copied back at each
+     * push: an {@link Optimizer} needs none of these copies.
      *
      * @param newUpdater one that no other store has
      * @throws IllegalStateException if an operation was called already
@@ -313,7 +313,8 @@ public final class KVStore implements AutoCloseable {
 
     /**
      * Sums up one array of every device. With an optimizer or updater, which changes the key's value by the sum, every
-     * device gets the new value. Without one, every device gets the sum by one allreduce, and the key's value stays as it was.
+     * device gets the new value. Without one, every device gets the sum by one allreduce, and the key's value stays as
+     * it was.
      *
      * @param key a key of the store
      * @param arrays one per rank, each of exactly the key's length

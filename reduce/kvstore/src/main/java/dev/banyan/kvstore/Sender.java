@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Runs transfers that are next to each other in the order of turns as one batch, one batch at a time. Where devices have
- * memory of their own, a batch takes transfers of any kind. On the host backend it is one collective, which small
+ * Runs transfers that are next to each other in the order of turns as one batch, one batch at a time. Where devices
+ * have memory of their own, a batch takes transfers of any kind. On the host backend it is one collective, which small
  * transfers that fit together share. It holds no thread while no transfer waits.
  */
 final class Sender {
     /**
-     * Greatest length of a batch of several transfers on one device, in bytes: a transfer of greater priority that comes
-     * later waits for no more than this.
+     * Greatest length of a batch of several transfers on one device, in bytes: a transfer of greater priority that
+     * comes later waits for no more than this.
      */
     private static final long BATCH_BYTES = 64 << 20;
 

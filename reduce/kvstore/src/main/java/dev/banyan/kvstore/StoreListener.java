@@ -7,8 +7,8 @@ package dev.banyan.kvstore;
  * collective begin and end together, each with its own operation. For an operation that fails, {@link #failed} takes
  * the place of the end of the stage that it failed in.
  *
- * <p>Where devices have memory of their own, the stages of an operation with an optimizer follow each other there without
- * the host, which learns of the last one's end alone: then REDUCE ends, and UPDATE and BROADCAST begin and end.
+ * <p>Where devices have memory of their own, the stages of an operation with an optimizer follow each other there
+ * without the host, which learns of the last one's end alone: then REDUCE ends, and UPDATE and BROADCAST begin and end.
  *
  * <p>A store calls it from several threads at once, the caller's and its own. Methods must be quick and throw nothing.
  */

@@ -89,8 +89,8 @@ public interface Backend extends AutoCloseable {
     Executable prepare(Schedule schedule, DataType type, ReduceOp op);
 
     /**
-     * Starts updates of values by their gradients, in the memory of their devices. As a run of an {@link Executable}, it
-     * begins when the runs that were started before have ended, and later runs begin after it.
+     * Starts updates of values by their gradients, in the memory of their devices. As a run of an {@link Executable},
+     * it begins when the runs that were started before have ended, and later runs begin after it.
      *
      * @param updates each of memory of its own
      * @return completes when all values are updated, as the future of {@link Executable#start} does; null if they are

@@ -147,8 +147,8 @@ public sealed interface Optimizer {
      * w = (k * w) - (s * (m / b))        Adam: w = w - (s * (m / b))
      * </pre>
      *
-     * <p>with s = l / (1 - beta1^t) and k = 1 - l * d. The moments are m and v. The coefficients, computed in F64, are f,
-     * d (Adam) or k (AdamW), beta1, 1 - beta1, beta2, 1 - beta2, root, epsilon, s.
+     * <p>with s = l / (1 - beta1^t) and k = 1 - l * d. The moments are m and v. The coefficients, computed in F64, are
+     * f, d (Adam) or k (AdamW), beta1, 1 - beta1, beta2, 1 - beta2, root, epsilon, s.
      *
      * @param learningRate finite, above 0
      * @param beta1 at least 0 and below 1
