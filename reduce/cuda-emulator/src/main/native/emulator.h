@@ -41,7 +41,7 @@ enum {
     CAPTURE_IMPLICIT = 906, CAPTURED_EVENT = 907, CAPTURE_WRONG_THREAD = 908, UNKNOWN = 999
 };
 
-enum { MOST_DEVICES = 32, PARAMETER_BYTES = 512 };
+enum { MOST_DEVICES = 32, PARAMETER_BYTES = 4096 };
 
 /* ---- Objects behind handles ---- */
 

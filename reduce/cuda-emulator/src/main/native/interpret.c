@@ -90,11 +90,11 @@ static unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, un
     if (in->space == GENERIC && at - SHARED_WINDOW < SHARED_WINDOW_BYTES) {
         return shared_memory(warp, in, at - SHARED_WINDOW, bytes, lane);
     }
-    unsigned char *hint = &run->hints[in - run->kernel->code];
+    unsigned short *hint = &run->hints[in - run->kernel->code];
     for (int tried = 0, w = *hint; tried < run->window_count; tried++, w = w ? w - 1 : run->window_count - 1) {
         const Window *window = &run->windows[w];
         if (at - window->at < window->bytes && bytes <= window->bytes - (at - window->at)) {
-            *hint = (unsigned char)w;
+            *hint = (unsigned short)w;
             if (window->device != run->context->index && !cross(warp, in, window->device, lane)) return NULL;
             return (unsigned char *)at;
         }
@@ -108,9 +108,9 @@ static unsigned char *resolve(Warp *warp, const Instruction *in, uint64_t at, un
     }
     run->windows = realloc(run->windows, (size_t)(run->window_count + 1) * sizeof window);
     run->windows[run->window_count] = window;
-    *hint = (unsigned char)run->window_count++;
-    if (run->window_count == UCHAR_MAX) {
-        fault(warp, in, LAUNCH_FAILED, lane, "the kernel touches more than %d allocations", UCHAR_MAX);
+    *hint = (unsigned short)run->window_count++;
+    if (run->window_count == USHRT_MAX) {
+        fault(warp, in, LAUNCH_FAILED, lane, "the kernel touches more than %d allocations", USHRT_MAX);
         return NULL;
     }
     if (window.device != run->context->index && !cross(warp, in, window.device, lane)) return NULL;
@@ -291,6 +291,23 @@ void load_parameter(Warp *warp, const Instruction *in) {
         memcpy(&value, warp->run->launch->parameters + in->offset + in->bytes * v, in->bytes);
         value = extended(value, in->bytes, in->is_signed);
         EACH_LANE(l) set_register(warp, in->to[v], in->register_bytes, l, value);
+    }
+}
+
+void load_parameter_at(Warp *warp, const Instruction *in) {
+    uint64_t end = (uint64_t)warp->run->kernel->parameter_bytes, bytes = (uint64_t)in->bytes * in->vector;
+    EACH_LANE(l) {
+        uint64_t from = PLACE(uint64_t, in->from[0])[l] + (uint64_t)in->offset;
+        if (from > end || bytes > end - from || from % bytes) {
+            fault(warp, in, from % bytes ? MISALIGNED_ADDRESS : ILLEGAL_ADDRESS, l, "%d bytes at %llu of %llu of parameters",
+                  (int)bytes, (unsigned long long)from, (unsigned long long)end);
+            return;
+        }
+        for (int v = 0; v < in->vector; v++) {
+            uint64_t value = 0;
+            memcpy(&value, warp->run->launch->parameters + from + in->bytes * v, in->bytes);
+            set_register(warp, in->to[v], in->register_bytes, l, extended(value, in->bytes, in->is_signed));
+        }
     }
 }
 
@@ -655,7 +672,7 @@ static Run *new_run(const Op *op) {
     run->context = op->work.context;
     run->blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     run->shared_bytes = launch->kernel->shared_bytes + (int)launch->shared_bytes;
-    run->hints = calloc((size_t)launch->kernel->count, 1);
+    run->hints = calloc((size_t)launch->kernel->count, sizeof *run->hints);
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
     int at_once = blocks_of_multiprocessor(launch->kernel, threads, launch->shared_bytes)
                 * run->context->device->multiprocessors;
@@ -791,6 +808,7 @@ CUresult carry_out_kernel(Op *op) {
     if (!result) {
         pthread_mutex_lock(&emu.lock);
         counters.kernels++;
+        ((Kernel *)op->work.launch.kernel)->runs++;
         pthread_mutex_unlock(&emu.lock);
     }
     return result;

@@ -40,7 +40,7 @@ struct Run {
     Block *active, *spare;
     Window *windows; /* allocations that it has touched */
     int window_count;
-    unsigned char *hints; /* window that each instruction found last */
+    unsigned short *hints; /* window that each instruction found last */
     CUresult error;
     /* While a seed interleaves what runs: */
     int op, first_slot, thread_count;

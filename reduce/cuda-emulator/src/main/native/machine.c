@@ -1,5 +1,6 @@
 /* The machine's description, commands, handles, faults, and what every call begins and ends with. */
 #include "emulator.h"
+#include "ptx.h"
 
 #include <time.h>
 
@@ -386,6 +387,7 @@ API void banyan_emu_reset(void) {
     call_faults_armed = op_faults_armed = 0;
     memset(functions, 0, sizeof functions);
     memset(&counters, 0, sizeof counters);
+    forget_kernels();
     memset(problems, 0, sizeof problems);
     emu.calls = 0;
     describe();
@@ -424,6 +426,7 @@ static int64_t count_of(const char *what) {
     }
     if (!strcmp(what, "stack depth")) return stack_depth();
     if (!strcmp(what, "calls")) return (int64_t)emu.calls;
+    if (!strncmp(what, "kernels ", 8)) return count_kernels(what + 8);
     if (!strncmp(what, "calls ", 6)) {
         int64_t calls = 0;
         for (int f = 0; f < MOST_FUNCTIONS; f++) {

@@ -256,6 +256,13 @@ static int read_constant(const char *text, int bytes, uint64_t *value) {
     return !*end || !strcmp(end, "U");
 }
 
+static const Parameter *parameter_named(const Parser *parser, const char *name) {
+    for (int p = 0; p < parser->kernel->parameter_count; p++) {
+        if (!strcmp(parser->kernel->parameters[p].name, name)) return &parser->kernel->parameters[p];
+    }
+    return NULL;
+}
+
 /* The place of an operand of so many bytes; a register only, where it is written. */
 static int place_of(Parser *parser, const char *text, int bytes, int is_written) {
     int index;
@@ -265,6 +272,8 @@ static int place_of(Parser *parser, const char *text, int bytes, int is_written)
     if (name && name->kind == SHARED_VARIABLE && !is_written && bytes >= 4) {
         return preset(parser, bytes, -1, (uint64_t)name->place);
     }
+    const Parameter *parameter = name || is_written ? NULL : parameter_named(parser, text);
+    if (parameter && bytes == 8) return preset(parser, bytes, -1, (uint64_t)parameter->offset);
     if (!name && !is_written) {
         int special = special_named(text);
         if (special >= 0 && special < CLOCK && bytes == 4) return preset(parser, 4, special, 0);
@@ -462,22 +471,26 @@ static void read_base(Parser *parser, const Statement *statement, const char *te
 static void read_parameter(Parser *parser, const Statement *statement, Instruction *in) {
     char base[NAME_BYTES];
     int64_t offset;
-    const Kernel *kernel = parser->kernel;
     in->run = load_parameter;
     if (!read_address(statement->arguments[1], base, &offset)) {
         unknown(parser, statement);
         return;
     }
-    for (int p = 0; p < kernel->parameter_count; p++) {
-        const Parameter *parameter = &kernel->parameters[p];
-        if (strcmp(parameter->name, base)) continue;
-        in->offset = parameter->offset + offset;
-        if (offset < 0 || offset + in->bytes * in->vector > parameter->bytes) {
-            fail(parser, "%s leaves the parameter %s", statement->arguments[1], base);
-        }
+    if (register_bytes(parser, base) == 8) {
+        in->run = load_parameter_at;
+        in->from[0] = place_of(parser, base, 8, 0);
+        in->offset = offset;
         return;
     }
-    fail(parser, "there is no parameter %s", base);
+    const Parameter *parameter = parameter_named(parser, base);
+    if (!parameter) {
+        fail(parser, "there is no parameter %s", base);
+        return;
+    }
+    in->offset = parameter->offset + offset;
+    if (offset < 0 || offset + in->bytes * in->vector > parameter->bytes) {
+        fail(parser, "%s leaves the parameter %s", statement->arguments[1], base);
+    }
 }
 
 static void read_memory(Parser *parser, const Statement *statement, Instruction *in, int is_load) {
@@ -878,6 +891,22 @@ static void free_program(Program *program) {
 }
 
 static Program *programs; /* kernels may run when their module is gone, so that all are kept */
+
+int64_t count_kernels(const char *prefix) {
+    int64_t runs = 0;
+    for (const Program *program = programs; program; program = program->next) {
+        for (int k = 0; k < program->count; k++) {
+            if (!strncmp(program->kernels[k].name, prefix, strlen(prefix))) runs += program->kernels[k].runs;
+        }
+    }
+    return runs;
+}
+
+void forget_kernels(void) {
+    for (Program *program = programs; program; program = program->next) {
+        for (int k = 0; k < program->count; k++) program->kernels[k].runs = 0;
+    }
+}
 
 CUresult read_program(const char *text, const Program **result) {
     for (const Program *known = programs; known; known = known->next) {

@@ -79,6 +79,7 @@ typedef struct Kernel {
     int register_bytes, predicates; /* of a warp */
     int shared_bytes; /* of a block, without what the launch adds */
     unsigned most_threads; /* of a block */
+    int64_t runs; /* that have ended, since the last reset; guarded by the lock */
 } Kernel;
 
 typedef struct Program {
@@ -94,6 +95,9 @@ typedef struct Program {
 
 /* Decodes a module; what was decoded before is kept. The caller holds the lock. Notes a problem where it is not OK. */
 CUresult read_program(const char *text, const Program **program);
+/* How many kernels have ended whose names begin so, and begins to count anew. The caller holds the lock. */
+int64_t count_kernels(const char *prefix);
+void forget_kernels(void);
 
 /* ---- operations.c: results that depend on operands alone ---- */
 
@@ -116,6 +120,8 @@ int blocks_of_multiprocessor(const Kernel *kernel, unsigned threads, unsigned sh
 void load(Warp *, const Instruction *);
 void store(Warp *, const Instruction *);
 void load_parameter(Warp *, const Instruction *);
+/* The same by an address in a register, which mov takes of a parameter. */
+void load_parameter_at(Warp *, const Instruction *);
 void update(Warp *, const Instruction *);
 void to_shared(Warp *, const Instruction *);
 void from_shared(Warp *, const Instruction *);

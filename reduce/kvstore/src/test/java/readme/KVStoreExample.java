@@ -3,8 +3,8 @@ package readme;
 // README.md: begin
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
-import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
@@ -18,8 +18,8 @@ class KVStoreExample {
     public static void main(String[] args) {
         try (var ranks = Communicator.create(Presets.find("p3.8xlarge").orElseThrow(), Config.load());
                 var store = KVStore.create("auto", ranks)) { // or device (parameter server), tree, ring
-            // Optional: without an updater the sum of the gradients is the result.
-            store.setUpdater(new Sgd(0.5).momentum(0.5).gradientFactor(1.0 / ranks.size()));
+            // Optional: without an optimizer the sum of the gradients is the result.
+            store.setOptimizer(Optimizer.sgd(0.5).momentum(0.5).gradientFactor(1.0 / ranks.size()));
             List<List<MemorySegment>> gradients = arrays(ranks);
             List<List<MemorySegment>> weights = arrays(ranks);
             for (int layer = 0; layer < LAYERS.length; layer++) {

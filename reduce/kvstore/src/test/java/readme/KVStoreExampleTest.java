@@ -7,7 +7,10 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-/** The README's example of a store prints weights that follow the rule of {@link dev.banyan.kvstore.Sgd}. */
+/**
+ * The README's example of a store prints weights that follow the rule of {@link
+ * dev.banyan.reduce.optimizer.Optimizer.Sgd}.
+ */
 class KVStoreExampleTest {
     @Test
     void printsTheWeightAfterEachStep() {

@@ -2,8 +2,8 @@ package dev.banyan.examples;
 
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
-import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -50,7 +50,7 @@ public final class TrainOnFourDevices {
         double[] losses = new double[steps];
         try (Communicator ranks = Communicator.create(machine, Config.load());
                 KVStore store = KVStore.create("auto", ranks)) {
-            store.setUpdater(new Sgd(0.05).momentum(0.9).gradientFactor(1.0 / BATCH));
+            store.setOptimizer(Optimizer.sgd(0.05).momentum(0.9).gradientFactor(1.0 / BATCH));
             MemorySegment[][] weights = arrays(ranks);
             MemorySegment[][] gradients = arrays(ranks);
             Random random = new Random(42);

@@ -5,11 +5,11 @@ import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.KVStoreException;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.KeyInfo;
-import dev.banyan.kvstore.Sgd;
 import dev.banyan.kvstore.StoreListener;
 import dev.banyan.kvstore.StoreOperation;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
@@ -112,7 +112,7 @@ final class DelayedSteps implements AutoCloseable {
             hash = hash(hash);
         }
         try (KVStore store = opened(type, delays)) {
-            store.setUpdater(new Sgd(0.5));
+            store.setOptimizer(Optimizer.sgd(0.5));
             init(store);
             for (int round = 0; round < 2; round++) {
                 fill(values);

@@ -4,9 +4,9 @@ import static dev.banyan.mpi.StoresProgram.require;
 
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
-import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
@@ -239,7 +239,7 @@ final class DevicesProgram {
         try (Arena arena = Arena.ofConfined();
                 KVStore plain = KVStore.create(type, local);
                 KVStore updated = KVStore.create(type, local)) {
-            updated.setUpdater(new Sgd(0.5));
+            updated.setOptimizer(Optimizer.sgd(0.5));
             MemorySegment host = arena.allocate(ValueLayout.JAVA_FLOAT, count);
             for (int key = 0; key < keys; key++) {
                 for (int i = 0; i < count; i++) {

@@ -4,9 +4,9 @@ import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.KVStoreException;
 import dev.banyan.kvstore.Key;
-import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
@@ -109,7 +109,7 @@ final class StoresProgram {
         for (boolean updates : new boolean[] {false, true}) {
             try (KVStore store = KVStore.create(type, local)) {
                 if (updates) {
-                    store.setUpdater(new Sgd(0.5));
+                    store.setOptimizer(Optimizer.sgd(0.5));
                 }
                 fill(arrays.getFirst(), world.rank() + 7);
                 store.init(key, arrays.getFirst(), 1001, DataType.F32);

@@ -16,10 +16,10 @@ import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
-import dev.banyan.kvstore.Sgd;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -240,7 +240,7 @@ final class TraceRunCommand extends Subcommand {
     }
 
     private static BackwardPass pass(Workload played, Communicator communicator, KVStore kvstore) {
-        kvstore.setUpdater(new Sgd(0.01));
+        kvstore.setOptimizer(Optimizer.sgd(0.01));
         List<Key> keys = IntStream.range(0, played.keys()).mapToObj(Key::of).toList();
         List<List<MemorySegment>> gradients = new ArrayList<>();
         for (Key key : keys) {

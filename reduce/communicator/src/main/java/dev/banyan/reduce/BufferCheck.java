@@ -1,7 +1,9 @@
 package dev.banyan.reduce;
 
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +30,25 @@ final class BufferCheck {
                     + " ranks; roots are 0.." + (ranks - 1));
         }
         new BufferCheck(call, ranks, backend).check();
+    }
+
+    /** @throws IllegalArgumentException if the rank or memory of an update does not fit */
+    static void check(ParameterUpdate update, int ranks, Backend backend) {
+        if (update.rank() < 0 || update.rank() >= ranks) {
+            throw new IllegalArgumentException(
+                    "an update on rank " + update.rank() + " of " + ranks + "; ranks are 0.." + (ranks - 1));
+        }
+        check("value", update.value(), update.type(), true, backend);
+        check("gradient", update.gradient(), update.type(), false, backend);
+        // States of 16-bit types hold F32.
+        check("state", update.state(), update.type() == DataType.F64 ? DataType.F64 : DataType.F32, true, backend);
+    }
+
+    private static void check(String what, MemorySegment memory, DataType type, boolean written, Backend backend) {
+        String problem = problem(memory, 0, type, written, backend);
+        if (problem != null) {
+            throw new IllegalArgumentException("an update whose " + what + " " + problem);
+        }
     }
 
     private void check() {
@@ -60,7 +81,7 @@ final class BufferCheck {
         }
         for (int r = 0; r < expected; r++) {
             MemorySegment buffer = buffers.get(r);
-            String problem = problem(buffer, bytes, written);
+            String problem = problem(buffer, bytes, call.type(), written, backend);
             if (problem != null) {
                 throw new IllegalArgumentException(
                         call.collective().label() + ": the " + what + " of rank " + rank(r, expected) + " " + problem);
@@ -73,7 +94,8 @@ final class BufferCheck {
         return buffers == ranks ? index : call.root();
     }
 
-    private @Nullable String problem(MemorySegment buffer, long bytes, boolean written) {
+    private static @Nullable String problem(
+            MemorySegment buffer, long bytes, DataType type, boolean written, Backend backend) {
         if (buffer.byteSize() < bytes) {
             return "has " + buffer.byteSize() + " bytes, but " + bytes + " are needed";
         }
@@ -86,7 +108,7 @@ final class BufferCheck {
         if (written && buffer.isReadOnly()) {
             return "is read-only, but is written";
         }
-        return backend.refusal(buffer, call.type());
+        return backend.refusal(buffer, type);
     }
 
     /**

@@ -8,6 +8,7 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.PlannedSchedule;
@@ -324,12 +325,17 @@ public final class Communicator implements AutoCloseable {
      * @throws IllegalArgumentException if the hint's hub is not one of the ranks, or as by {@link #check}
      */
     public void run(CollectiveCall call, AlgorithmHint hint) {
+        queue.run(checked(new HintedCall(call, hint)));
+    }
+
+    private Run checked(HintedCall hinted) {
+        AlgorithmHint hint = hinted.hint();
         if (hint.hub() >= size()) {
             throw new IllegalArgumentException(
                     "hub " + hint.hub() + " for " + size() + " ranks; hubs are 0.." + (size() - 1));
         }
-        check(call);
-        queue.run(new Run(call, hint, null));
+        check(hinted.call());
+        return new Run(hinted.call(), hint, null);
     }
 
     /**
@@ -341,6 +347,29 @@ public final class Communicator implements AutoCloseable {
      */
     public void runAll(List<CollectiveCall> calls) {
         queue.run(batch(calls, null));
+    }
+
+    /**
+     * Runs calls, then updates, then calls, and returns when all have ended. They take effect in this order; where
+     * devices have memory of their own, the host waits for nothing in between. If one fails, the outputs and values of
+     * all are undefined.
+     *
+     * @param sums what runs first, e.g. reductions of gradients
+     * @param updates the updates, in any order, of values that do not overlap
+     * @param results what runs last, e.g. broadcasts of values
+     * @throws IllegalArgumentException if one is wrong; none has begun then, unless an update's memory is not that of
+     *     its rank's device
+     * @throws UnsupportedOperationException if there are updates and the backend cannot run optimizers
+     */
+    public void runAll(List<HintedCall> sums, List<ParameterUpdate> updates, List<HintedCall> results) {
+        List<CallQueue.Call> parts = new ArrayList<>();
+        parts.add(new Batch(sums.stream().map(this::checked).toList()));
+        if (!updates.isEmpty()) {
+            updates.forEach(update -> BufferCheck.check(update, size(), backend));
+            parts.add(() -> backend.update(updates));
+        }
+        parts.add(new Batch(results.stream().map(this::checked).toList()));
+        queue.run(new Sequence(parts));
     }
 
     /**
@@ -516,6 +545,51 @@ public final class Communicator implements AutoCloseable {
         }
     }
 
+    /**
+     * Starts calls one after another until one fails; returns a future of the end of all, or null if they have ended.
+     */
+    private static @Nullable CompletableFuture<Void> startAll(List<? extends CallQueue.Call> calls) {
+        List<CompletableFuture<Void>> started = new ArrayList<>();
+        try {
+            for (CallQueue.Call call : calls) {
+                CompletableFuture<Void> running = call.start();
+                if (running != null) {
+                    started.add(running);
+                    if (running.isCompletedExceptionally()) {
+                        break;
+                    }
+                }
+            }
+        } catch (RuntimeException e) {
+            // All have ended when nothing of them runs any more.
+            started.add(CompletableFuture.failedFuture(e));
+        }
+        return started.isEmpty() ? null : CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
+    }
+
+    /** Batches and updates that start one after another and end together. */
+    private record Sequence(List<CallQueue.Call> parts) implements CallQueue.Call {
+        @Override
+        public void prepare() {
+            parts.forEach(CallQueue.Call::prepare);
+        }
+
+        @Override
+        public @Nullable CompletableFuture<Void> start() {
+            return startAll(parts);
+        }
+
+        @Override
+        public int runCount() {
+            return parts.stream().mapToInt(CallQueue.Call::runCount).sum();
+        }
+
+        @Override
+        public void poll(Future<?> ended) {
+            parts.forEach(part -> part.poll(ended));
+        }
+    }
+
     /** Calls that start one after another and end together. */
     private record Batch(List<Run> runs) implements CallQueue.Call {
         @Override
@@ -525,19 +599,7 @@ public final class Communicator implements AutoCloseable {
 
         @Override
         public @Nullable CompletableFuture<Void> start() {
-            List<CompletableFuture<Void>> started = new ArrayList<>();
-            try {
-                for (Run run : runs) {
-                    CompletableFuture<Void> running = run.start();
-                    if (running != null) {
-                        started.add(running);
-                    }
-                }
-            } catch (RuntimeException e) {
-                // The batch has ended when nothing of it runs any more.
-                started.add(CompletableFuture.failedFuture(e));
-            }
-            return started.isEmpty() ? null : CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
+            return startAll(runs);
         }
 
         @Override

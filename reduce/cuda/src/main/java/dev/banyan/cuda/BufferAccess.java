@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Space;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -56,7 +57,30 @@ final class BufferAccess {
      *     to touch it; the message says what to do
      */
     void check(Use use, long bytes, long[] inputs, long[] outputs) {
-        long address = (use.space() == Space.INPUT ? inputs : outputs)[use.rank()];
+        check(use, bytes, (use.space() == Space.INPUT ? inputs : outputs)[use.rank()]);
+    }
+
+    /**
+     * Checks and grants what an update does.
+     *
+     * @param device of its rank
+     * @throws IllegalArgumentException as {@link #check(Use, long, long[], long[])}
+     */
+    void check(ParameterUpdate update, CudaDevice device) {
+        Use read = new Use(Space.INPUT, update.rank(), device);
+        Use write = new Use(Space.OUTPUT, update.rank(), device);
+        long bytes = update.count() * update.type().bytes();
+        if (bytes > 0) {
+            check(read, bytes, update.gradient().address());
+            check(write, bytes, update.value().address());
+        }
+        long stateBytes = update.optimizer().stateBytes(update.type(), update.count());
+        if (stateBytes > 0) {
+            check(write, stateBytes, update.state().address());
+        }
+    }
+
+    private void check(Use use, long bytes, long address) {
         if (memory.holds(use.rank(), address, bytes) || known.get(new Known(use, address, bytes)) != null) {
             return;
         }

@@ -6,6 +6,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -83,6 +84,7 @@ public final class CudaBackend implements Backend {
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
     private final ProgramLauncher programLauncher;
+    private final UpdateLauncher updateLauncher;
     private final BufferAccess access;
     private final Runs runs;
     private final StreamJoin join;
@@ -139,6 +141,7 @@ public final class CudaBackend implements Backend {
                 programMemory = new ProgramMemory(ranks, lanes, bufferLimit);
                 programLauncher = new ProgramLauncher(
                         List.copyOf(lanes.keySet()), programMemory, timeoutNanos, tuning.firstFlag());
+                updateLauncher = new UpdateLauncher(ranks, List.copyOf(lanes.keySet()), programLauncher);
             }
         } catch (Throwable e) {
             abandon(List.copyOf(opened.values()));
@@ -377,7 +380,7 @@ public final class CudaBackend implements Backend {
             CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
         GraphCache.Key key = executable.key(inputs, outputs);
         Graph graph = graphs.get(key, () -> executable.build(key, access));
-        if (last instanceof ProgramRun) {
+        if (last != null && !(last instanceof GraphRun)) {
             graphLauncher.waitFor(last.ended());
         }
         if (callers != null) {
@@ -409,6 +412,26 @@ public final class CudaBackend implements Backend {
             join.before(callers, rank -> run.ended(ranks.get(rank)));
         }
         return run;
+    }
+
+    @Override
+    public CompletableFuture<Void> update(List<ParameterUpdate> updates) {
+        lock.lock();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            checkUsable();
+            updates.forEach(update -> access.check(update, ranks.get(update.rank())));
+            if (last instanceof GraphRun) {
+                programLauncher.waitFor(last.ended());
+            }
+            UpdateRun run = updateLauncher.launch(updates);
+            runs.add(run);
+            last = run;
+            return run.future();
+        } catch (CudaException e) {
+            throw runs.failure() == null ? breaking(runs.explain(e)) : e;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Asks the runs of an executable that are in flight to end early. */
@@ -457,7 +480,7 @@ public final class CudaBackend implements Backend {
             return;
         }
         released.removeIf(executable -> {
-            if (runs.isInFlight(run -> run.executable().equals(executable))) {
+            if (runs.isInFlight(run -> executable.equals(run.executable()))) {
                 return false;
             }
             giveBack(executable);

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.util.Locale;
@@ -114,6 +115,40 @@ sealed interface Kernel {
         @Override
         public String ptx() {
             return WidePtx.mean(this);
+        }
+
+        @Override
+        public int bytesPerThread() {
+            return type.bytes();
+        }
+    }
+
+    /** Updates values by their gradients. */
+    record Update(Rule rule, DataType type) implements Kernel {
+        /** What an update does with an element. */
+        enum Rule {
+            SGD,
+            SGD_MOMENTUM,
+            ADAM,
+            ADAM_W;
+
+            static Rule of(Optimizer optimizer) {
+                return switch (optimizer) {
+                    case Optimizer.Sgd sgd -> sgd.moments() == 0 ? SGD : SGD_MOMENTUM;
+                    case Optimizer.Adam adam -> adam.decoupled() ? ADAM_W : ADAM;
+                };
+            }
+        }
+
+        @Override
+        public String name() {
+            return "banyan_update_" + rule.name().toLowerCase(Locale.ROOT) + "_"
+                    + Element.of(type).label();
+        }
+
+        @Override
+        public String ptx() {
+            return new UpdatePtx(this).text();
         }
 
         @Override

@@ -159,10 +159,28 @@ final class ProgramLauncher {
                             null),
                     "cuLaunchKernel of " + plan.name() + " on device " + lane.device.ordinal());
         }
+        return record(lane, plan.name());
+    }
+
+    /**
+     * Returns events behind what was put into the streams, one for each device.
+     *
+     * @param what for messages
+     */
+    List<CUevent> record(String what) {
+        List<CUevent> ended = new ArrayList<>(lanes.size());
+        for (Lane lane : lanes) {
+            lane.device.enter();
+            ended.add(record(lane, what));
+        }
+        return ended;
+    }
+
+    private static CUevent record(Lane lane, String what) {
         CUevent event = lane.events.take();
         Cuda.check(
                 JCudaDriver.cuEventRecord(event, lane.stream),
-                "cuEventRecord behind " + plan.name() + " on device " + lane.device.ordinal());
+                "cuEventRecord behind " + what + " on device " + lane.device.ordinal());
         return event;
     }
 

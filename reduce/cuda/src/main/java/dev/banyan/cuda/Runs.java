@@ -123,7 +123,7 @@ final class Runs {
         lock.lock();
         try {
             for (Run run : inFlight) {
-                if (run.executable().equals(executable)) {
+                if (executable.equals(run.executable())) {
                     run.stop();
                 }
             }

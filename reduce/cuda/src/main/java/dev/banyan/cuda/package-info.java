@@ -5,8 +5,8 @@
  * but for what it needs: memcpy nodes (one-dimensional; device to device by unified addresses, to and from
  * pinned host memory where there is no peer access) and kernel nodes.
  *
- * <p><b>Kernels.</b> All but the last are element-wise. Addresses are 64-bit and aligned to the element, {@code count} is
- * in elements; a thread takes elements in strides of the whole grid, so any grid does.
+ * <p><b>Kernels.</b> All but the last two are element-wise. Addresses are 64-bit and aligned to the element, {@code
+ * count} is in elements; a thread takes elements in strides of the whole grid, so any grid does.
  *
  * <table>
  * <caption>Names and parameters</caption>
@@ -24,6 +24,8 @@
  *     <td>runs the loops of a {@linkplain dev.banyan.cuda.ProgramTable table}, a block for each of its blocks, of 64 to
  *     544 threads in warps, of which the last warp posts flags; reports in a
  *     {@linkplain dev.banyan.cuda.ProgramStatus control block} that all have ended, or why a block stopped</td></tr>
+ * <tr><td>banyan_update_RULE_TYPE</td><td>table of values, u32 values, u32 first, coefficients</td><td>values changed
+ *     by their gradients; RULE sgd, sgd_momentum, adam, adam_w; TYPE f32, f64, f16, bf16</td></tr>
  * </table>
  *
  * <p>The results are those of the host backend, bit for bit (the payload of a NaN excepted).

@@ -5,6 +5,7 @@ import static dev.banyan.cuda.EmulatedGpus.allocate;
 import static dev.banyan.cuda.EmulatedGpus.at;
 import static dev.banyan.cuda.EmulatedGpus.enter;
 import static dev.banyan.cuda.EmulatedGpus.fails;
+import static dev.banyan.cuda.EmulatedGpus.function;
 import static dev.banyan.cuda.EmulatedGpus.holding;
 import static dev.banyan.cuda.EmulatedGpus.ints;
 import static dev.banyan.cuda.EmulatedGpus.kernel;
@@ -187,5 +188,42 @@ class EmulatedKernelsTest {
         ok(cuLaunchKernel(kernel(new Kernel.Mean(DataType.I64)), 1, 1, 1, 32, 1, 1, 0, null, three, null));
         ok(cuMemcpyDtoH(Pointer.to(values), narrow, 24));
         assertThat(values).containsExactly(6917529027641081855L, -6917529027641081856L, -5);
+    }
+
+    /** The index may come to lie behind the table, but not behind the parameters. */
+    @Test
+    void parametersAreLoadedByAddressesInRegisters() {
+        enter(0);
+        CUfunction pick = function("""
+            .version 7.0
+            .target sm_70
+            .address_size 64
+            .visible .entry pick(.param .u64 target, .param .align 4 .b8 table[16], .param .u32 index)
+            {
+                .reg .b32 %r<2>;
+                .reg .b64 %rd<3>;
+                ld.param.u64 %rd0, [target];
+                ld.param.u32 %r0, [index];
+                mov.b64 %rd1, table;
+                mad.wide.u32 %rd2, %r0, 4, %rd1;
+                ld.param.u32 %r1, [%rd2+4];
+                st.global.u32 [%rd0], %r1;
+                ret;
+            }
+            """, "pick");
+        CUdeviceptr target = allocate(4);
+        ok(pick(pick, target, 1));
+        assertThat(ints(target, 1)).containsExactly(30);
+        assertThat(emulator.count("kernels pick")).isEqualTo(1);
+        assertThat(emulator.count("kernels banyan_")).isZero();
+        ok(pick(pick, target, 4));
+        fails(cuCtxSynchronize(), CUresult.CUDA_ERROR_ILLEGAL_ADDRESS);
+        assertThat(emulator.problems()).singleElement().asString().contains("4 bytes at 28 of 28 of parameters");
+    }
+
+    private static int pick(CUfunction pick, CUdeviceptr target, int index) {
+        Pointer parameters =
+                Pointer.to(Pointer.to(target), Pointer.to(new int[] {10, 20, 30, 40}), Pointer.to(new int[] {index}));
+        return cuLaunchKernel(pick, 1, 1, 1, 32, 1, 1, 0, null, parameters, null);
     }
 }

@@ -73,6 +73,10 @@ class PtxTest {
             if (!type.isFloating()) {
                 kernels.add(new Kernel.Widen(type));
                 kernels.add(new Kernel.Mean(type));
+            } else {
+                for (Kernel.Update.Rule rule : Kernel.Update.Rule.values()) {
+                    kernels.add(new Kernel.Update(rule, type));
+                }
             }
         }
         return kernels;

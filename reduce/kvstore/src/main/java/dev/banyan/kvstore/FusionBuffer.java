@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Memory on every device in which small arrays lie side by side, so that one collective carries them all. It is
- * allocated at its first use and kept. Not safe for use from several threads at once.
+ * Memory on every device of the host backend in which small arrays lie side by side, so that one collective carries
+ * them all. It is allocated at its first use and kept. Not safe for use from several threads at once.
  */
 final class FusionBuffer {
     private final Communicator communicator;
@@ -19,13 +19,10 @@ final class FusionBuffer {
     /** @param bytes its least capacity on each device in bytes; 0 for none */
     FusionBuffer(Communicator communicator, long bytes) {
         this.communicator = communicator;
-        capacity = communicator.inHostMemory() ? bytes : 0;
+        capacity = bytes;
     }
 
-    /**
-     * Returns its capacity on each device in bytes; 0 if fusion is off, or the host cannot copy within the devices'
-     * memory.
-     */
+    /** Returns its capacity on each device in bytes; 0 if fusion is off. */
     long capacity() {
         return capacity;
     }
@@ -39,7 +36,7 @@ final class FusionBuffer {
         }
         Transfer first = transfers.getFirst();
         long bytes = gather(transfers);
-        CollectiveCall call = first.call;
+        CollectiveCall call = first.only().call();
         communicator.run(
                 CollectiveCall.inPlace(
                         call.collective(),
@@ -48,7 +45,7 @@ final class FusionBuffer {
                         call.type(),
                         ReduceOp.SUM,
                         buffers),
-                first.way);
+                first.only().hint());
         scatter(transfers);
     }
 
@@ -65,7 +62,7 @@ final class FusionBuffer {
     private long gather(List<Transfer> transfers) {
         long at = 0;
         for (Transfer transfer : transfers) {
-            List<MemorySegment> inputs = transfer.call.inputs();
+            List<MemorySegment> inputs = transfer.only().call().inputs();
             for (int i = 0; i < inputs.size(); i++) {
                 MemorySegment.copy(inputs.get(i), 0, buffer(transfer, i, inputs.size()), at, transfer.bytes());
             }
@@ -77,7 +74,7 @@ final class FusionBuffer {
     private void scatter(List<Transfer> transfers) {
         long at = 0;
         for (Transfer transfer : transfers) {
-            List<MemorySegment> outputs = transfer.call.outputs();
+            List<MemorySegment> outputs = transfer.only().call().outputs();
             for (int i = 0; i < outputs.size(); i++) {
                 MemorySegment.copy(buffer(transfer, i, outputs.size()), at, outputs.get(i), 0, transfer.bytes());
             }
@@ -87,6 +84,7 @@ final class FusionBuffer {
 
     /** Returns the buffer of a transfer's array; a single array is the root's. */
     private MemorySegment buffer(Transfer transfer, int index, int arrays) {
-        return buffers.get(arrays == buffers.size() ? index : transfer.call.root());
+        return buffers.get(
+                arrays == buffers.size() ? index : transfer.only().call().root());
     }
 }

@@ -7,6 +7,7 @@ import dev.banyan.kvstore.engine.EngineException;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -24,10 +25,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Named arrays that all devices of a communicator push to and pull from, as MXNet's KVStore has them. A push sums up
- * one array of every device; without an updater the sum becomes the key's value, with one the updater changes the value
- * by the sum. A pull copies the value to one array of every device. A push-pull does both and moves fewer bytes, since
- * it knows the arrays of the result. The store only sums: for a mean over the ranks give {@link Sgd#gradientFactor}
- * 1/n.
+ * one array of every device; the sum becomes the key's value, or an optimizer ({@link #setOptimizer}) or updater
+ * ({@link #setUpdater}) changes the value by the sum. A pull copies the value to one array of every device. A push-pull
+ * does both and moves fewer bytes, since it knows the arrays of the result. The store only sums: for a mean over the
+ * ranks give the optimizer a factor of 1/n on gradients.
  *
  * <p><b>Arrays.</b> An operation takes a list of arrays, one per rank: buffers of the communicator, e.g. of {@link
  * Communicator#allocateAll}, of exactly the key's length. They must not be touched, nor their arenas closed, until the
@@ -40,19 +41,21 @@ import org.jspecify.annotations.Nullable;
  * nothing else.
  *
  * <p><b>Values</b> live on one device each, the key's server; all devices hold about as many bytes. A push-pull
- * without an updater does not change the value. Updaters run on host memory; where devices have memory of their own,
- * sums and values are copied there and back.
+ * without an optimizer or updater does not change the value. Optimizers run where the values are, and keep their state
+ * there as long as the communicator lives. Updaters run on host memory; where devices have memory of their own, sums
+ * and values are copied there and back.
  *
  * <p><b>Fusion.</b> Keys of up to BANYAN_FUSION_BYTES that can begin and follow each other share one collective. That
- * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not. Nothing is fused
- * where devices have memory of their own.
+ * may change the order of summation, hence the last bits; with BANYAN_REPRODUCIBLE=1 it does not. Where devices have
+ * memory of their own, nothing is copied together: keys of any length that can begin, up to 64 MiB, are submitted as
+ * one batch, sums, updates and results one behind another on the devices.
  *
  * <p><b>Failures.</b> A wrong key or array is rejected with an IllegalArgumentException before anything is done. If an
  * operation fails later, its future completes with a {@link KVStoreException}, and so do the futures of the key's later
  * operations, until the program calls {@link #waitFor} or {@link #barrier}: that call throws the failure, and the key
- * can be used again. Its value is undefined after a failed push. In a store over several processes, where keys wait for
- * each other, only {@link #barrier} makes keys usable again. A program that ignores futures therefore sees every
- * failure at its next barrier.
+ * can be used again. Its value is undefined after a failed push. Keys that share a collective or a batch fail together.
+ * In a store over several processes, where keys wait for each other, only {@link #barrier} makes keys usable again. A
+ * program that ignores futures therefore sees every failure at its next barrier.
  *
  * <p><b>Cost.</b> A key's plan is made by its first operation of a kind and kept by the communicator, as are the
  * buffers that the store needs; the steady state allocates no device memory. All of the store's memory is the
@@ -128,7 +131,28 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Sets the updater, which changes a key's value by each pushed sum; without one, the sum becomes the value.
+     * Sets the optimizer, which changes a key's value by each pushed sum; without one or an updater, the sum becomes
+     * the value. Keys are then of floating types. It takes the place of an updater.
+     *
+     * @param newOptimizer for the operations that are called from now on; after the first operation one of the same
+     *     class and the same number of moments as the one before, e.g. with another learning rate
+     * @throws IllegalStateException if an operation was called already and keys have no state for this optimizer
+     */
+    public void setOptimizer(Optimizer newOptimizer) {
+        synchronized (entries) {
+            if (operations > 0 && !stages.mayFollow(newOptimizer)) {
+                throw new IllegalStateException(
+                        "the store has begun its work; set the optimizer before the first push or"
+                                + " pull, and later only one of the same class and number of moments");
+            }
+            stages.setOptimizer(newOptimizer);
+        }
+    }
+
+    /**
+     * Sets an updater in Java, which changes a key's value by each pushed sum. It takes the place of an optimizer.
+     * Where devices have memory of their own, sum and value are copied to the host and the value is copied back at each
+     * push: an {@link Optimizer} needs none of these copies.
      *
      * @param newUpdater one that no other store has
      * @throws IllegalStateException if an operation was called already
@@ -230,7 +254,7 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Sums up one array of every device, and makes the sum the key's value or gives it to the updater.
+     * Sums up one array of every device, and makes the sum the key's value or gives it to the optimizer or updater.
      *
      * @param key a key of the store
      * @param arrays one per rank, each of exactly the key's length
@@ -288,8 +312,9 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Sums up one array of every device. With an updater, which changes the key's value by the sum, every device gets
-     * the new value. Without one, every device gets the sum by one allreduce, and the key's value stays as it was.
+     * Sums up one array of every device. With an optimizer or updater, which changes the key's value by the sum, every
+     * device gets the new value. Without one, every device gets the sum by one allreduce, and the key's value stays as
+     * it was.
      *
      * @param key a key of the store
      * @param arrays one per rank, each of exactly the key's length
@@ -528,7 +553,12 @@ public final class KVStore implements AutoCloseable {
         synchronized (entries) {
             List<Supplier<Progress>> checked =
                     IntStream.range(0, keys.size()).mapToObj(check).toList();
-            begun = checked.stream().map(Supplier::get).toList();
+            stages.hold();
+            try {
+                begun = checked.stream().map(Supplier::get).toList();
+            } finally {
+                stages.release();
+            }
         }
         return Completions.copyOf(
                 CompletableFuture.allOf(begun.stream().map(Progress::carryOn).toArray(CompletableFuture<?>[]::new)));

@@ -3,22 +3,32 @@ package dev.banyan.kvstore;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.Lane;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.HintedCall;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Runs transfers, one collective at a time, as the communicator does. Small transfers that are next to each other in
- * the order of turns and fit together share one collective. It holds no thread while no transfer waits.
+ * Runs transfers that are next to each other in the order of turns as one batch, one batch at a time. Where devices
+ * have memory of their own, a batch takes transfers of any kind. On the host backend it is one collective, which small
+ * transfers that fit together share. It holds no thread while no transfer waits.
  */
 final class Sender {
+    /**
+     * Greatest length of a batch of several transfers on one device, in bytes: a transfer of greater priority that
+     * comes later waits for no more than this.
+     */
+    private static final long BATCH_BYTES = 64 << 20;
+
     private final Communicator communicator;
     private final DependencyEngine engine;
     private final FusionBuffer fusion;
-    /** The waiting transfers. It is also the lock of itself and of {@link #sending}. */
+    /** The waiting transfers. It is also the lock of itself and of the fields below. */
     private final PriorityQueue<Transfer> waiting = new PriorityQueue<>(Transfer.ORDER);
 
     private boolean sending;
+    /** Number of calls that hold transfers back. */
+    private int holds;
 
     /** @param fusionBytes greatest length in bytes of transfers that share a collective; 0 for no sharing */
     Sender(Communicator communicator, DependencyEngine engine, long fusionBytes) {
@@ -30,7 +40,28 @@ final class Sender {
     void add(Transfer transfer) {
         synchronized (waiting) {
             waiting.add(transfer);
-            if (sending) {
+        }
+        startSending();
+    }
+
+    /** Begins no batch until {@link #release}, so that transfers that are added together go together. */
+    void hold() {
+        synchronized (waiting) {
+            holds++;
+        }
+    }
+
+    /** Ends a {@link #hold}. */
+    void release() {
+        synchronized (waiting) {
+            holds--;
+        }
+        startSending();
+    }
+
+    private void startSending() {
+        synchronized (waiting) {
+            if (sending || holds > 0 || waiting.isEmpty()) {
                 return;
             }
             sending = true;
@@ -45,13 +76,13 @@ final class Sender {
     }
 
     /**
-     * Returns the next transfers that share a collective. Without a waiting transfer it returns none, and the next
-     * transfer starts the sender again.
+     * Returns the transfers of the next batch. Without one that may begin it returns none, and the next transfer or the
+     * end of the hold starts the sender again.
      */
     private List<Transfer> take() {
         List<Transfer> batch = new ArrayList<>(1);
         synchronized (waiting) {
-            Transfer first = waiting.poll();
+            Transfer first = holds > 0 ? null : waiting.poll();
             if (first == null) {
                 sending = false;
                 return batch;
@@ -59,7 +90,7 @@ final class Sender {
             batch.add(first);
             long bytes = first.bytes();
             for (Transfer next = waiting.peek();
-                    next != null && next.goesWith(first) && bytes + next.bytes() <= fusion.capacity();
+                    next != null && goTogether(first, next, bytes + next.bytes());
                     next = waiting.peek()) {
                 batch.add(next);
                 bytes += next.bytes();
@@ -69,11 +100,19 @@ final class Sender {
         return batch;
     }
 
+    private boolean goTogether(Transfer first, Transfer next, long bytes) {
+        return communicator.inHostMemory() ? bytes <= fusion.capacity() && next.goesWith(first) : bytes <= BATCH_BYTES;
+    }
+
     private void carryOut(List<Transfer> batch) {
         batch.forEach(Transfer::begin);
         try {
-            if (batch.size() == 1) {
-                communicator.run(batch.getFirst().call, batch.getFirst().way);
+            if (!communicator.inHostMemory()) {
+                Batch together = Batch.of(batch);
+                communicator.runAll(together.sums(), together.updates(), together.results());
+            } else if (batch.size() == 1) {
+                HintedCall only = batch.getFirst().only();
+                communicator.run(only.call(), only.hint());
             } else {
                 fusion.run(batch);
             }

@@ -5,6 +5,8 @@ import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.Lane;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.HostOptimizer;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -13,7 +15,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The stages of a store's operations, collectives and updates, which it pushes to the engine one after another. A check
+ * The stages of a store's operations, collectives and updates, which it pushes to the engine one after another. An
+ * optimizer's update on devices with memory of their own is one entry of the engine with the collectives around it, so
+ * that the host waits for nothing in between. A check
  * also allocates the memory that the operation needs, so that a lack of memory fails the operation before it begins.
  * Not safe for use from several threads at once.
  */
@@ -23,6 +27,7 @@ final class Stages {
     private final Sender sender;
     private final @Nullable StoreLink link;
     private @Nullable Updater updater;
+    private @Nullable Optimizer optimizer;
 
     /**
      * @param link the link to the stores of other processes, or null; with a link nothing is fused, so that no bits
@@ -38,6 +43,41 @@ final class Stages {
 
     void setUpdater(Updater newUpdater) {
         updater = Objects.requireNonNull(newUpdater, "newUpdater");
+        optimizer = null;
+    }
+
+    void setOptimizer(Optimizer newOptimizer) {
+        optimizer = Objects.requireNonNull(newOptimizer, "newOptimizer");
+        updater = null;
+    }
+
+    /** Returns whether an optimizer can take the place of the present one and keep the states of keys. */
+    boolean mayFollow(Optimizer newOptimizer) {
+        Optimizer present = optimizer;
+        return present != null
+                && present.getClass() == newOptimizer.getClass()
+                && present.moments() == newOptimizer.moments();
+    }
+
+    /** Begins no collective until {@link #release}, so that those that are pushed together go together. */
+    void hold() {
+        sender.hold();
+    }
+
+    /** Ends a {@link #hold} behind what was pushed to the engine. */
+    void release() {
+        try {
+            engine.pushDeferred(
+                    released -> {
+                        sender.release();
+                        released.done();
+                    },
+                    List.of(),
+                    List.of());
+        } catch (RuntimeException e) { // The engine is closed.
+            sender.release();
+            throw e;
+        }
     }
 
     /** @throws IllegalArgumentException if the key or an array does not fit */
@@ -52,16 +92,28 @@ final class Stages {
             linkAndUpdate(progress, entry);
             pushReduce(progress, entry, arrays, target, true);
             entry.unlinked = true;
+        } else if (updatesOnDevices() && link == null) {
+            pushTransfer(progress, true, entry, List.of(sum(entry, arrays, target), updating(target)));
         } else {
-            pushReduce(progress, entry, arrays, target, link == null && updater == null);
-            pushLink(progress, entry, target, updater == null);
+            pushReduce(progress, entry, arrays, target, link == null && !updates());
+            pushLink(progress, entry, target, !updates());
             pushUpdate(progress, entry, target, true);
         }
     }
 
     /** Returns the memory in which pushes are summed. */
     private MemorySegment target(Entry entry) {
-        return updater == null ? entry.value : pushed(entry);
+        return updates() ? pushed(entry) : entry.value;
+    }
+
+    /** Returns whether pushed sums change values instead of becoming them. */
+    private boolean updates() {
+        return updater != null || optimizer != null;
+    }
+
+    /** Returns whether values are updated where they live, in memory that the host cannot access. */
+    private boolean updatesOnDevices() {
+        return optimizer != null && !communicator.inHostMemory();
     }
 
     private boolean waitsForPull() {
@@ -98,31 +150,61 @@ final class Stages {
 
     void pushPull(Progress progress, Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
         if (isOneCollective()) {
-            pushTransfer(progress, Stage.ALL_REDUCE, true, entry, allReduce(entry, arrays, results));
+            pushTransfer(
+                    progress,
+                    true,
+                    entry,
+                    List.of(new Transfer.Sending(Stage.ALL_REDUCE, allReduce(entry, arrays, results))));
+        } else if (updatesOnDevices() && link == null) {
+            MemorySegment target = pushed(entry);
+            pushTransfer(
+                    progress,
+                    true,
+                    entry,
+                    List.of(
+                            sum(entry, arrays, target),
+                            updating(target),
+                            new Transfer.Sending(Stage.BROADCAST, broadcast(entry, entry.value, results))));
         } else {
             linkAndUpdate(progress, entry);
-            MemorySegment target = updater == null && link != null ? results.get(entry.info.server()) : pushed(entry);
+            MemorySegment target = !updates() && link != null ? results.get(entry.info.server()) : pushed(entry);
             pushReduce(progress, entry, arrays, target, false);
             pushLink(progress, entry, target, false);
             pushUpdate(progress, entry, target, false);
-            pushBroadcast(progress, entry, broadcast(entry, updater == null ? target : entry.value, results));
+            pushBroadcast(progress, entry, broadcast(entry, updates() ? entry.value : target, results));
         }
     }
 
     /** Returns whether a push-pull is an allreduce. */
     private boolean isOneCollective() {
-        return updater == null && link == null;
+        return !updates() && link == null;
     }
 
     private void checkElements(Entry entry) {
         if (updater != null && entry.pushed == null) {
             updater.check(entry.info);
         }
+        if (optimizer != null && entry.state == null) {
+            KeyInfo info = entry.info;
+            if (!info.type().isFloating()) {
+                throw new IllegalArgumentException("the key has elements of " + info.type()
+                        + ", but optimizers update F32, F64, F16 and BF16 only");
+            }
+            entry.state = communicator.allocate(info.server(), optimizer.stateBytes(info.type(), info.count()));
+        }
     }
 
     private void pushReduce(
             Progress progress, Entry entry, List<MemorySegment> arrays, MemorySegment target, boolean last) {
-        pushTransfer(progress, Stage.REDUCE, last, entry, reduce(entry, arrays, target));
+        pushTransfer(progress, last, entry, List.of(sum(entry, arrays, target)));
+    }
+
+    private static Transfer.Part sum(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
+        return new Transfer.Sending(Stage.REDUCE, reduce(entry, arrays, target));
+    }
+
+    private Transfer.Part updating(MemorySegment gradient) {
+        return new Transfer.Updating(Objects.requireNonNull(optimizer), gradient);
     }
 
     private void pushLink(Progress progress, Entry entry, MemorySegment array, boolean last) {
@@ -133,8 +215,16 @@ final class Stages {
 
     private void pushUpdate(Progress progress, Entry entry, MemorySegment target, boolean last) {
         Updater working = updater;
+        Optimizer optimizing = optimizer;
         if (working != null) {
-            pushWork(progress, Stage.UPDATE, last, entry, () -> update(working, entry, target));
+            pushWork(progress, last, entry, () -> update(working, entry, target));
+        } else if (updatesOnDevices()) {
+            pushTransfer(progress, last, entry, List.of(updating(target)));
+        } else if (optimizing != null) {
+            pushWork(progress, last, entry, () -> {
+                HostOptimizer.run(entry.update(optimizing, target));
+                entry.updates++;
+            });
         }
     }
 
@@ -153,22 +243,20 @@ final class Stages {
         }
     }
 
-    private void pushWork(Progress progress, @Nullable Stage stage, boolean last, Entry entry, Runnable body) {
+    private void pushWork(Progress progress, boolean last, Entry entry, Runnable body) {
         engine.push(
                 Lane.COMPUTE,
-                new Work(progress, stage, last, body),
+                new Work(progress, Stage.UPDATE, last, body),
                 List.of(),
                 List.of(entry.variable),
                 progress.operation().priority());
     }
 
-    private void pushTransfer(Progress progress, Stage stage, boolean last, Entry entry, CollectiveCall call) {
+    private void pushTransfer(Progress progress, boolean last, Entry entry, List<Transfer.Part> parts) {
         // All pushes come before the pulls that send their sums.
         int priority = waitsForPull() ? Integer.MAX_VALUE : progress.operation().priority();
         engine.pushDeferred(
-                new Transfer(sender, progress, stage, last, priority, call, entry.way),
-                List.of(),
-                List.of(entry.variable));
+                new Transfer(sender, progress, last, priority, entry, parts), List.of(), List.of(entry.variable));
     }
 
     private void pushBroadcast(Progress progress, Entry entry, CollectiveCall broadcast) {
@@ -176,11 +264,10 @@ final class Stages {
                 new Transfer(
                         sender,
                         progress,
-                        Stage.BROADCAST,
                         true,
                         progress.operation().priority(),
-                        broadcast,
-                        entry.way),
+                        entry,
+                        List.of(new Transfer.Sending(Stage.BROADCAST, broadcast))),
                 List.of(entry.variable),
                 List.of());
     }

@@ -7,19 +7,22 @@ package dev.banyan.kvstore;
  * collective begin and end together, each with its own operation. For an operation that fails, {@link #failed} takes
  * the place of the end of the stage that it failed in.
  *
+ * <p>Where devices have memory of their own, the stages of an operation with an optimizer follow each other there
+ * without the host, which learns of the last one's end alone: then REDUCE ends, and UPDATE and BROADCAST begin and end.
+ *
  * <p>A store calls it from several threads at once, the caller's and its own. Methods must be quick and throw nothing.
  */
 public interface StoreListener {
     /**
      * A stage of an operation. A push has REDUCE, LINK in a store over several processes, and UPDATE where there is an
-     * updater; a pull has BROADCAST.
+     * optimizer or updater; a pull has BROADCAST.
      */
     enum Stage {
         /** The arrays of all devices are summed at the key's server. */
         REDUCE,
         /** The sums of all processes are summed, in a store over several processes. */
         LINK,
-        /** The updater changes the key's value by the sum, at the server. */
+        /** The optimizer or updater changes the key's value by the sum, at the server. */
         UPDATE,
         /** The key's value is copied from its server to all devices. */
         BROADCAST,

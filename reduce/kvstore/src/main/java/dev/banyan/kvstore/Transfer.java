@@ -4,13 +4,35 @@ import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.kvstore.engine.Completion;
 import dev.banyan.kvstore.engine.DeferredTask;
 import dev.banyan.reduce.CollectiveCall;
-import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.reduce.HintedCall;
+import dev.banyan.reduce.optimizer.Optimizer;
+import java.lang.foreign.MemorySegment;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** The stage of an operation that is a collective. It waits for its turn in the {@link Sender}. */
+/**
+ * The stages of an operation that the devices run without the host: a collective, or on devices with memory of their
+ * own also an update and the collectives around it. It waits for its turn in the {@link Sender}.
+ */
 final class Transfer implements DeferredTask {
+    /** What a stage does. */
+    sealed interface Part {
+        Stage stage();
+    }
+
+    /** A collective. */
+    record Sending(Stage stage, CollectiveCall call) implements Part {}
+
+    /** An update of the key's value. */
+    record Updating(Optimizer optimizer, MemorySegment gradient) implements Part {
+        @Override
+        public Stage stage() {
+            return Stage.UPDATE;
+        }
+    }
+
     /** The order of turns: the greatest priority first, then the oldest. */
     static final Comparator<Transfer> ORDER = Comparator.comparingInt((Transfer transfer) -> transfer.priority)
             .reversed()
@@ -18,44 +40,59 @@ final class Transfer implements DeferredTask {
 
     private final Sender sender;
     private final Progress progress;
-    private final Stage stage;
     private final boolean last;
     private final int priority;
-    final CollectiveCall call;
-    final AlgorithmHint way;
+    private final Entry entry;
+    private final List<Part> parts;
     private @Nullable Completion completion;
 
     /**
-     * @param last whether the operation has ended with this stage
+     * @param last whether the operation has ended with these stages
      * @param priority greater ones go first
+     * @param parts the stages in their order; at most one update
      */
-    Transfer(
-            Sender sender,
-            Progress progress,
-            Stage stage,
-            boolean last,
-            int priority,
-            CollectiveCall call,
-            AlgorithmHint way) {
+    Transfer(Sender sender, Progress progress, boolean last, int priority, Entry entry, List<Part> parts) {
         this.sender = sender;
         this.progress = progress;
-        this.stage = stage;
         this.last = last;
         this.priority = priority;
-        this.call = call;
-        this.way = way;
+        this.entry = entry;
+        this.parts = parts;
     }
 
     /** Returns the length of one device's array in bytes. */
     long bytes() {
-        return call.count() * call.type().bytes();
+        return entry.info.bytes();
     }
 
-    /** Returns whether both can share one collective. */
+    /** Returns the collective of a transfer that is nothing else. */
+    HintedCall only() {
+        return switch (parts.getFirst()) {
+            case Sending sending when parts.size() == 1 -> new HintedCall(sending.call(), entry.way);
+            default -> throw new IllegalStateException("a transfer of " + parts.size() + " parts");
+        };
+    }
+
+    /** Returns whether both, each one collective, can share one. */
     boolean goesWith(Transfer other) {
-        return call.collective() == other.call.collective()
-                && call.root() == other.call.root()
-                && call.type() == other.call.type();
+        CollectiveCall mine = only().call();
+        CollectiveCall others = other.only().call();
+        return mine.collective() == others.collective() && mine.root() == others.root() && mine.type() == others.type();
+    }
+
+    /** Adds the parts to a batch. */
+    void addTo(Batch batch) {
+        boolean updated = false;
+        for (Part part : parts) {
+            switch (part) {
+                case Sending(Stage _, CollectiveCall call) ->
+                    (updated ? batch.results() : batch.sums()).add(new HintedCall(call, entry.way));
+                case Updating(Optimizer optimizer, MemorySegment gradient) -> {
+                    batch.updates().add(entry.update(optimizer, gradient));
+                    updated = true;
+                }
+            }
+        }
     }
 
     @Override
@@ -74,11 +111,19 @@ final class Transfer implements DeferredTask {
     }
 
     void begin() {
-        progress.begin(stage);
+        progress.begin(parts.getFirst().stage());
     }
 
     void succeed() {
-        progress.end(stage);
+        for (int p = 0; p < parts.size(); p++) {
+            if (p > 0) {
+                progress.begin(parts.get(p).stage());
+            }
+            if (parts.get(p) instanceof Updating) {
+                entry.updates++;
+            }
+            progress.end(parts.get(p).stage());
+        }
         // The operation ends before the key is free for others.
         if (last) {
             progress.complete();

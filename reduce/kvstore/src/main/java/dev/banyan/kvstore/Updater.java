@@ -3,8 +3,9 @@ package dev.banyan.kvstore;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Changes a store's values by what is pushed, as an optimiser does. A store calls it for several keys at once from
- * several threads, and for one key one call after another.
+ * Changes a store's values by what is pushed, in Java. Where devices have memory of their own, sum and value pass
+ * through the host at each push; an {@link dev.banyan.reduce.optimizer.Optimizer} runs on the devices instead. A store
+ * calls it for several keys at once from several threads, and for one key one call after another.
  */
 @FunctionalInterface
 public interface Updater {

@@ -2,21 +2,19 @@ package dev.banyan.kvstore;
 
 import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.kvstore.engine.Task;
-import org.jspecify.annotations.Nullable;
 
 /** Part of an operation that a device computes by itself. */
 final class Work implements Task {
     private final Progress progress;
-    private final @Nullable Stage stage;
+    private final Stage stage;
     private final boolean last;
     private final Runnable body;
 
     /**
-     * @param stage the stage for the listener, or null if the listener gets none
      * @param last whether the operation has ended with it
      * @param body the work
      */
-    Work(Progress progress, @Nullable Stage stage, boolean last, Runnable body) {
+    Work(Progress progress, Stage stage, boolean last, Runnable body) {
         this.progress = progress;
         this.stage = stage;
         this.last = last;
@@ -28,9 +26,7 @@ final class Work implements Task {
         if (progress.hasFailed()) {
             return;
         }
-        if (stage != null) {
-            progress.begin(stage);
-        }
+        progress.begin(stage);
         try {
             body.run();
         } catch (Throwable e) {
@@ -38,9 +34,7 @@ final class Work implements Task {
             progress.fail(failure);
             throw failure;
         }
-        if (stage != null) {
-            progress.end(stage);
-        }
+        progress.end(stage);
         if (last) {
             progress.complete();
         }

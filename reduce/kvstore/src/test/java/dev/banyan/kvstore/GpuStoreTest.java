@@ -1,15 +1,22 @@
 package dev.banyan.kvstore;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -21,6 +28,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(120)
 class GpuStoreTest {
     private static final int COUNT = 300;
+    static final List<String> HOST_COPIES = List.of(
+            "cuMemcpy", "cuMemcpyAsync", "cuMemcpyDtoH", "cuMemcpyDtoHAsync", "cuMemcpyHtoD", "cuMemcpyHtoDAsync");
 
     private final CudaEmulator emulator = CudaEmulator.load();
     private final Communicator communicator = gpus();
@@ -63,7 +72,7 @@ class GpuStoreTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"device", "tree", "ring", "auto"})
-    void smallKeysTravelOneByOne(String type) {
+    void keysOfOneCallGoTogether(String type) {
         try (KVStore store = KVStore.create(type, communicator)) {
             List<Key> keys = IntStream.range(0, 5).mapToObj(Key::of).toList();
             keys.forEach(key -> store.init(key, initial(7), COUNT, DataType.F32));
@@ -82,15 +91,178 @@ class GpuStoreTest {
     }
 
     @Test
-    void updatersWorkOnCopies() {
+    void updatersInJavaWorkOnCopies() {
         try (KVStore store = KVStore.create("device", communicator)) {
-            store.setUpdater(new Sgd(0.5).momentum(0.5));
+            store.setUpdater((key, pushed, value) -> {
+                for (long i = 0; i < key.count(); i++) {
+                    float before = value.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+                    value.setAtIndex(
+                            ValueLayout.JAVA_FLOAT, i, before - pushed.getAtIndex(ValueLayout.JAVA_FLOAT, i) / 2);
+                }
+            });
             store.init("w", initial(100), COUNT, DataType.F32);
             List<MemorySegment> results = Floats.zeros(communicator, COUNT);
-            store.pushPull("w", gradients(), results, 0).join();
+            List<MemorySegment> gradients = gradients();
+            store.pushPull("w", gradients, results, 0).join();
             assertAll(results, 95);
-            store.pushPull("w", gradients(), results, 0).join();
-            assertAll(results, 87.5f);
+            long copies = hostCopies();
+            store.pushPull("w", gradients, results, 0).join();
+            // The sum and the value to the host, and the value back.
+            assertThat(hostCopies() - copies).isEqualTo(3);
+            assertAll(results, 90);
         }
+    }
+
+    @Test
+    void optimizersWorkWhereTheValuesAre() {
+        try (KVStore store = KVStore.create("device", communicator)) {
+            store.setOptimizer(Optimizer.sgd(0.5).momentum(0.5));
+            store.init("w", initial(100), COUNT, DataType.F32);
+            List<MemorySegment> results = Floats.zeros(communicator, COUNT);
+            List<MemorySegment> gradients = gradients();
+            store.pushPull("w", gradients, results, 0).join();
+            assertAll(results, 95);
+            long copies = hostCopies();
+            var _ = store.push("w", gradients, 0);
+            store.pull("w", results, 0).join();
+            assertThat(hostCopies()).isEqualTo(copies);
+            assertAll(results, 87.5f);
+            store.setOptimizer(Optimizer.sgd(0.25).momentum(0.5));
+            store.pushPull("w", gradients, results, 0).join();
+            assertAll(results, 87.5f - 3.75f - 2.5f);
+            assertThatThrownBy(() -> store.setOptimizer(Optimizer.adam(1)))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("only one of the same class and number of moments");
+        }
+    }
+
+    @Test
+    void aListenerReceivesAllStagesOfAnUpdateOnTheDevice() {
+        List<String> heard = new CopyOnWriteArrayList<>();
+        try (KVStore store = KVStore.create("auto", communicator)) {
+            store.setOptimizer(Optimizer.sgd(1));
+            store.init(1, initial(0), COUNT, DataType.F32);
+            store.setListener(new Stages(heard));
+            store.pushPull(1, gradients(), Floats.zeros(communicator, COUNT), 0).join();
+        }
+        assertThat(heard)
+                .containsExactly(
+                        "began REDUCE",
+                        "ended REDUCE",
+                        "began UPDATE",
+                        "ended UPDATE",
+                        "began BROADCAST",
+                        "ended BROADCAST");
+    }
+
+    /** While one batch is under way, keys gather, and go as one batch in the order of their priorities. */
+    @Test
+    void keysThatGatherGoTogetherByTheirPriorities() {
+        List<String> heard = new CopyOnWriteArrayList<>();
+        try (KVStore store = KVStore.create("auto", communicator)) {
+            store.setOptimizer(Optimizer.sgd(1));
+            List<List<MemorySegment>> gradients = new ArrayList<>();
+            for (int key = 0; key < 6; key++) {
+                store.init(key, initial(0), COUNT, DataType.F32);
+                gradients.add(gradients());
+                store.push(key, gradients.get(key), 0).join();
+            }
+            long updates = emulator.count("kernels banyan_update_");
+            CountDownLatch begun = new CountDownLatch(1);
+            store.setListener(new Begins(heard, begun));
+            emulator.tell("pause");
+            var _ = store.push(0, gradients.get(0), 0);
+            assertThatNoException().isThrownBy(begun::await);
+            for (int key = 1; key < 6; key++) {
+                var _ = store.push(key, gradients.get(key), key * 3 % 7);
+            }
+            emulator.tell("resume");
+            store.barrier();
+            assertThat(heard).containsExactly("0", "2", "4", "1", "3", "5");
+            // All keys have the same server.
+            assertThat(emulator.count("kernels banyan_update_") - updates).isEqualTo(2);
+        }
+    }
+
+    /** Notes the keys whose sums begin. */
+    private static final class Begins extends Stages {
+        private final List<String> heard;
+        private final CountDownLatch first;
+
+        Begins(List<String> heard, CountDownLatch first) {
+            super(new CopyOnWriteArrayList<>());
+            this.heard = heard;
+            this.first = first;
+        }
+
+        @Override
+        public void began(StoreOperation operation, Stage stage, long nanos) {
+            if (stage == Stage.REDUCE) {
+                heard.add(operation.key().key().name());
+                first.countDown();
+            }
+        }
+    }
+
+    /** Notes the stages. */
+    private static class Stages implements StoreListener {
+        private final List<String> heard;
+
+        Stages(List<String> heard) {
+            this.heard = heard;
+        }
+
+        @Override
+        public void initialized(KeyInfo key, long nanos) {}
+
+        @Override
+        public void submitted(StoreOperation operation, long nanos) {}
+
+        @Override
+        public void began(StoreOperation operation, Stage stage, long nanos) {
+            heard.add("began " + stage);
+        }
+
+        @Override
+        public void ended(StoreOperation operation, Stage stage, long nanos) {
+            heard.add("ended " + stage);
+        }
+
+        @Override
+        public void failed(StoreOperation operation, Throwable cause, long nanos) {
+            heard.add("failed " + cause);
+        }
+    }
+
+    @Test
+    void aFailureOfTheUpdateFailsTheOperation() {
+        try (KVStore store = KVStore.create("auto", communicator)) {
+            store.setOptimizer(Optimizer.adam(1));
+            store.init(1, initial(0), COUNT, DataType.F32);
+            List<MemorySegment> gradients = gradients();
+            emulator.tell("fail cuLaunchKernel 1 999");
+            assertThatThrownBy(() -> store.push(1, gradients, 0).join())
+                    .hasCauseInstanceOf(KVStoreException.class)
+                    .hasMessageContaining("push of key 1 failed: cuLaunchKernel of ");
+        }
+    }
+
+    @Test
+    void optimizersRejectKeysOfIntegers() {
+        try (KVStore store = KVStore.create("auto", communicator)) {
+            store.setOptimizer(Optimizer.adam(1));
+            store.init(1, MemorySegment.ofArray(new int[2]), 2, DataType.I32);
+            assertThatThrownBy(() -> store.push(1, communicator.allocateAll(8), 0))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(
+                            "push of key 1: the key has elements of I32, but optimizers update F32, F64, F16 and BF16"
+                                    + " only");
+        }
+    }
+
+    private long hostCopies() {
+        return HOST_COPIES.stream()
+                .mapToLong(call -> emulator.count("calls " + call))
+                .sum();
     }
 }

@@ -1,12 +1,15 @@
 package dev.banyan.reduce.backend;
 
 import dev.banyan.config.Config;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,6 +87,19 @@ public interface Backend extends AutoCloseable {
      * @throws IllegalArgumentException if the schedule's element size is not the type's
      */
     Executable prepare(Schedule schedule, DataType type, ReduceOp op);
+
+    /**
+     * Starts updates of values by their gradients, in the memory of their devices. As a run of an {@link Executable},
+     * it begins when the runs that were started before have ended, and later runs begin after it.
+     *
+     * @param updates each of memory of its own
+     * @return completes when all values are updated, as the future of {@link Executable#start} does; null if they are
+     * @throws IllegalArgumentException if memory is not that of the rank's device
+     * @throws UnsupportedOperationException if the backend cannot run optimizers
+     */
+    default @Nullable CompletableFuture<Void> update(List<ParameterUpdate> updates) {
+        throw new UnsupportedOperationException("the backend " + name() + " runs no optimizers; use a Java updater");
+    }
 
     /** Returns what broke the backend for good, such as a device's failure, or null while it works. */
     default @Nullable Throwable failure() {

@@ -5,6 +5,7 @@ import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.BackendArguments;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
@@ -14,6 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -192,6 +194,13 @@ public final class HostBackend implements Backend {
             throw e;
         }
         return new HostExecutable(parts, blocks, blockElements, frames, buffers, scratch, this, pool, timeout);
+    }
+
+    /** Runs the updates on the calling thread. */
+    @Override
+    public @Nullable CompletableFuture<Void> update(List<ParameterUpdate> updates) {
+        updates.forEach(HostOptimizer::run);
+        return null;
     }
 
     /**

@@ -41,7 +41,7 @@ final class PlainF16 extends Kernel {
         if (BRAIN) {
             BrainFloat.narrow(result, bits, elements);
         } else {
-            narrow(result, bits, elements);
+            HalfFloat.narrow(result, bits, elements);
         }
         MemorySegment.copy(bits, 0, segments[sources], JAVA_SHORT_UNALIGNED, offsets[sources], elements);
     }
@@ -51,19 +51,7 @@ final class PlainF16 extends Kernel {
         if (BRAIN) {
             BrainFloat.widen(bits, target, elements);
         } else {
-            widen(bits, target, elements);
-        }
-    }
-
-    private static void widen(short[] bits, float[] target, int elements) {
-        for (int i = 0; i < elements; i++) {
-            target[i] = Float.float16ToFloat(bits[i]);
-        }
-    }
-
-    private static void narrow(float[] values, short[] target, int elements) {
-        for (int i = 0; i < elements; i++) {
-            target[i] = Float.floatToFloat16(values[i]);
+            HalfFloat.widen(bits, target, elements);
         }
     }
 

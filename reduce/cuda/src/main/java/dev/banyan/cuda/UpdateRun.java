@@ -1,0 +1,78 @@
+package dev.banyan.cuda;
+
+import dev.banyan.reduce.backend.Executable;
+import java.util.List;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
+
+/** A launch of updates, which cannot be ended early. */
+final class UpdateRun extends Run {
+    private final UpdateLauncher launcher;
+    private final List<CUevent> ended;
+
+    /** @param ended an event behind it on each device */
+    UpdateRun(UpdateLauncher launcher, List<CUevent> ended) {
+        this.launcher = launcher;
+        this.ended = ended;
+    }
+
+    @Override
+    @Nullable
+    Executable executable() {
+        return null;
+    }
+
+    @Override
+    String name() {
+        return "an update of values";
+    }
+
+    @Override
+    List<CUevent> ended() {
+        return ended;
+    }
+
+    @Override
+    int result() {
+        for (CUevent event : ended) {
+            int result = JCudaDriver.cuEventQuery(event);
+            if (result != CUresult.CUDA_SUCCESS) {
+                return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;
+            }
+        }
+        return CUresult.CUDA_SUCCESS;
+    }
+
+    @Override
+    long lastNanos() {
+        return launcher.lastNanos();
+    }
+
+    @Override
+    void took(long nanos) {
+        launcher.took(nanos);
+    }
+
+    @Override
+    Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
+        return new Unfinished(launcher.firstUnfinished(wanted, ended), "the kernels of " + name());
+    }
+
+    @Override
+    boolean stop() {
+        return false;
+    }
+
+    @Override
+    @Nullable
+    RuntimeException stopped() {
+        return null;
+    }
+
+    @Override
+    void recycle() {
+        launcher.recycle(ended);
+    }
+}
