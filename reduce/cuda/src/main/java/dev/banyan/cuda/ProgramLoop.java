@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * One loop of a block of a device program: a move that is repeated over the slices of a lane. The record of a loop lies
@@ -169,6 +170,12 @@ record ProgramLoop(
                 || posts.size() > MOST_POSTS) {
             throw new IllegalArgumentException("a loop with " + waits.size() + " waits, " + inputs.size() + " inputs, "
                     + outputs.size() + " outputs and " + posts.size() + " posts");
+        }
+        for (Place place : Stream.concat(inputs.stream(), outputs.stream()).toList()) {
+            if (place.form() == Form.LINES && (protocol != Protocol.LOW_LATENCY || slices - 1 > place.slotMask())) {
+                throw new IllegalArgumentException(
+                        slices + " slices by " + protocol + " in lines of " + (place.slotMask() + 1) + " slots");
+            }
         }
         waits = List.copyOf(waits);
         inputs = List.copyOf(inputs);
