@@ -363,12 +363,12 @@ public final class Communicator implements AutoCloseable {
      */
     public void runAll(List<HintedCall> sums, List<ParameterUpdate> updates, List<HintedCall> results) {
         List<CallQueue.Call> parts = new ArrayList<>();
-        parts.add(new Batch(sums.stream().map(this::checked).toList()));
+        parts.add(new Batch(backend, sums.stream().map(this::checked).toList()));
         if (!updates.isEmpty()) {
             updates.forEach(update -> BufferCheck.check(update, size(), backend));
             parts.add(() -> backend.update(updates));
         }
-        parts.add(new Batch(results.stream().map(this::checked).toList()));
+        parts.add(new Batch(backend, results.stream().map(this::checked).toList()));
         queue.run(new Sequence(parts));
     }
 
@@ -441,9 +441,12 @@ public final class Communicator implements AutoCloseable {
     private CallQueue.Call batch(List<CollectiveCall> calls, @Nullable CallerStreams streams) {
         calls.forEach(this::check);
         int last = calls.size() - 1;
-        return new Batch(IntStream.rangeClosed(0, last)
-                .mapToObj(i -> new Run(calls.get(i), AlgorithmHint.CONFIGURED, i == 0 || i == last ? streams : null))
-                .toList());
+        return new Batch(
+                backend,
+                IntStream.rangeClosed(0, last)
+                        .mapToObj(i ->
+                                new Run(calls.get(i), AlgorithmHint.CONFIGURED, i == 0 || i == last ? streams : null))
+                        .toList());
     }
 
     /**
@@ -591,7 +594,7 @@ public final class Communicator implements AutoCloseable {
     }
 
     /** Calls that start one after another and end together. */
-    private record Batch(List<Run> runs) implements CallQueue.Call {
+    private record Batch(Backend backend, List<Run> runs) implements CallQueue.Call {
         @Override
         public void prepare() {
             runs.forEach(Run::prepare);
@@ -599,7 +602,9 @@ public final class Communicator implements AutoCloseable {
 
         @Override
         public @Nullable CompletableFuture<Void> start() {
-            return startAll(runs);
+            try (Backend.Group _ = backend.group()) {
+                return startAll(runs);
+            }
         }
 
         @Override

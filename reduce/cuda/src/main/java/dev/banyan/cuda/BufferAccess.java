@@ -26,7 +26,12 @@ final class BufferAccess {
      * @param rank the rank
      * @param device that touches it
      */
-    record Use(Space space, int rank, CudaDevice device) {}
+    record Use(Space space, int rank, CudaDevice device) {
+        /** Returns where the buffer begins. */
+        long address(long[] inputs, long[] outputs) {
+            return (space == Space.INPUT ? inputs : outputs)[rank];
+        }
+    }
 
     private record Known(Use use, long address, long bytes) {}
 

@@ -15,6 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -93,6 +94,8 @@ public final class CudaBackend implements Backend {
     private final Set<Executable> released = new LinkedHashSet<>();
     /** The last one that was launched; what another executor launches waits for it. */
     private @Nullable Run last;
+    /** Gather what threads start. */
+    private final Map<Thread, CudaGroup> groups = new HashMap<>();
 
     private volatile boolean closed;
 
@@ -350,6 +353,35 @@ public final class CudaBackend implements Backend {
         }
     }
 
+    /**
+     * {@inheritDoc} Calls that run as kernels, with one type and operation, and that touch no buffer together, are one
+     * launch on each device.
+     */
+    @Override
+    public Group group() {
+        lock.lock();
+        try {
+            CudaGroup opened = new CudaGroup(this);
+            if (groups.putIfAbsent(Thread.currentThread(), opened) != null) {
+                throw new IllegalStateException("this thread has opened a group; close it first");
+            }
+            return opened;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Launches what a group has gathered, and ends it. */
+    void end(CudaGroup ended) {
+        lock.lock();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            groups.remove(Thread.currentThread(), ended);
+            flush(ended);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Puts a run behind those before, and into the caller's streams if there are any. */
     CompletableFuture<Void> start(
             Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
@@ -357,23 +389,64 @@ public final class CudaBackend implements Backend {
         lock.lock();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             checkUsable();
-            Run run = launched(executable, inputs, outputs, callers);
-            last = run;
-            return run.future();
+            return started(executable, inputs, outputs, callers);
         } catch (CudaException e) {
-            throw runs.failure() == null ? breaking(runs.explain(e)) : e;
+            throw failed(e);
         } finally {
             lock.unlock();
         }
     }
 
-    private Run launched(
+    private CudaException failed(CudaException e) {
+        return runs.failure() == null ? breaking(runs.explain(e)) : e;
+    }
+
+    private CompletableFuture<Void> started(
             Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
+        CudaGroup open = groups.get(Thread.currentThread());
         return switch (executable) {
-            case ProgramExecutable program -> launched(program, inputs, outputs, callers);
-            case CudaExecutable graph -> launched(graph, inputs, outputs, callers);
+            case ProgramExecutable program -> {
+                program.check(access, inputs, outputs);
+                if (open == null) {
+                    yield launched(List.of(program.member()), callers).future();
+                }
+                if (!open.add(program.member(), callers)) {
+                    flush(open);
+                    open.add(program.member(), callers);
+                }
+                yield open.future();
+            }
+            case CudaExecutable graph -> {
+                if (open != null) {
+                    flush(open);
+                }
+                yield launched(graph, inputs, outputs, callers).future();
+            }
             default -> throw new IllegalArgumentException("an executable of another backend");
         };
+    }
+
+    /** Launches what a group has gathered up to now; its future says how that ends. */
+    private void flush(CudaGroup gathered) {
+        if (gathered.isEmpty()) {
+            return;
+        }
+        CompletableFuture<Void> future = gathered.future();
+        CudaStreams callers = gathered.streams();
+        try {
+            checkUsable();
+            var _ = launched(gathered.take(), callers).future().whenComplete((_, failure) -> {
+                if (failure == null) {
+                    future.complete(null);
+                } else {
+                    future.completeExceptionally(failure);
+                }
+            });
+        } catch (CudaException e) {
+            future.completeExceptionally(failed(e));
+        } catch (RuntimeException e) {
+            future.completeExceptionally(e);
+        }
     }
 
     private Run launched(
@@ -391,26 +464,23 @@ public final class CudaBackend implements Backend {
         if (callers != null) {
             join.before(callers, _ -> run.ended().getFirst());
         }
+        last = run;
         return run;
     }
 
-    private Run launched(
-            ProgramExecutable executable,
-            MemorySegment[] inputs,
-            MemorySegment[] outputs,
-            @Nullable CudaStreams callers) {
-        executable.check(access, inputs, outputs);
+    private Run launched(List<ProgramBatch.Member> members, @Nullable CudaStreams callers) {
         if (last instanceof GraphRun) {
             programLauncher.waitFor(last.ended());
         }
         if (callers != null) {
             join.after(callers, rank -> programLauncher.stream(ranks.get(rank)));
         }
-        ProgramRun run = programLauncher.launch(executable);
+        ProgramRun run = programLauncher.launch(members);
         runs.add(run);
         if (callers != null) {
             join.before(callers, rank -> run.ended(ranks.get(rank)));
         }
+        last = run;
         return run;
     }
 
@@ -428,7 +498,7 @@ public final class CudaBackend implements Backend {
             last = run;
             return run.future();
         } catch (CudaException e) {
-            throw runs.failure() == null ? breaking(runs.explain(e)) : e;
+            throw failed(e);
         } finally {
             lock.unlock();
         }
@@ -480,7 +550,7 @@ public final class CudaBackend implements Backend {
             return;
         }
         released.removeIf(executable -> {
-            if (runs.isInFlight(run -> executable.equals(run.executable()))) {
+            if (runs.isInFlight(run -> run.isOf(executable))) {
                 return false;
             }
             giveBack(executable);

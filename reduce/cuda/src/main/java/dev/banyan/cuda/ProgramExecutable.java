@@ -100,14 +100,9 @@ final class ProgramExecutable implements Executable {
         }
     }
 
-    /** Returns the address of each rank's input, as last checked. */
-    long[] inputs() {
-        return inputs;
-    }
-
-    /** Returns the address of each rank's output, as last checked. */
-    long[] outputs() {
-        return outputs;
+    /** Returns a call with the buffers that were last checked. */
+    ProgramBatch.Member member() {
+        return new ProgramBatch.Member(this, inputs, outputs);
     }
 
     private static boolean isOf(long[] addresses, MemorySegment[] buffers) {

@@ -6,6 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import jcuda.NativePointerObject;
 import jcuda.Pointer;
@@ -25,6 +27,8 @@ final class ProgramLauncher {
     private static final ReentrantLock ONE_ORDER = new ReentrantLock();
 
     private static final int WORDS = 6 + Kernel.Program.BUFFERS;
+    private static final int TABLE = 0;
+    private static final int BASE = 1;
     private static final int CONTROL = 2;
     private static final int TIMEOUT = 3;
     private static final int CALLS = 4;
@@ -65,6 +69,8 @@ final class ProgramLauncher {
     private final List<Lane> lanes;
     private final List<CUstream> streams;
     private final ProgramMemory memory;
+    /** Room for the calls of a launch on one device; back when the run has ended. */
+    private final Queue<HostBlock> spareBatches = new ConcurrentLinkedQueue<>();
     /** Greater than every flag that an earlier launch could have posted. */
     private long base;
 
@@ -108,20 +114,25 @@ final class ProgramLauncher {
     }
 
     /**
-     * Launches a program with the buffers that were last checked.
+     * Launches one kernel on each device that carries out some calls, one after another.
      *
+     * @param members calls with one kernel, that touch no buffer together
      * @throws CudaException if the driver refuses that; what was launched before on other devices is told to end
      */
-    ProgramRun launch(ProgramExecutable executable) {
-        ProgramPlan plan = executable.plan();
-        clearLinesIfFlagsRepeat(plan.values());
-        long from = base;
-        base += plan.values();
+    ProgramRun launch(List<ProgramBatch.Member> members) {
+        clearLinesIfFlagsRepeat(
+                members.stream().mapToLong(member -> member.plan().values()).sum());
+        long[] bases = new long[members.size()];
+        for (int m = 0; m < bases.length; m++) {
+            bases[m] = base;
+            base += members.get(m).plan().values();
+        }
+        List<HostBlock> batches = members.size() == 1 ? List.of() : batches(members, bases);
         List<CUevent> ended = new ArrayList<>(lanes.size());
         ONE_ORDER.lock();
         try {
             for (int d = 0; d < lanes.size(); d++) {
-                ended.add(launch(plan, d, from, executable.inputs(), executable.outputs()));
+                ended.add(launch(members, bases, d, batches));
             }
         } catch (CudaException e) {
             stop();
@@ -129,37 +140,67 @@ final class ProgramLauncher {
         } finally {
             ONE_ORDER.unlock();
         }
-        return new ProgramRun(executable, this, from, ended);
+        return new ProgramRun(members, bases, this, ended, batches);
     }
 
-    private CUevent launch(ProgramPlan plan, int d, long from, long[] inputs, long[] outputs) {
+    /** Writes the records of the calls for each device. */
+    private List<HostBlock> batches(List<ProgramBatch.Member> members, long[] bases) {
+        List<HostBlock> batches = new ArrayList<>(lanes.size());
+        for (int d = 0; d < lanes.size(); d++) {
+            HostBlock block = batchBlock(lanes.get(d));
+            MemorySegment records = block.memory();
+            for (int m = 0; m < bases.length; m++) {
+                ProgramBatch.Member member = members.get(m);
+                long table = member.plan().parts().get(d).table().address().value();
+                ProgramCall.write(records, m, table, bases[m], member.inputs(), member.outputs());
+            }
+            batches.add(block);
+        }
+        return batches;
+    }
+
+    private HostBlock batchBlock(Lane lane) {
+        HostBlock spare = spareBatches.poll();
+        return spare == null ? lane.objects.pinned((long) ProgramCall.BYTES * ProgramBatch.MOST) : spare;
+    }
+
+    private CUevent launch(List<ProgramBatch.Member> members, long[] bases, int d, List<HostBlock> batches) {
         Lane lane = lanes.get(d);
-        ProgramPlan.Part part = plan.parts().get(d);
+        ProgramBatch.Member first = members.getFirst();
+        int blocks = 0;
+        int threads = 0;
+        for (ProgramBatch.Member member : members) {
+            blocks = Math.max(blocks, member.plan().parts().get(d).blocks());
+            threads = Math.max(threads, member.plan().threads());
+        }
         lane.device.enter();
-        if (part.blocks() > 0) {
+        if (blocks > 0) {
             ByteBuffer words = lane.parameters;
-            words.putLong(0, part.table().address().value());
-            words.putLong(8, from);
-            for (int rank = 0; rank < inputs.length; rank++) {
-                words.putLong(8 * (FIRST_BUFFER + rank), inputs[rank]);
-                words.putLong(8 * (FIRST_BUFFER + ProgramPlanner.MOST_RANKS + rank), outputs[rank]);
+            words.putLong(
+                    8 * TABLE, first.plan().parts().get(d).table().address().value());
+            words.putLong(8 * BASE, bases[0]);
+            words.putLong(8 * CALLS, batches.isEmpty() ? 0 : batches.get(d).address());
+            words.putLong(8 * COUNT, members.size());
+            for (int rank = 0; rank < first.inputs().length; rank++) {
+                words.putLong(8 * (FIRST_BUFFER + rank), first.inputs()[rank]);
+                words.putLong(8 * (FIRST_BUFFER + ProgramPlanner.MOST_RANKS + rank), first.outputs()[rank]);
             }
             Cuda.check(
                     JCudaDriver.cuLaunchKernel(
-                            part.function(),
-                            part.blocks(),
+                            first.plan().parts().get(d).function(),
+                            blocks,
                             1,
                             1,
-                            plan.threads(),
+                            threads,
                             1,
                             1,
                             0,
                             lane.stream,
                             lane.pointers,
                             null),
-                    "cuLaunchKernel of " + plan.name() + " on device " + lane.device.ordinal());
+                    "cuLaunchKernel of " + first.plan().name() + " on device " + lane.device.ordinal());
         }
-        return record(lane, plan.name());
+        return record(lane, first.plan().name());
     }
 
     /**
@@ -192,10 +233,9 @@ final class ProgramLauncher {
         }
     }
 
-    /** Whether all blocks of a device have ended well. */
-    boolean isDone(ProgramPlan plan, int d, long from) {
-        return plan.parts().get(d).blocks() == 0
-                || lanes.get(d).control.get(ValueLayout.JAVA_LONG, ProgramStatus.DONE) >= from;
+    /** Whether all blocks of a device have ended well that were launched with a last base. */
+    boolean isDone(int d, long lastBase) {
+        return lanes.get(d).control.get(ValueLayout.JAVA_LONG, ProgramStatus.DONE) >= lastBase;
     }
 
     /** Tells all kernels to end early that wait for something, now or later. */
@@ -223,6 +263,11 @@ final class ProgramLauncher {
     /** Returns the index of a device. */
     int indexOf(CudaDevice device) {
         return lanes.indexOf(lane(device));
+    }
+
+    /** Gives the room for the calls of a run back. */
+    void recycle(HostBlock batch) {
+        spareBatches.add(batch);
     }
 
     /** Gives an event of a run back. */

@@ -14,6 +14,8 @@ import jcuda.driver.CUfunction;
  * @param program what it does
  * @param loops every loop, by its {@linkplain ProgramLoop#id() id}
  * @param parts what each device has of it, by the order in which devices first appear among the ranks
+ * @param kernel what runs it
+ * @param usesScratch whether it keeps partial results in memory that all plans share
  * @param uses of buffers, and the end of what is touched in bytes from a buffer's begin
  * @param threads of a block
  * @param values by how much a launch lets flags grow
@@ -23,6 +25,8 @@ record ProgramPlan(
         DeviceProgram program,
         List<LoopPlace> loops,
         List<Part> parts,
+        Kernel.Program kernel,
+        boolean usesScratch,
         Map<BufferAccess.Use, Long> uses,
         int threads,
         long values) {

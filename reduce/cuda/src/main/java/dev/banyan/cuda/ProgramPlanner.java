@@ -133,7 +133,7 @@ final class ProgramPlanner {
         ProgramPlan plan() throws NoProgramException {
             ProgramLayout layout = layout(sizes);
             int threads = layout.workers() + Kernel.Program.POSTING_THREADS;
-            int most = blocksOfRank(threads);
+            int most = blocksOfRank();
             if (layout.grid().widest() > most) {
                 layout = layout(sizes.withBlocks(most));
             }
@@ -155,6 +155,8 @@ final class ProgramPlanner {
                     program,
                     List.copyOf(places),
                     parts,
+                    kernel,
+                    scratchOf != null,
                     uses(program),
                     threads,
                     values);
@@ -182,8 +184,12 @@ final class ProgramPlanner {
             }
         }
 
-        /** How many blocks of each rank run at once, whatever the devices. */
-        private int blocksOfRank(int threads) throws NoProgramException {
+        /**
+         * How many blocks of each rank run at once, whatever the devices, and with as many threads as other programs of
+         * one launch may want.
+         */
+        private int blocksOfRank() throws NoProgramException {
+            int threads = Kernel.Program.MOST_WORKERS + Kernel.Program.POSTING_THREADS;
             int most = sizes.blocks();
             for (CudaDevice device : devices) {
                 long sharing = ranks.stream().filter(device::equals).count();
@@ -291,8 +297,13 @@ final class ProgramPlanner {
                 return Math.toIntExact(lowLatency ? 16 * Math.ceilDiv(bytes, 8L) : bytes);
             }
 
+            /** Lines are in one slice. */
+            private int slots() {
+                return lowLatency ? 1 : sizes.slots();
+            }
+
             private long channelBytes(Lane lane) {
-                return (long) slotBytes(lane) * sizes.slots();
+                return (long) slotBytes(lane) * slots();
             }
 
             List<ProgramPlan.Part> parts() throws NoProgramException {
@@ -447,7 +458,7 @@ final class ProgramPlanner {
                 int number = incoming(lane, channel.to()).indexOf(c);
                 long region = slots.get(lane.receiver(channel)).get(blockOf[l][channel.to()]);
                 return ProgramLoop.Place.slots(
-                        region + number * channelBytes(lane), slotBytes(lane), sizes.slots(), form(), c);
+                        region + number * channelBytes(lane), slotBytes(lane), slots(), form(), c);
             }
 
             private ProgramLoop.Place local(Location location) {

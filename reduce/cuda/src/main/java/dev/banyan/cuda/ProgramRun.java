@@ -1,43 +1,62 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Executable;
 import java.util.List;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
-/** A launch of a device program: one kernel on each device. */
+/** A launch of device programs: one kernel on each device. */
 final class ProgramRun extends Run {
     /** Kernels that are told to end do so within microseconds, unless their device hangs. */
     private static final long GRACE_NANOS = 500_000_000;
 
-    private final ProgramExecutable executable;
+    private final List<ProgramBatch.Member> members;
+    private final long[] bases;
     private final ProgramLauncher launcher;
-    private final long base;
     private final List<CUevent> ended;
+    private final List<HostBlock> batches;
     private long stopBefore;
     private boolean isStopping;
 
     /**
-     * @param base of its flags
+     * @param members the calls that it carries out
+     * @param bases of the flags of each call
      * @param ended an event behind it on each device
+     * @param batches what kernels read, of each device; none for one call
      */
-    ProgramRun(ProgramExecutable executable, ProgramLauncher launcher, long base, List<CUevent> ended) {
-        this.executable = executable;
+    ProgramRun(
+            List<ProgramBatch.Member> members,
+            long[] bases,
+            ProgramLauncher launcher,
+            List<CUevent> ended,
+            List<HostBlock> batches) {
+        this.members = members;
+        this.bases = bases;
         this.launcher = launcher;
-        this.base = base;
         this.ended = ended;
+        this.batches = batches;
     }
 
     @Override
-    ProgramExecutable executable() {
-        return executable;
+    boolean isOf(Executable executable) {
+        for (ProgramBatch.Member member : members) {
+            if (member.executable().equals(executable)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     @Override
     String name() {
-        return executable.plan().name();
+        return first().plan().name() + (members.size() == 1 ? "" : " and " + (members.size() - 1) + " calls behind it");
+    }
+
+    private ProgramExecutable first() {
+        return members.getFirst().executable();
     }
 
     @Override
@@ -70,21 +89,35 @@ final class ProgramRun extends Run {
 
     private boolean isDone() {
         for (int d = 0; d < ended.size(); d++) {
-            if (!launcher.isDone(executable.plan(), d, base)) {
+            if (!isDone(d)) {
                 return false;
             }
         }
         return true;
     }
 
+    private boolean isDone(int d) {
+        return blocks(d) == 0 || launcher.isDone(d, bases[bases.length - 1]);
+    }
+
+    private int blocks(int d) {
+        int most = 0;
+        for (ProgramBatch.Member member : members) {
+            most = Math.max(most, member.plan().parts().get(d).blocks());
+        }
+        return most;
+    }
+
     @Override
     long lastNanos() {
-        return executable.lastNanos();
+        return members.size() == 1 ? first().lastNanos() : 0;
     }
 
     @Override
     void took(long nanos) {
-        executable.took(nanos);
+        if (members.size() == 1) {
+            first().took(nanos);
+        }
     }
 
     @Override
@@ -103,44 +136,53 @@ final class ProgramRun extends Run {
         if (!isStopping) {
             return null;
         }
-        ProgramPlan plan = executable.plan();
         String waiting = "";
-        for (int d = 0; d < plan.parts().size(); d++) {
-            for (int block = 0; block < plan.parts().get(d).blocks(); block++) {
+        for (int d = 0; d < ended.size(); d++) {
+            CudaDevice device = first().plan().parts().get(d).device();
+            int blocks = blocks(d);
+            for (int block = 0; block < blocks; block++) {
                 ProgramStatus status = launcher.status(d, block);
                 if (status.code() == ProgramStatus.Code.TIMEOUT
                         || (waiting.isEmpty() && status.code() == ProgramStatus.Code.ABORTED)) {
-                    waiting = ": device " + plan.parts().get(d).device().ordinal() + " waited in block " + block
-                            + " for " + plan.describe(status);
+                    waiting = ": device " + device.ordinal() + " waited in block " + block + " for " + describe(status);
                 }
                 if (status.code() == ProgramStatus.Code.TIMEOUT) {
                     return late(waiting);
                 }
             }
         }
-        return executable.isAborted()
+        return members.stream().anyMatch(member -> member.executable().isAborted())
                 ? new CollectiveTimeoutException(name() + " was aborted" + waiting)
                 : late(waiting);
     }
 
+    /** The value that a block waited for tells which call it was in. */
+    private String describe(ProgramStatus status) {
+        int member = bases.length - 1;
+        while (member > 0 && status.wanted() < bases[member]) {
+            member--;
+        }
+        return members.get(member).plan().describe(status);
+    }
+
     private CollectiveTimeoutException late(String waiting) {
-        return new CollectiveTimeoutException(name() + " did not end within " + executable.timeoutMillis() + " ms"
+        return new CollectiveTimeoutException(name() + " did not end within " + first().timeoutMillis() + " ms"
                 + waiting + "; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
     }
 
     @Override
     Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
-        ProgramPlan plan = executable.plan();
         CudaDevice first = null;
-        for (int d = 0; d < plan.parts().size(); d++) {
-            CudaDevice device = plan.parts().get(d).device();
+        for (int d = 0; d < ended.size(); d++) {
+            CudaDevice device = first().plan().parts().get(d).device();
             if (device.equals(wanted)) {
                 first = device;
-            } else if (first == null && !launcher.isDone(plan, d, base)) {
+            } else if (first == null && !isDone(d)) {
                 first = device;
             }
         }
-        return new Unfinished(first == null ? plan.parts().getFirst().device() : first, "the kernel of " + plan.name());
+        return new Unfinished(
+                first == null ? first().plan().parts().getFirst().device() : first, "the kernel of " + name());
     }
 
     @Override
@@ -148,5 +190,6 @@ final class ProgramRun extends Run {
         for (int d = 0; d < ended.size(); d++) {
             launcher.recycle(d, ended.get(d));
         }
+        batches.forEach(launcher::recycle);
     }
 }

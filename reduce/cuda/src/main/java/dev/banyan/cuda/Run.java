@@ -15,8 +15,8 @@ abstract class Run {
         return future;
     }
 
-    /** Returns whose launch it is, or null if it is no executable's. */
-    abstract @Nullable Executable executable();
+    /** Returns whether it is a launch of an executable, alone or with others. */
+    abstract boolean isOf(Executable executable);
 
     /** Returns the name of the collective and the algorithm, for messages. */
     abstract String name();

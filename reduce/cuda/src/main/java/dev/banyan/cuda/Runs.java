@@ -107,7 +107,7 @@ final class Runs {
         try {
             boolean taken = false;
             for (Run run : inFlight) {
-                if (run instanceof GraphRun graphRun && graphRun.executable().equals(executable)) {
+                if (run instanceof GraphRun graphRun && graphRun.isOf(executable)) {
                     graphRun.loseMarks();
                     taken = true;
                 }
@@ -123,7 +123,7 @@ final class Runs {
         lock.lock();
         try {
             for (Run run : inFlight) {
-                if (executable.equals(run.executable())) {
+                if (run.isOf(executable)) {
                     run.stop();
                 }
             }

@@ -19,9 +19,8 @@ final class UpdateRun extends Run {
     }
 
     @Override
-    @Nullable
-    Executable executable() {
-        return null;
+    boolean isOf(Executable executable) {
+        return false;
     }
 
     @Override

@@ -1,0 +1,200 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.program.ProgramSizes;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Calls that are started together are one launch on each device, and give what they give alone. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class ProgramBatchTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final int RANKS = 8;
+    private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
+
+    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final SplittableRandom random = new SplittableRandom(5);
+    private final Arena arena = Arena.ofShared();
+
+    @AfterEach
+    void nothingWentWrongUnseen() {
+        assertThat(emulator.problems()).isEmpty();
+        arena.close();
+    }
+
+    private static Config config(AlgorithmChoice algorithm) {
+        return Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                .set(HostBackend.THREADS, 1)
+                .build();
+    }
+
+    private CudaBackend backend(ProgramSizes sizes, long firstFlag) {
+        emulator.tell("devices 8 switched");
+        return new CudaBackend(
+                IntStream.range(0, RANKS).toArray(),
+                PATIENCE,
+                PeerRule.ALL,
+                64 << 20,
+                new Tuning(
+                        Moves.DEFAULT,
+                        GraphCache.MOST_NODES,
+                        System::nanoTime,
+                        false,
+                        ExecutorChoice.KERNEL,
+                        sizes,
+                        firstFlag));
+    }
+
+    /** Buffers of the host and of GPUs with equal contents. */
+    private record Pair(List<MemorySegment> host, List<MemorySegment> gpus) {}
+
+    private Pair pair(Communicator cuda, long elements) {
+        List<MemorySegment> host = new ArrayList<>();
+        List<MemorySegment> gpus = new ArrayList<>();
+        for (int rank = 0; rank < RANKS; rank++) {
+            MemorySegment memory = arena.allocate(4 * elements, 64);
+            for (long i = 0; i < elements; i++) {
+                memory.setAtIndex(ValueLayout.JAVA_FLOAT, i, random.nextInt(1 << 12) / 8f);
+            }
+            host.add(memory);
+            gpus.add(cuda.allocate(rank, 4 * elements));
+            cuda.copyToDevice(gpus.getLast(), memory);
+        }
+        return new Pair(host, gpus);
+    }
+
+    private void assertSame(Communicator cuda, Pair pair) {
+        for (int rank = 0; rank < RANKS; rank++) {
+            MemorySegment expected = pair.host().get(rank);
+            MemorySegment got = arena.allocate(expected.byteSize());
+            cuda.copyToHost(pair.gpus().get(rank), got);
+            assertThat(got.mismatch(expected)).as("rank %d", rank).isEqualTo(-1);
+        }
+    }
+
+    private static CollectiveCall allReduce(List<MemorySegment> buffers, ReduceOp op) {
+        return CollectiveCall.allReduce(buffers, buffers.getFirst().byteSize() / 4, DataType.F32, op);
+    }
+
+    @Test
+    void keysOfManyLengthsAreOneLaunch() {
+        for (ProgramSizes sizes : List.of(ProgramSizes.DEFAULT, new ProgramSizes(64, 512, 2, 12))) {
+            try (CudaBackend backend = backend(sizes, 1);
+                    Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.MULTI_TREE));
+                    Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.MULTI_TREE), backend)) {
+                List<Pair> pairs = IntStream.of(1, 7, 300, 64, 2048, 1, 300)
+                        .mapToObj(elements -> pair(cuda, elements))
+                        .toList();
+                for (int round = 0; round < 3; round++) {
+                    long before = emulator.count("kernels banyan_program");
+                    cuda.runAll(pairs.stream()
+                            .map(pair -> allReduce(pair.gpus(), ReduceOp.SUM))
+                            .toList());
+                    assertThat(emulator.count("kernels banyan_program") - before)
+                            .isEqualTo(RANKS);
+                    host.runAll(pairs.stream()
+                            .map(pair -> allReduce(pair.host(), ReduceOp.SUM))
+                            .toList());
+                    pairs.forEach(pair -> assertSame(cuda, pair));
+                }
+            }
+            EmulatedGpus.beginNewProcess(emulator);
+        }
+    }
+
+    /** A broadcast of what a reduction gives, in one list: the second waits for the first. */
+    @Test
+    void callsThatTouchTheSameBufferFollowEachOther() {
+        try (CudaBackend backend = backend(new ProgramSizes(0, 512, 2, 12), 1);
+                Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.RING));
+                Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.RING), backend)) {
+            Pair pair = pair(cuda, 5000);
+            Pair other = pair(cuda, 100);
+            for (boolean onGpus : new boolean[] {false, true}) {
+                List<MemorySegment> buffers = onGpus ? pair.gpus() : pair.host();
+                List<MemorySegment> others = onGpus ? other.gpus() : other.host();
+                (onGpus ? cuda : host)
+                        .runAll(List.of(
+                                CollectiveCall.inPlace(Collective.REDUCE, 3, 5000, DataType.F32, ReduceOp.SUM, buffers),
+                                allReduce(others, ReduceOp.SUM),
+                                CollectiveCall.inPlace(
+                                        Collective.BROADCAST, 3, 5000, DataType.F32, ReduceOp.SUM, buffers),
+                                allReduce(others, ReduceOp.MAX)));
+            }
+            assertSame(cuda, pair);
+            assertSame(cuda, other);
+            assertThat(emulator.count("kernels banyan_program")).isEqualTo(3 * RANKS);
+        }
+    }
+
+    /** Buffers that were never seen need no calls of the driver but the launches. */
+    @Test
+    void aChangedBufferCostsNothing() {
+        try (CudaBackend backend = backend(ProgramSizes.DEFAULT, 1);
+                Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.STAR), backend)) {
+            List<Pair> pairs =
+                    IntStream.range(0, 20).mapToObj(_ -> pair(cuda, 64)).toList();
+            cuda.run(allReduce(pairs.getFirst().gpus(), ReduceOp.SUM));
+            List<String> others = List.of(
+                    "cuPointerGetAttribute",
+                    "cuMemAlloc_v2",
+                    "cuMemHostAlloc",
+                    "cuModuleLoadData",
+                    "cuMemcpyHtoDAsync_v2",
+                    "cuMemcpyDtoHAsync_v2",
+                    "cuGraphLaunch",
+                    "cuGraphInstantiate",
+                    "cuEventCreate");
+            long[] before = others.stream()
+                    .mapToLong(name -> emulator.count("calls " + name))
+                    .toArray();
+            long launches = emulator.count("calls cuLaunchKernel");
+            pairs.forEach(pair -> cuda.run(allReduce(pair.gpus(), ReduceOp.SUM)));
+            assertThat(others.stream()
+                            .mapToLong(name -> emulator.count("calls " + name))
+                            .toArray())
+                    .isEqualTo(before);
+            assertThat(emulator.count("calls cuLaunchKernel") - launches).isEqualTo(20 * RANKS);
+        }
+    }
+
+    /** Flags in lines have 32 bits: behind the end of these all lines are cleared, and counting goes on. */
+    @Test
+    void flagsMayPassTheEndOfTheirNumbers() {
+        try (CudaBackend backend = backend(ProgramSizes.DEFAULT, (1L << 32) - 40);
+                Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.RING));
+                Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.RING), backend)) {
+            for (int round = 0; round < 8; round++) {
+                Pair pair = pair(cuda, 100 + round);
+                host.run(allReduce(pair.host(), ReduceOp.SUM));
+                cuda.run(allReduce(pair.gpus(), ReduceOp.SUM));
+                assertSame(cuda, pair);
+            }
+        }
+    }
+}
