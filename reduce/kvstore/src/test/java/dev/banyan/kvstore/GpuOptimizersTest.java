@@ -124,7 +124,9 @@ class GpuOptimizersTest {
             long copies = hostCopies();
             long staged = emulator.count("staged copies");
             long launches = emulator.count("kernels banyan_update_");
+            long all = launchesOfAll();
             onGpus.pushPull();
+            assertThat(launchesOfAll() - all).isLessThanOrEqualTo(12 * GPUS);
             assertThat(hostCopies()).isEqualTo(copies);
             assertThat(emulator.count("staged copies")).isEqualTo(staged);
             long updates = emulator.count("kernels banyan_update_") - launches;
@@ -133,6 +135,10 @@ class GpuOptimizersTest {
             onHost.pushPull();
             assertSame(onHost, onGpus);
         }
+    }
+
+    private long launchesOfAll() {
+        return emulator.count("calls cuLaunchKernel") + emulator.count("calls cuGraphLaunch");
     }
 
     private long hostCopies() {
