@@ -127,6 +127,32 @@ class ProgramBatchTest {
         }
     }
 
+    @Test
+    void interleavingsOfBatchesHaveNoRace() {
+        for (long lines : new long[] {0, 1024}) {
+            try (CudaBackend backend = backend(new ProgramSizes(lines, 512, 2, 12), 1);
+                    Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.STAR));
+                    Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.STAR), backend)) {
+                List<Pair> pairs = IntStream.of(1, 70, 150, 2, 300)
+                        .mapToObj(elements -> pair(cuda, elements))
+                        .toList();
+                for (int seed = 1; seed <= 15; seed++) {
+                    emulator.tell("interleave " + seed);
+                    cuda.runAll(pairs.stream()
+                            .map(pair -> allReduce(pair.gpus(), ReduceOp.MAX))
+                            .toList());
+                    emulator.tell("interleave 0");
+                    host.runAll(pairs.stream()
+                            .map(pair -> allReduce(pair.host(), ReduceOp.MAX))
+                            .toList());
+                    pairs.forEach(pair -> assertSame(cuda, pair));
+                    assertThat(emulator.count("races")).isZero();
+                }
+            }
+            EmulatedGpus.beginNewProcess(emulator);
+        }
+    }
+
     /** A broadcast of what a reduction gives, in one list: the second waits for the first. */
     @Test
     void callsThatTouchTheSameBufferFollowEachOther() {
