@@ -6,7 +6,6 @@ import java.util.Objects;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
-import jcuda.driver.CUfunction;
 import jcuda.driver.CUmodule;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
@@ -23,7 +22,7 @@ final class CudaDevice implements AutoCloseable {
     /** Of Volta, the first whose instructions the kernels use. */
     private static final int LEAST_CAPABILITY = 70;
 
-    private record Loaded(CUmodule module, CUfunction function) {}
+    private record Loaded(CUmodule module, DriverFunction function) {}
 
     private final int ordinal;
     private final CUdevice device = new CUdevice();
@@ -93,13 +92,13 @@ final class CudaDevice implements AutoCloseable {
     }
 
     /** A kernel, compiled by the driver when it is first asked for. */
-    synchronized CUfunction function(Kernel kernel) {
+    synchronized DriverFunction function(Kernel kernel) {
         return kernels.computeIfAbsent(kernel, this::load).function();
     }
 
     /** How many blocks of a kernel can be on the device at once. */
     int residentBlocks(Kernel kernel, int threads) {
-        CUfunction function = function(kernel);
+        DriverFunction function = function(kernel);
         enter();
         int[] blocks = new int[1];
         Cuda.check(
@@ -114,7 +113,7 @@ final class CudaDevice implements AutoCloseable {
         Cuda.check(
                 JCudaDriver.cuModuleLoadData(module, kernel.ptx()),
                 "loading the kernel " + kernel.name() + " on device " + ordinal);
-        CUfunction function = new CUfunction();
+        DriverFunction function = new DriverFunction();
         int result = JCudaDriver.cuModuleGetFunction(function, module, kernel.name());
         if (result != CUresult.CUDA_SUCCESS) {
             JCudaDriver.cuModuleUnload(module);

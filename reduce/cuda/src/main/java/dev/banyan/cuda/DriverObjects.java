@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.function.IntSupplier;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUevent_flags;
-import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 
@@ -21,9 +20,9 @@ final class DriverObjects {
     }
 
     /** Returns a stream that neither waits for the default stream nor delays it. */
-    CUstream stream() {
+    DriverStream stream() {
         device.enter();
-        CUstream stream = new CUstream();
+        DriverStream stream = new DriverStream();
         check(JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING), "cuStreamCreate");
         frees.push(() -> JCudaDriver.cuStreamDestroy(stream));
         return stream;

@@ -5,7 +5,6 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
@@ -115,6 +114,10 @@ final class ProgramExecutable implements Executable {
     }
 
     private static long[] addresses(MemorySegment[] buffers) {
-        return Arrays.stream(buffers).mapToLong(MemorySegment::address).toArray();
+        long[] addresses = new long[buffers.length];
+        for (int rank = 0; rank < addresses.length; rank++) {
+            addresses[rank] = buffers[rank].address();
+        }
+        return addresses;
     }
 }

@@ -2,15 +2,11 @@ package dev.banyan.cuda;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
-import jcuda.NativePointerObject;
-import jcuda.Pointer;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
@@ -42,11 +38,9 @@ final class ProgramLauncher {
         private final CudaDevice device;
         private final DriverObjects objects;
         private final EventPool events;
-        private final CUstream stream;
+        private final DriverStream stream;
         private final MemorySegment control;
-        private final ByteBuffer parameters =
-                ByteBuffer.allocateDirect(8 * WORDS).order(ByteOrder.nativeOrder());
-        private final Pointer pointers;
+        private final LaunchParameters parameters = new LaunchParameters(WORDS);
 
         Lane(CudaDevice device, long timeoutNanos) {
             this.device = device;
@@ -56,18 +50,13 @@ final class ProgramLauncher {
             HostBlock block = objects.pinned(ProgramStatus.controlBytes(MOST_BLOCKS));
             control = block.memory();
             control.fill((byte) 0);
-            NativePointerObject[] each = new NativePointerObject[WORDS];
-            for (int word = 0; word < WORDS; word++) {
-                each[word] = Pointer.to(parameters).withByteOffset(8L * word);
-            }
-            pointers = Pointer.to(each);
-            parameters.putLong(8 * CONTROL, block.address());
-            parameters.putLong(8 * TIMEOUT, timeoutNanos);
+            parameters.set(CONTROL, block.address());
+            parameters.set(TIMEOUT, timeoutNanos);
         }
     }
 
     private final List<Lane> lanes;
-    private final List<CUstream> streams;
+    private final List<DriverStream> streams;
     private final ProgramMemory memory;
     /** Room for the calls of a launch on one device; back when the run has ended. */
     private final Queue<HostBlock> spareBatches = new ConcurrentLinkedQueue<>();
@@ -175,29 +164,17 @@ final class ProgramLauncher {
         }
         lane.device.enter();
         if (blocks > 0) {
-            ByteBuffer words = lane.parameters;
-            words.putLong(
-                    8 * TABLE, first.plan().parts().get(d).table().address().value());
-            words.putLong(8 * BASE, bases[0]);
-            words.putLong(8 * CALLS, batches.isEmpty() ? 0 : batches.get(d).address());
-            words.putLong(8 * COUNT, members.size());
+            LaunchParameters words = lane.parameters;
+            words.set(TABLE, first.plan().parts().get(d).table().address().value());
+            words.set(BASE, bases[0]);
+            words.set(CALLS, batches.isEmpty() ? 0 : batches.get(d).address());
+            words.set(COUNT, members.size());
             for (int rank = 0; rank < first.inputs().length; rank++) {
-                words.putLong(8 * (FIRST_BUFFER + rank), first.inputs()[rank]);
-                words.putLong(8 * (FIRST_BUFFER + ProgramPlanner.MOST_RANKS + rank), first.outputs()[rank]);
+                words.set(FIRST_BUFFER + rank, first.inputs()[rank]);
+                words.set(FIRST_BUFFER + ProgramPlanner.MOST_RANKS + rank, first.outputs()[rank]);
             }
             Cuda.check(
-                    JCudaDriver.cuLaunchKernel(
-                            first.plan().parts().get(d).function(),
-                            blocks,
-                            1,
-                            1,
-                            threads,
-                            1,
-                            1,
-                            0,
-                            lane.stream,
-                            lane.pointers,
-                            null),
+                    words.launch(first.plan().parts().get(d).function(), blocks, threads, lane.stream),
                     "cuLaunchKernel of " + first.plan().name() + " on device " + lane.device.ordinal());
         }
         return record(lane, first.plan().name());

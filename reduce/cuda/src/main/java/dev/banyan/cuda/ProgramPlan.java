@@ -5,7 +5,6 @@ import dev.banyan.schedule.program.DeviceProgram;
 import dev.banyan.schedule.program.Lane;
 import java.util.List;
 import java.util.Map;
-import jcuda.driver.CUfunction;
 
 /**
  * A device program in the memory of its devices.
@@ -46,7 +45,7 @@ record ProgramPlan(
      * @param blocks of all of its ranks; 0 if it has nothing to do
      * @param function the kernel on this device
      */
-    record Part(CudaDevice device, TableBlocks.Block table, int blocks, CUfunction function) {}
+    record Part(CudaDevice device, TableBlocks.Block table, int blocks, DriverFunction function) {}
 
     /** Returns what a block waited for, for messages. */
     String describe(ProgramStatus status) {
