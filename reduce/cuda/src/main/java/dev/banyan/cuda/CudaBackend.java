@@ -390,8 +390,6 @@ public final class CudaBackend implements Backend {
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             checkUsable();
             return started(executable, inputs, outputs, callers);
-        } catch (CudaException e) {
-            throw failed(e);
         } finally {
             lock.unlock();
         }
@@ -408,7 +406,11 @@ public final class CudaBackend implements Backend {
             case ProgramExecutable program -> {
                 program.check(access, inputs, outputs);
                 if (open == null) {
-                    yield launched(List.of(program.member()), callers).future();
+                    try {
+                        yield launched(List.of(program.member()), callers).future();
+                    } catch (CudaException e) {
+                        throw failed(e);
+                    }
                 }
                 if (!open.add(program.member(), callers)) {
                     flush(open);
@@ -420,7 +422,11 @@ public final class CudaBackend implements Backend {
                 if (open != null) {
                     flush(open);
                 }
-                yield launched(graph, inputs, outputs, callers).future();
+                try {
+                    yield launched(graph, inputs, outputs, callers).future();
+                } catch (CudaException e) {
+                    throw runs.failure() == null ? breaking(runs.explain(graph, e)) : e;
+                }
             }
             default -> throw new IllegalArgumentException("an executable of another backend");
         };
@@ -493,12 +499,14 @@ public final class CudaBackend implements Backend {
             if (last instanceof GraphRun) {
                 programLauncher.waitFor(last.ended());
             }
-            UpdateRun run = updateLauncher.launch(updates);
-            runs.add(run);
-            last = run;
-            return run.future();
-        } catch (CudaException e) {
-            throw failed(e);
+            try {
+                UpdateRun run = updateLauncher.launch(updates);
+                runs.add(run);
+                last = run;
+                return run.future();
+            } catch (CudaException e) {
+                throw failed(e);
+            }
         } finally {
             lock.unlock();
         }

@@ -316,6 +316,19 @@ final class Runs {
         failing.forEach(run -> run.future().completeExceptionally(reason));
     }
 
+    /** Returns what to report for an error of the driver when a graph is launched: the fault of a device if there is one. */
+    CudaException explain(CudaExecutable executable, CudaException error) {
+        Faulty faulty = faulty();
+        return faulty == null || failure() != null
+                ? error
+                : fault(faulty, what(executable.name(), executable.firstUnfinished(faulty.device()), faulty));
+    }
+
+    private static String what(String name, Run.Unfinished unfinished, Faulty faulty) {
+        return name + " failed on device " + faulty.device().ordinal() + " in " + unfinished.step() + ": "
+                + Cuda.name(faulty.error());
+    }
+
     /** Returns what to report for an error of the driver: the fault of a device if there is one. */
     CudaException explain(CudaException error) {
         Faulty faulty = faulty();
@@ -362,11 +375,13 @@ final class Runs {
 
     private CudaException failed(Run run, int result) {
         Faulty faulty = faulty();
-        Run.Unfinished step = run.firstUnfinished(faulty == null ? null : faulty.device());
-        CudaDevice named = faulty == null ? step.device() : faulty.device();
-        String what = run.name() + " failed on device " + named.ordinal() + " in " + step.step() + ": "
-                + Cuda.name(faulty == null ? result : faulty.error());
-        return faulty == null ? new CudaException(what + "; create a new communicator") : fault(faulty, what);
+        if (faulty != null) {
+            return fault(faulty, what(run.name(), run.firstUnfinished(faulty.device()), faulty));
+        }
+        Run.Unfinished step = run.firstUnfinished(null);
+        return new CudaException(
+                run.name() + " failed on device " + step.device().ordinal() + " in " + step.step() + ": "
+                        + Cuda.name(result) + "; create a new communicator");
     }
 
     /**
