@@ -47,6 +47,11 @@ public record ProgramSizes(long lowLatencyBytes, int sliceBytes, int slots, int 
     /** Returns the bytes of a slice of a lane of plain data. */
     int sliceOf(long laneBytes) {
         long even = Math.ceilDiv(Math.ceilDiv(laneBytes, (long) SLICES), (long) UNIT) * UNIT;
-        return Math.clamp(even, Math.min(sliceBytes, LEAST_SLICE), sliceBytes);
+        return Math.clamp(even, leastSlice(), sliceBytes);
+    }
+
+    /** Returns the least bytes of a slice of a lane that is longer. */
+    int leastSlice() {
+        return Math.min(sliceBytes, LEAST_SLICE);
     }
 }
