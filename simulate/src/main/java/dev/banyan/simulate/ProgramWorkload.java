@@ -89,7 +89,7 @@ final class ProgramWorkload {
         Flows flows = new Flows(layout, wiring, profile);
         for (int l = 0; l < lanes.size(); l++) {
             Lane lane = lanes.get(l);
-            double whole = layout.sliceBytes(lane);
+            double whole = Math.min(layout.sliceBytes(lane), lane.bytes());
             int all = layout.slices(lane);
             boolean isCut = most > sliceLimit;
             int kept = isCut ? (int) Math.max(1, Math.round((double) all * sliceLimit / most)) : all;
