@@ -64,6 +64,7 @@ final class SimulatorDocument {
         lines.clear();
         MODEL.lines().forEach(lines::add);
         summary();
+        programs();
         comparisons.forEach(this::sweep);
         if (!leftOut.isEmpty()) {
             add("", "## Left out", "");
@@ -99,6 +100,21 @@ final class SimulatorDocument {
                     one.seen());
         }
         lines.addAll(table.markdown());
+    }
+
+    private void programs() {
+        add("", "## Device programs", "");
+        add("What `auto` would take. None of these times was measured: they are predicted from the constants"
+                + " below, most of");
+        add("which are assumed, and a range has all of them at one end. nccl-tests start calls behind one another,"
+                + " or with a");
+        add("process for each GPU, which hides launches; a predicted time is of one call whose kernels one thread"
+                + " launches.");
+        add("");
+        ProgramPredictions predictions = new ProgramPredictions();
+        comparisons.forEach(predictions::add);
+        lines.addAll(predictions.markdown());
+        add("", "## Sweeps");
     }
 
     private void sweep(Comparison one) {
