@@ -65,6 +65,21 @@ class BoundCommandTest {
     }
 
     @Test
+    void switchesThatReduceCouldExceedTheBoundOfLinks() throws Exception {
+        JsonNode h100 = json("bound --machine dgx-h100");
+        assertThat(h100.get("multicast").asText())
+                .contains("no more than 450 GB/s, 1.75 times the bound of links", "which Banyan does not use");
+        assertThat(CommandRun.of("bound --machine dgx-h100 --format markdown").out())
+                .contains("- all_reduce by reductions in the NVSwitches");
+        assertThat(json("bound --machine dgx-h100 --devices 0,1,2,3")
+                        .get("multicast")
+                        .asText())
+                .contains("450 GB/s, 1.50 times");
+        assertThat(json("bound --machine dgx-a100").has("multicast")).isFalse();
+        assertThat(json("bound --machine p3.16xlarge").has("multicast")).isFalse();
+    }
+
+    @Test
     void rootMustBeARank() {
         CommandRun run = CommandRun.of("bound --machine p3.8xlarge --root 4");
         assertThat(run.status()).isEqualTo(2);

@@ -235,10 +235,16 @@ class GpuDayTest {
         assertThat(profile.get(Constant.KERNEL_US)).isEqualTo(1.5);
         assertThat(profile.get(Constant.COLLECTIVE_US)).isEqualTo(8);
         assertThat(profile.get(Constant.COPY_ENGINES)).isEqualTo(3);
+        assertThat(profile.get(Constant.PROGRAM_LAUNCH_STEP_US)).isEqualTo(2);
+        assertThat(profile.get(Constant.PROGRAM_LAUNCH_US)).isEqualTo(7 - 1.5);
+        assertThat(profile.get(Constant.PROGRAM_FLAG_US)).isEqualTo(2.5);
+        assertThat(profile.get(Constant.PROGRAM_STORE_FRACTION)).isEqualTo(0.9);
+        assertThat(profile.fastest().get(Constant.PROGRAM_FLAG_US)).isEqualTo(2.5);
+        assertThat(profile.fastest().get(Constant.PROGRAM_SLICE_US)).isEqualTo(0.1);
         assertThat(profile.source(Constant.PCIE_QUEUEING)).startsWith("not measured; taken from pcie: assumed");
         assertThat(run.out())
                 .contains("# collectiveUs: 10 (assumed, a graph launch and its end; not measured) is replaced by 8 (")
-                .contains("# still assumed: pcie.queueing, socket.queueing")
+                .contains("# still assumed: pcie.queueing, socket.queueing, program.endUs, program.lineUs")
                 .contains("# from elsewhere, as in pcie: nvlink.efficiency");
     }
 
@@ -266,6 +272,9 @@ class GpuDayTest {
         Files.writeString(none.resolve("reductions.json"), part("reductions", ""));
         Files.writeString(none.resolve("graph-launch.json"), part("graph-launch", ""));
         Files.writeString(none.resolve("copies-at-once.json"), part("copies-at-once", ""));
+        Files.writeString(none.resolve("kernel-launch.json"), part("kernel-launch", ""));
+        Files.writeString(none.resolve("flags.json"), part("flags", ""));
+        Files.writeString(none.resolve("peer-bandwidth.json"), part("peer-bandwidth", ""));
         assertRefused(none, "has no figure that a profile needs");
         CommandRun run = CommandRun.of("calibrate --from " + madeUp("unnamed"));
         assertThat(run.err()).contains("its machine is not known; name it with --machine");
@@ -301,12 +310,58 @@ class GpuDayTest {
         Files.writeString(
                 day.resolve("copies-at-once.json"),
                 part("copies-at-once", figure("copies that ran at once", "copies", "4", "to the host", 2.9)));
+        Files.writeString(
+                day.resolve("kernel-launch.json"),
+                part(
+                        "kernel-launch",
+                        String.join(
+                                ",",
+                                figure("kernel launch, host", "one for all GPUs", 3, "GPUs", "1"),
+                                figure("kernel launch, host", "one for all GPUs", 17, "GPUs", "8"),
+                                figure("kernel launch, host", "one per GPU", 4, "GPUs", "8"),
+                                figure("kernel launch, end to end", "one for all GPUs", 7, "GPUs", "1"))));
+        Files.writeString(
+                day.resolve("flags.json"),
+                part(
+                        "flags",
+                        String.join(
+                                ",",
+                                figure("flag round trip", "volatile", 4, "between", "GPU 0 and GPU 1"),
+                                figure(
+                                        "flag round trip",
+                                        "relaxed, fence.acq_rel.sys",
+                                        2,
+                                        "between",
+                                        "two blocks of GPU 0"),
+                                figure(
+                                        "flag round trip",
+                                        "relaxed, fence.acq_rel.sys",
+                                        5,
+                                        "between",
+                                        "GPU 0 and GPU 1"))));
+        Files.writeString(
+                day.resolve("peer-bandwidth.json"),
+                part(
+                        "peer-bandwidth",
+                        String.join(
+                                ",",
+                                figure("peer bandwidth", "copy engines", 40, "from", "0", "to", "1"),
+                                figure("peer bandwidth", "stores of the source's kernel", 36, "from", "0", "to", "1"),
+                                figure(
+                                        "peer bandwidth",
+                                        "stores of the source's kernel",
+                                        99,
+                                        "from",
+                                        "1",
+                                        "to",
+                                        "0"))));
         Map<String, Object> summary = new LinkedHashMap<>();
         summary.put("format", "banyan gpu-day");
         summary.put("version", 1);
         summary.put(
                 "parts",
-                List.of("graph-launch", "reductions", "copies-at-once").stream()
+                List.of("graph-launch", "reductions", "copies-at-once", "kernel-launch", "flags", "peer-bandwidth")
+                        .stream()
                         .map(each -> Map.of("part", each, "status", "done", "seconds", 1, "file", each + ".json"))
                         .toList());
         new ObjectMapper().writeValue(day.resolve("summary.json").toFile(), summary);
@@ -315,6 +370,28 @@ class GpuDayTest {
 
     private static String part(String name, String figures) {
         return "{\"part\": \"" + name + "\", \"status\": \"done\", \"figures\": [" + figures + "]}\n";
+    }
+
+    /** A figure whose kind is what threads there were, how flags were accessed, or by what bytes were moved. */
+    private static String figure(String name, String kind, double median, String... of) {
+        StringBuilder keys = new StringBuilder();
+        for (int key = 0; key < of.length; key += 2) {
+            keys.append("\"")
+                    .append(of[key])
+                    .append("\": \"")
+                    .append(of[key + 1])
+                    .append("\", ");
+        }
+        return String.format(
+                Locale.ROOT,
+                "{\"name\": \"%s\", \"of\": {%s\"threads\": \"%s\", \"access\": \"%s\", \"by\": \"%s\"},"
+                        + " \"unit\": \"us\", \"median\": %f, \"least\": 1, \"greatest\": 2, \"samples\": 3}",
+                name,
+                keys,
+                kind,
+                kind,
+                kind,
+                median);
     }
 
     private static String figure(String name, String key, String value, String kind, double median) {

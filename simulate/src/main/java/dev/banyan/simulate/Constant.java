@@ -3,7 +3,7 @@ package dev.banyan.simulate;
 import dev.banyan.topology.Link;
 
 /**
- * The constants of a {@link Profile}. {@link Simulator} explains how each is used.
+ * The constants of a {@link Profile}. {@link Simulator} and {@link ProgramSimulator} explain how each is used.
  */
 public enum Constant {
     /** Fraction of an NVLink's nominal bandwidth that large copies reach. */
@@ -59,7 +59,23 @@ public enum Constant {
     /** What a process needs to launch NCCL's kernel on one of its devices, in us. */
     NCCL_LAUNCH_US("nccl.launchUs", Range.US),
     /** Of what host memory passes on one way alone, the fraction each way where a device sends and receives. */
-    HOST_DUPLEX("host.duplex", Range.FRACTION);
+    HOST_DUPLEX("host.duplex", Range.FRACTION),
+    /** Device programs: from the call to the begin of the kernel on the first device, in us. */
+    PROGRAM_LAUNCH_US("program.launchUs", Range.US),
+    /** Device programs: how much later the kernel on each further device begins, in us, as one thread launches all. */
+    PROGRAM_LAUNCH_STEP_US("program.launchStepUs", Range.US),
+    /** Device programs: from the end of the last block until the host has seen it, in us. */
+    PROGRAM_END_US("program.endUs", Range.US),
+    /** Device programs: from the end of a store to another device until a flag behind it is seen there, in us. */
+    PROGRAM_FLAG_US("program.flagUs", Range.US),
+    /** Device programs: from the end of a store of lines to another device until they are seen there, in us. */
+    PROGRAM_LINE_US("program.lineUs", Range.US),
+    /** Device programs: what a block takes for each slice of plain data beyond moving it, in us. */
+    PROGRAM_SLICE_US("program.sliceUs", Range.US),
+    /** Device programs: bytes that a block of 512 threads loads and stores per time, in GB/s. */
+    PROGRAM_BLOCK_GBS("program.blockGbs", Range.GBS),
+    /** Device programs: fraction of what a copy reaches on a link that stores of a kernel reach. */
+    PROGRAM_STORE_FRACTION("program.storeFraction", Range.FRACTION);
 
     private enum Range {
         /** Above 1 is possible where the machine states less than the hardware's peak. */
@@ -81,6 +97,13 @@ public enum Constant {
             this.least = least;
             this.most = most;
             this.leastIncluded = leastIncluded;
+        }
+
+        boolean moreIsFaster() {
+            return switch (this) {
+                case FRACTION, USE, GBS, COUNT -> true;
+                case EXTRA_US, QUEUEING, US -> false;
+            };
         }
 
         boolean holds(double value) {
@@ -110,6 +133,16 @@ public enum Constant {
     /** The possible values in words, to follow "it must be". */
     public String allowed() {
         return range.words;
+    }
+
+    /** Whether it is of device programs alone; older profiles do not have those. */
+    boolean isOfPrograms() {
+        return key.startsWith("program.");
+    }
+
+    /** Whether calls take less time if the value is greater. */
+    boolean moreIsFaster() {
+        return range.moreIsFaster();
     }
 
     static Constant efficiencyOf(Link.Kind kind) {

@@ -16,14 +16,30 @@ import java.util.Objects;
  */
 public record Profile(String name, Map<Constant, Value> constants) {
     /**
-     * A constant's value.
+     * A constant's value, and where nobody measured it the range in which it is assumed to be.
      *
      * @param value in the unit that the constant states
+     * @param low no greater than {@code value}
+     * @param high no less than {@code value}
      * @param source where it comes from, for people
      */
-    public record Value(double value, String source) {
+    public record Value(double value, double low, double high, String source) {
+        /** @throws IllegalArgumentException if the value is not in the range */
         public Value {
             Objects.requireNonNull(source, "source");
+            if (low > value || high < value) {
+                throw new IllegalArgumentException(value + " is not from " + low + " to " + high);
+            }
+        }
+
+        /** A value without a range. */
+        public Value(double value, String source) {
+            this(value, value, value, source);
+        }
+
+        /** Returns whether there is a range. */
+        public boolean isRange() {
+            return low < high;
         }
     }
 
@@ -39,9 +55,11 @@ public record Profile(String name, Map<Constant, Value> constants) {
             if (value == null) {
                 throw new IllegalArgumentException("profile " + name + " has no value for " + constant.key());
             }
-            if (!constant.allows(value.value())) {
-                throw new IllegalArgumentException(constant.key() + " of profile " + name + " is " + value.value()
-                        + "; it must be " + constant.allowed());
+            for (double each : new double[] {value.value(), value.low(), value.high()}) {
+                if (!constant.allows(each)) {
+                    throw new IllegalArgumentException(constant.key() + " of profile " + name + " is " + each
+                            + "; it must be " + constant.allowed());
+                }
             }
         }
         constants = Collections.unmodifiableMap(copy);
@@ -74,6 +92,23 @@ public record Profile(String name, Map<Constant, Value> constants) {
             case PCIE -> get(Constant.PCIE_QUEUEING);
             case SOCKET -> get(Constant.SOCKET_QUEUEING);
         };
+    }
+
+    /** Returns the same profile with that end of each range that makes calls faster. */
+    public Profile fastest() {
+        return ends(true);
+    }
+
+    /** Returns the same profile with that end of each range that makes calls slower. */
+    public Profile slowest() {
+        return ends(false);
+    }
+
+    private Profile ends(boolean fast) {
+        Map<Constant, Value> changed = new EnumMap<>(constants);
+        changed.replaceAll((constant, value) ->
+                new Value(constant.moreIsFaster() == fast ? value.high() : value.low(), value.source()));
+        return new Profile(name, changed);
     }
 
     /**

@@ -19,18 +19,22 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Profiles as JSON: {@code {"profile": "name", "constants": {"nvlink.efficiency": {"value": 0.97, "source":
- * "..."}, ...}}} with every {@link Constant} by its key. The static methods are safe for use from any thread.
+ * "..."}, ...}}} with every {@link Constant} by its key; only those of device programs may be missing. A value that nobody
+ * measured has a range, {@code "low"} to {@code "high"}. The static methods are safe for use from any thread.
  */
 public final class ProfileJson {
     private static final JsonFactory FACTORY = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
     private static final int MAX_QUOTE_LENGTH = 40;
+    /** The profile whose constants of device programs others have that state none. */
+    private static final String USUAL = "v100-nvlink";
 
     private final String source;
     private final String text;
@@ -118,28 +122,54 @@ public final class ProfileJson {
             throw wrong("key \"profile\" is " + profile.shown + "; it must be a name");
         }
         for (Constant constant : Constant.values()) {
+            if (constant.isOfPrograms()) {
+                values.computeIfAbsent(constant, ProfileJson::usual);
+            }
             need(values.get(constant), constant.key(), "{\"value\": number, \"source\": text}");
         }
         return new Profile(profile.string, values);
     }
 
+    private static Profile.Value usual(Constant constant) {
+        Profile.Value usual = Objects.requireNonNull(
+                Profiles.find(USUAL).orElseThrow().constants().get(constant));
+        return new Profile.Value(
+                usual.value(),
+                usual.low(),
+                usual.high(),
+                "not in the profile; taken from " + USUAL + ": " + usual.source());
+    }
+
     private void readConstant(String key, Map<Constant, Profile.Value> values) throws IOException {
         Map<String, Found> fields = new HashMap<>();
         String what = "\"" + key + "\"";
-        readObject(what, List.of("value", "source"), field -> fields.put(field, found()));
+        readObject(what, List.of("value", "low", "high", "source"), field -> fields.put(field, found()));
         Constant constant = Stream.of(Constant.values())
                 .filter(each -> each.key().equals(key))
                 .findFirst()
                 .orElseThrow();
-        Found value = fields.getOrDefault("value", Found.MISSING);
-        if (value.number == null || !constant.allows(value.number)) {
-            throw wrong("\"value\" of " + what + " is " + value.shown + "; it must be " + constant.allowed());
+        double value = number(constant, "value", fields.getOrDefault("value", Found.MISSING));
+        Found low = fields.get("low");
+        Found high = fields.get("high");
+        double least = low == null ? value : number(constant, "low", low);
+        double most = high == null ? value : number(constant, "high", high);
+        if (least > value || most < value) {
+            throw wrong("\"value\" of " + what + " is " + value + "; it must be from \"low\" to \"high\", " + least
+                    + " to " + most);
         }
         Found origin = fields.getOrDefault("source", Found.MISSING);
         if (origin.string == null || origin.string.isBlank()) {
             throw wrong("\"source\" of " + what + " is " + origin.shown + "; say where the value comes from");
         }
-        values.put(constant, new Profile.Value(value.number, origin.string));
+        values.put(constant, new Profile.Value(value, least, most, origin.string));
+    }
+
+    private double number(Constant constant, String field, Found found) {
+        if (found.number == null || !constant.allows(found.number)) {
+            throw wrong("\"" + field + "\" of \"" + constant.key() + "\" is " + found.shown + "; it must be "
+                    + constant.allowed());
+        }
+        return found.number;
     }
 
     /** Reads the object that begins at the current token; the field's reader leaves the last token of its value. */
@@ -200,12 +230,12 @@ public final class ProfileJson {
             json.writeStringField("profile", profile.name());
             json.writeObjectFieldStart("constants");
             for (Constant constant : Constant.values()) {
-                double value = profile.get(constant);
+                Profile.Value value = Objects.requireNonNull(profile.constants().get(constant));
                 json.writeObjectFieldStart(constant.key());
-                if (value == Math.rint(value)) {
-                    json.writeNumberField("value", (long) value);
-                } else {
-                    json.writeNumberField("value", value);
+                write(json, "value", value.value());
+                if (value.isRange()) {
+                    write(json, "low", value.low());
+                    write(json, "high", value.high());
                 }
                 json.writeStringField("source", profile.source(constant));
                 json.writeEndObject();
@@ -214,5 +244,13 @@ public final class ProfileJson {
             throw new UncheckedIOException(e);
         }
         return text + "\n";
+    }
+
+    private static void write(JsonGenerator json, String field, double value) throws IOException {
+        if (value == Math.rint(value)) {
+            json.writeNumberField(field, (long) value);
+        } else {
+            json.writeNumberField(field, value);
+        }
     }
 }

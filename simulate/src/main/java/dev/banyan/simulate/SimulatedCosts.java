@@ -2,12 +2,16 @@ package dev.banyan.simulate;
 
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.CostModel;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.program.ProgramLayout;
+import dev.banyan.schedule.program.ProgramSizes;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.LogicalLink;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.stream.IntStream;
@@ -17,15 +21,36 @@ import java.util.stream.IntStream;
  * kept, one for each list of links that it was asked about.
  */
 public final class SimulatedCosts implements CostModel {
+    /** As many ranks' buffers are parameters of a kernel. */
+    private static final int MOST_RANKS_OF_PROGRAMS = 16;
+
     private final Network network;
     private final Profile profile;
+    private final Machine machine;
+    private final Execution execution;
     private final ConcurrentMap<List<LogicalLink>, Simulator> simulators = new ConcurrentHashMap<>();
+    private final ConcurrentMap<List<LogicalLink>, ProgramSimulator> programSimulators = new ConcurrentHashMap<>();
 
     /**
+     * Creates a model of execution by {@linkplain Execution#CHUNKS chunks}.
+     *
      * @param machine of at least two devices
      * @param profile the constants
      */
     public SimulatedCosts(Machine machine, Profile profile) {
+        this(machine, profile, Execution.CHUNKS);
+    }
+
+    /**
+     * Creates a model.
+     *
+     * @param machine of at least two devices
+     * @param profile the constants
+     * @param execution what executes schedules
+     */
+    public SimulatedCosts(Machine machine, Profile profile, Execution execution) {
+        this.machine = machine;
+        this.execution = Objects.requireNonNull(execution, "execution");
         network = Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
         this.profile = Objects.requireNonNull(profile, "profile");
     }
@@ -49,9 +74,45 @@ public final class SimulatedCosts implements CostModel {
         return simulators.computeIfAbsent(links, paths -> new Simulator(network, paths, profile));
     }
 
+    /**
+     * The simulator that prices schedules that run as programs.
+     *
+     * @param links as for {@link #simulator}
+     */
+    public ProgramSimulator programSimulator(List<LogicalLink> links) {
+        return programSimulators.computeIfAbsent(
+                links, paths -> new ProgramSimulator(machine, network, paths, profile));
+    }
+
+    /**
+     * Returns the program that a schedule runs as, or nothing if it is executed by chunks.
+     *
+     * @param links as for {@link #simulator}
+     */
+    public Optional<ProgramLayout> program(Schedule schedule, List<LogicalLink> links) {
+        if (execution == Execution.CHUNKS
+                || schedule.ranks() > MOST_RANKS_OF_PROGRAMS
+                || !programSimulator(links).canRun(schedule)) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(ProgramLayout.of(schedule, ProgramSizes.DEFAULT));
+        } catch (IllegalArgumentException e) {
+            // A rank takes part in a lane with more moves than there may be blocks.
+            return Optional.empty();
+        }
+    }
+
     @Override
     public double predictedUs(Schedule schedule, List<LogicalLink> links) {
-        return simulator(links).run(schedule).endUs();
+        return program(schedule, links)
+                .map(layout -> programSimulator(links).predictedUs(layout))
+                .orElseGet(() -> simulator(links).run(schedule).endUs());
+    }
+
+    @Override
+    public boolean dependsOnChunks(Schedule schedule, List<LogicalLink> links) {
+        return program(schedule, links).isEmpty();
     }
 
     /** What the link that is busy longest takes at full efficiency. */
@@ -71,8 +132,8 @@ public final class SimulatedCosts implements CostModel {
         public Provider() {}
 
         @Override
-        public CostModel on(Machine machine) {
-            return new SimulatedCosts(machine, Profiles.of(machine));
+        public CostModel on(Machine machine, Execution execution) {
+            return new SimulatedCosts(machine, Profiles.of(machine), execution);
         }
     }
 }

@@ -42,8 +42,9 @@ public final class Samples {
         for (Constant constant : Constant.values()) {
             double value = switch (constant) {
                 case NVLINK_EFFICIENCY, XGMI_EFFICIENCY, PCIE_EFFICIENCY, SOCKET_EFFICIENCY -> 1;
-                case NCCL_LL_FRACTION, NCCL_LL128_FRACTION, NCCL_SIMPLE_FRACTION, HOST_DUPLEX -> 1;
-                case REDUCE_GBS, COPY_ENGINES -> 1e6;
+                case NCCL_LL_FRACTION, NCCL_LL128_FRACTION, NCCL_SIMPLE_FRACTION, HOST_DUPLEX, PROGRAM_STORE_FRACTION ->
+                    1;
+                case REDUCE_GBS, COPY_ENGINES, PROGRAM_BLOCK_GBS -> 1e6;
                 default -> 0;
             };
             values.put(constant, new Profile.Value(value, "ideal"));
@@ -207,9 +208,10 @@ public final class Samples {
                         NCCL_LL_FRACTION,
                         NCCL_LL128_FRACTION,
                         NCCL_SIMPLE_FRACTION,
-                        HOST_DUPLEX -> 0.5 + random.nextDouble() / 2;
+                        HOST_DUPLEX,
+                        PROGRAM_STORE_FRACTION -> 0.5 + random.nextDouble() / 2;
                 case PCIE_QUEUEING, SOCKET_QUEUEING -> random.nextInt(2) * random.nextDouble();
-                case REDUCE_GBS -> 100 + random.nextInt(1000);
+                case REDUCE_GBS, PROGRAM_BLOCK_GBS -> 100 + random.nextInt(1000);
                 case COPY_ENGINES -> 1 + random.nextInt(8);
                 default -> random.nextInt(2) * random.nextDouble() * 5;
             };

@@ -50,6 +50,27 @@ class ProfileJsonTest {
     }
 
     @Test
+    void constantsOfProgramsMayBeMissing() {
+        Profile v100 = Profiles.find("v100-nvlink").orElseThrow();
+        Profile old = ProfileJson.parse("my.json", GOOD.replaceFirst("(?s)},\\s*\"program.launchUs\".*", "}}}"));
+        assertThat(old.get(Constant.REDUCE_GBS)).isEqualTo(v100.get(Constant.REDUCE_GBS));
+        assertThat(old.get(Constant.PROGRAM_FLAG_US)).isEqualTo(2.3);
+        assertThat(old.fastest().get(Constant.PROGRAM_FLAG_US)).isEqualTo(1.5);
+        assertThat(old.slowest().get(Constant.PROGRAM_BLOCK_GBS)).isEqualTo(40);
+        assertThat(old.source(Constant.PROGRAM_FLAG_US)).startsWith("not in the profile; taken from v100-nvlink: ");
+    }
+
+    @Test
+    void rangesHoldTheirValues() {
+        refused(GOOD.replaceFirst("\"low\" : 4,", "\"low\" : 7,"))
+                .hasMessage(
+                        "my.json: \"value\" of \"program.launchUs\" is 6.0; it must be from \"low\" to \"high\", 7.0"
+                                + " to 10.0");
+        refused(GOOD.replaceFirst("\"high\" : 10,", "\"high\" : -1,"))
+                .hasMessage("my.json: \"high\" of \"program.launchUs\" is -1; it must be from 0 to 1000000");
+    }
+
+    @Test
     void whatIsUnknownIsNamed() {
         refused(GOOD.replace("kernelUs", "kernelMs"))
                 .hasMessageStartingWith("my.json: key \"kernelMs\" of \"constants\" is not known; known are"
@@ -57,7 +78,8 @@ class ProfileJsonTest {
         refused(GOOD.replaceFirst("\"profile\"", "\"name\" : \"x\", \"profile\""))
                 .hasMessage("my.json: key \"name\" of the profile is not known; known are profile, constants");
         refused(GOOD.replaceFirst("\"source\"", "\"origin\""))
-                .hasMessage("my.json: key \"origin\" of \"nvlink.efficiency\" is not known; known are value, source");
+                .hasMessage("my.json: key \"origin\" of \"nvlink.efficiency\" is not known; known are value, low, high,"
+                        + " source");
     }
 
     @ParameterizedTest

@@ -10,6 +10,8 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Profile;
@@ -250,7 +252,8 @@ public final class BenchCommand extends Subcommand {
             case SIM -> {
                 ChosenMachine chosen = machine.choose(2);
                 Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
-                run(new SimulatedBench(chosen, constants, reporter, trace), chosen, config, reporter);
+                Execution execution = CudaBackendProvider.execution(config);
+                run(new SimulatedBench(chosen, constants, execution, reporter, trace), chosen, config, reporter);
             }
         }
     }

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param medianUs median time in us
  * @param runs timed runs
  * @param choice of a prediction: the algorithm and its settings; null if the call was measured
+ * @param range of a prediction by constants of which some are assumed; null for none
  */
 record Measurement(
         double timeUs,
@@ -23,15 +24,16 @@ record Measurement(
         @Nullable Long wrong,
         double medianUs,
         int runs,
-        @Nullable String choice) {
+        @Nullable String choice,
+        @Nullable TimeRange range) {
     static Measurement of(Call call, long count, long[] nanos, @Nullable Long wrong) {
         double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
-        return of(call, count, average, wrong, median(nanos) / 1e3, nanos.length, null);
+        return of(call, count, average, wrong, median(nanos) / 1e3, nanos.length, null, null);
     }
 
     /** What is predicted, not measured. */
-    static Measurement predicted(Call call, long count, double us, String choice) {
-        return of(call, count, us, null, us, 1, choice);
+    static Measurement predicted(Call call, long count, double us, String choice, @Nullable TimeRange range) {
+        return of(call, count, us, null, us, 1, choice, range);
     }
 
     private static Measurement of(
@@ -41,10 +43,11 @@ record Measurement(
             @Nullable Long wrong,
             double medianUs,
             int runs,
-            @Nullable String choice) {
+            @Nullable String choice,
+            @Nullable TimeRange range) {
         double algbw = call.size(count) / us / 1e3;
         double busbw = algbw * call.collective().busFactor(call.ranks());
-        return new Measurement(us, algbw, busbw, wrong, medianUs, runs, choice);
+        return new Measurement(us, algbw, busbw, wrong, medianUs, runs, choice, range);
     }
 
     /** The figures as JSON has them. */
@@ -59,6 +62,10 @@ record Measurement(
             json.put("runs", runs);
         } else {
             json.put("choice", choice);
+            if (range != null) {
+                json.put("leastUs", range.leastUs());
+                json.put("mostUs", range.mostUs());
+            }
         }
         return json;
     }

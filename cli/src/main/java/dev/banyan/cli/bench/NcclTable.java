@@ -2,12 +2,13 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Numbers;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The table that readers and parsers of nccl-tests know: their columns, their widths, {@code #} for comments. */
 enum NcclTable {
     /** With a column of wrong elements. */
     MEASURED,
-    /** Without: nothing was computed that could be wrong. */
+    /** Without: nothing was computed that could be wrong. With the range of times out of place. */
     PREDICTED;
 
     List<String> header() {
@@ -15,11 +16,13 @@ enum NcclTable {
                 heading("", "", "", "", "")
                         + (this == MEASURED
                                 ? "           out-of-place                       in-place          "
-                                : "           out-of-place              in-place"),
+                                : "           out-of-place              in-place       out-of-place"),
                 heading("size", "count", "type", "redop", "root")
-                        + headings("time", "algbw", "busbw", "#wrong").repeat(2),
+                        + headings("time", "algbw", "busbw", "#wrong").repeat(2)
+                        + rangeHeading("range"),
                 heading("(B)", "(elements)", "", "", "")
-                        + headings("(us)", "(GB/s)", "(GB/s)", "").repeat(2));
+                        + headings("(us)", "(GB/s)", "(GB/s)", "").repeat(2)
+                        + rangeHeading("(us)"));
     }
 
     private static String heading(String size, String count, String type, String op, String root) {
@@ -31,16 +34,21 @@ enum NcclTable {
         return this == MEASURED ? Numbers.format("%s %6s", figures, wrong) : figures;
     }
 
+    private String rangeHeading(String heading) {
+        return this == MEASURED ? "" : Numbers.format("  %16s", heading);
+    }
+
     String row(Row row) {
         return Numbers.format(
-                "%12d  %12d  %8s  %6s  %6d%s%s",
+                "%12d  %12d  %8s  %6s  %6d%s%s%s",
                 row.bytes(),
                 row.count(),
                 row.call().element().label(),
                 row.call().opLabel(),
                 row.call().root(),
                 cells(row.outOfPlace()),
-                cells(row.inPlace()));
+                cells(row.inPlace()),
+                range(row.outOfPlace().range()));
     }
 
     List<String> footer(List<Row> rows) {
@@ -60,6 +68,12 @@ enum NcclTable {
                 "  %7s  %6.2f  %6.2f", time(measured.timeUs()), measured.algbwGBs(), measured.busbwGBs());
         String wrong = measured.wrong() == null ? "N/A" : measured.wrong().toString();
         return this == MEASURED ? Numbers.format("%s %6s", figures, wrong) : figures;
+    }
+
+    private String range(@Nullable TimeRange range) {
+        return this == MEASURED
+                ? ""
+                : Numbers.format("  %16s", range == null ? "-" : time(range.leastUs()) + ".." + time(range.mostUs()));
     }
 
     private static String time(double us) {

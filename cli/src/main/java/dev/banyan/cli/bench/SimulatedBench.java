@@ -6,36 +6,63 @@ import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.program.ProgramLayout;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.TraceWriter;
 import dev.banyan.trees.bound.Bound;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
+/**
+ * Predicts by the simulator, on the machine's own links. Workloads and timelines are of execution by chunks. The same
+ * input gives the same output.
+ */
 final class SimulatedBench implements Bench {
     private final ChosenMachine chosen;
+    private final Profile profile;
+    private final Execution execution;
     private final SimulatedCosts costs;
+    private final SimulatedCosts fastest;
+    private final SimulatedCosts slowest;
+    /** Workloads and timelines are of chunks. */
+    private final SimulatedCosts chunks;
+
     private final Reporter reporter;
     private final @Nullable Path trace;
 
-    /** @param trace where the timeline of the last run goes, or null for none */
-    SimulatedBench(ChosenMachine chosen, Profile profile, Reporter reporter, @Nullable Path trace) {
+    /**
+     * @param execution what executes calls, if no timeline is asked for
+     * @param trace where the timeline of the last run goes, or null for none
+     */
+    SimulatedBench(
+            ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable Path trace) {
         this.chosen = chosen;
-        costs = new SimulatedCosts(chosen.machine(), profile);
+        this.profile = profile;
+        this.execution = trace == null ? execution : Execution.CHUNKS;
+        costs = costs(profile);
+        fastest = costs(profile.fastest());
+        slowest = costs(profile.slowest());
+        chunks = new SimulatedCosts(chosen.machine(), profile);
         this.reporter = reporter;
         this.trace = trace;
     }
 
+    private SimulatedCosts costs(Profile constants) {
+        return new SimulatedCosts(chosen.machine(), constants, execution);
+    }
+
     @Override
     public String devices() {
-        return "simulated with profile " + costs.profile().name();
+        return "simulated with profile " + profile.name();
     }
 
     @Override
@@ -48,7 +75,7 @@ final class SimulatedBench implements Bench {
                 sweep::title,
                 sweep.counts(),
                 algorithm -> {
-                    Predictions predictions = predictions(algorithm);
+                    Predictions predictions = predictions(algorithm, costs);
                     return count -> new Row(
                             algorithm,
                             sweep.call(),
@@ -61,9 +88,10 @@ final class SimulatedBench implements Bench {
             return 0;
         }
         reporter.lines(table.footer(rows));
+        reporter.lines(executors(rows));
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
-            Predictions predictions = predictions(sweep.algorithms().choices().getFirst());
+            Predictions predictions = predictions(sweep.algorithms().choices().getFirst(), chunks);
             PlannedSchedule last = predictions.plan(sweep.call().request(sweep.largestCount(), true));
             write(trace, predictions, List.of(last), 1);
         }
@@ -72,19 +100,53 @@ final class SimulatedBench implements Bench {
         return 0;
     }
 
-    private static Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
+    private Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
         PlannedSchedule planned = predictions.plan(call.request(count, inPlace));
         return Measurement.predicted(
-                call, count, predictions.us(planned), planned.choice().toString());
+                call, count, predictions.us(planned), planned.choice().toString(), range(planned));
     }
 
-    private Predictions predictions(AlgorithmChoice algorithm) {
+    private @Nullable TimeRange range(PlannedSchedule planned) {
+        Optional<ProgramLayout> program = costs.program(planned.schedule(), planned.links());
+        return program.map(layout -> new TimeRange(
+                        fastest.programSimulator(planned.links()).predictedUs(layout),
+                        slowest.programSimulator(planned.links()).predictedUs(layout)))
+                .orElse(null);
+    }
+
+    private Predictions predictions(AlgorithmChoice algorithm, SimulatedCosts by) {
         return new Predictions(
                 chosen.machine(),
                 Config.builder()
                         .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                         .load(),
-                costs);
+                by);
+    }
+
+    /** What executes the calls, and which constants of that are assumed. */
+    private List<String> executors(List<Row> rows) {
+        long programs =
+                rows.stream().filter(row -> row.outOfPlace().range() != null).count();
+        if (programs == 0) {
+            return List.of("# executed by copies and kernels, chunk by chunk");
+        }
+        List<String> lines = new ArrayList<>();
+        lines.add("# executed by one kernel on each GPU"
+                + (programs < rows.size() ? " where there is a range, else chunk by chunk" : "")
+                + "; all kernels have begun after " + launchUs(costs) + " us (" + launchUs(fastest) + " to "
+                + launchUs(slowest) + ")");
+        lines.add("# ranges are of constants that nobody measured on such a machine:");
+        profile.constants().forEach((constant, value) -> {
+            if (value.isRange()) {
+                lines.add("#   " + constant.key() + " " + Numbers.plain(value.value()) + ", from "
+                        + Numbers.plain(value.low()) + " to " + Numbers.plain(value.high()) + ": " + value.source());
+            }
+        });
+        return lines;
+    }
+
+    private static String launchUs(SimulatedCosts by) {
+        return Numbers.plain(by.programSimulator(List.of()).launchUs());
     }
 
     private List<String> conclusions(Sweep sweep, List<Row> rows) {
@@ -107,7 +169,7 @@ final class SimulatedBench implements Bench {
                 algorithm -> List.of(),
                 WorkloadRow.depths(workload),
                 algorithm -> {
-                    Predictions predictions = predictions(algorithm);
+                    Predictions predictions = predictions(algorithm, chunks);
                     List<PlannedSchedule> calls = predictions.plan(workload);
                     return depth ->
                             WorkloadRow.of(workload, depth, algorithm, predictions.us(calls, depth) / 1e3, null, null);
@@ -117,7 +179,7 @@ final class SimulatedBench implements Bench {
             return 0;
         }
         if (trace != null) {
-            Predictions predictions = predictions(algorithms.choices().getFirst());
+            Predictions predictions = predictions(algorithms.choices().getFirst(), chunks);
             write(trace, predictions, predictions.plan(workload), workload.keys());
         }
         reporter.result(rows);
@@ -125,7 +187,7 @@ final class SimulatedBench implements Bench {
     }
 
     private void write(Path file, Predictions predictions, List<PlannedSchedule> calls, int depth) {
-        TraceWriter timeline = new TraceWriter(costs.network());
+        TraceWriter timeline = new TraceWriter(chunks.network());
         List<Job> jobs = Predictions.jobs(calls, depth);
         double us = predictions.simulator(calls).run(jobs, timeline).endUs();
         TextFile.write(file, (TextFile.Content) timeline::write);

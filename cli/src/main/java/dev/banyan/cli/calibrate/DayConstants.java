@@ -12,6 +12,7 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -25,10 +26,20 @@ import java.util.Optional;
  *   <li>{@code collectiveUs}: a graph of one node from end to end, less what a node adds to a chain.
  *   <li>{@code copyEngines}: the most copies to peers that ran at once; where there are no peers, to the host. Where
  *       all ran at once that is a lower bound, which replaces smaller values only.
+ *   <li>{@code program.launchStepUs}: what the launch of a kernel on each further GPU by one thread takes of the host,
+ *       with one GPU what its launch takes.
+ *   <li>{@code program.launchUs}: a kernel on one GPU from end to end, less {@code program.endUs}, which stays.
+ *   <li>{@code program.flagUs}: half the median round trip of a flag between two GPUs with relaxed accesses and a fence.
+ *   <li>{@code program.storeFraction}: the median, over pairs of GPUs, of what stores of a kernel reach of a copy.
  * </ul>
+ *
+ * <p>A constant that is measured has no range.
  */
 final class DayConstants {
     private static final String END_TO_END = "graph launch, end to end";
+    private static final String GPUS = "GPUs";
+    private static final String COPIES = "copy engines";
+    private static final String STORES = "stores of the source's kernel";
 
     private final DayFolder day;
     private final Profile base;
@@ -63,14 +74,20 @@ final class DayConstants {
         constants.reductions();
         constants.launches();
         constants.copyEngines();
+        constants.programLaunches();
+        constants.flags();
+        constants.stores();
         if (constants.found.isEmpty()) {
             throw new IllegalArgumentException(day
-                    + " has no figure that a profile needs: none of probe, graph-launch, reductions and copies-at-once"
-                    + " has measured anything; see its summary.txt");
+                    + " has no figure that a profile needs: none of probe, graph-launch, reductions, copies-at-once,"
+                    + " kernel-launch, flags and peer-bandwidth has measured anything; see its summary.txt");
         }
         Map<Constant, Profile.Value> values = new EnumMap<>(base.constants());
-        values.replaceAll((constant, value) ->
-                new Profile.Value(value.value(), "not measured; taken from " + base.name() + ": " + value.source()));
+        values.replaceAll((constant, value) -> new Profile.Value(
+                value.value(),
+                value.low(),
+                value.high(),
+                "not measured; taken from " + base.name() + ": " + value.source()));
         values.putAll(constants.found);
         return new Calibration(new Profile(name, values), List.copyOf(constants.found.keySet()));
     }
@@ -172,6 +189,69 @@ final class DayConstants {
                     engines,
                     "copies " + way + " that ran at once, by when the first of " + number(best, "copies") + " ended"
                             + spread(best) + "; up to " + tried + " were tried");
+        }
+    }
+
+    private void programLaunches() {
+        launches("kernel launch, host").ifPresent(figures -> {
+            Figure one = figures.getFirst();
+            Figure all = figures.getLast();
+            int more = number(all, GPUS) - 1;
+            put(
+                    Constant.PROGRAM_LAUNCH_STEP_US,
+                    more == 0 ? one.median() : (all.median() - one.median()) / more,
+                    "the host's time of launches by one thread on 1 to " + (more + 1) + " GPUs" + spread(all));
+        });
+        launches("kernel launch, end to end")
+                .map(List::getFirst)
+                .ifPresent(figure -> put(
+                        Constant.PROGRAM_LAUNCH_US,
+                        figure.median() - base.get(Constant.PROGRAM_END_US),
+                        "a kernel that does nothing from end to end" + spread(figure) + ", less program.endUs"));
+    }
+
+    /** Returns figures of launches by one thread, from one GPU on, or nothing. */
+    private Optional<List<Figure>> launches(String name) {
+        return Optional.of(day.figures("kernel-launch", name).stream()
+                        .filter(figure -> "one for all GPUs".equals(figure.of().get("threads")))
+                        .sorted(Comparator.comparingInt(figure -> number(figure, GPUS)))
+                        .toList())
+                .filter(figures -> !figures.isEmpty() && number(figures.getFirst(), GPUS) == 1);
+    }
+
+    private void flags() {
+        double[] rounds = day.figures("flags", "flag round trip").stream()
+                .filter(figure -> figure.of().getOrDefault("access", "").startsWith("relaxed"))
+                .filter(figure -> !figure.of().getOrDefault("between", "").startsWith("two blocks"))
+                .mapToDouble(Figure::median)
+                .sorted()
+                .toArray();
+        if (rounds.length > 0) {
+            put(
+                    Constant.PROGRAM_FLAG_US,
+                    rounds[rounds.length / 2] / 2,
+                    "half a round trip of a flag, relaxed with a fence, median of " + rounds.length + " pairs of GPUs");
+        }
+    }
+
+    private void stores() {
+        List<Figure> all = day.figures("peer-bandwidth", "peer bandwidth");
+        double[] fractions = all.stream()
+                .filter(figure -> STORES.equals(figure.of().get("by")))
+                .flatMapToDouble(figure -> all.stream()
+                        .filter(copy -> COPIES.equals(copy.of().get("by"))
+                                && Objects.equals(
+                                        copy.of().get("from"), figure.of().get("from"))
+                                && Objects.equals(
+                                        copy.of().get("to"), figure.of().get("to")))
+                        .mapToDouble(copy -> figure.median() / copy.median()))
+                .sorted()
+                .toArray();
+        if (fractions.length > 0) {
+            put(
+                    Constant.PROGRAM_STORE_FRACTION,
+                    fractions[fractions.length / 2],
+                    "stores of a kernel over copies, median of " + fractions.length + " pairs of GPUs");
         }
     }
 

@@ -8,6 +8,7 @@ import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /** The page on the simulator: model, constants with their sources, and every comparison. */
@@ -23,6 +24,13 @@ final class SimulatorDocument {
         copies that share a link share its bandwidth max-min fairly; it arrives a latency after it was sent. Reductions
         move their bytes through a device's memory. What a link carries is its nominal bandwidth times an efficiency of
         its kind. The Javadoc of `Simulator` has the rest.
+
+        Device programs, one kernel on each GPU, are simulated block by block (`ProgramSimulator`): one thread launches
+        the kernels one after another; a block waits for flags or lines of data, shares links with the other blocks,
+        and is no faster than `program.blockGbs`. No GPU with links to others has run them yet. Their constants are
+        published ones of other kernels, or assumed, and have ranges; `banyan bench --backend sim` prints the range of
+        each time, and the automatic choice goes by the middle. `banyan calibrate --from` a folder of `banyan gpu-day`
+        replaces those that it measures, and `banyan tune --backend cuda` asks no model at all.
 
         NCCL is simulated as it works: ring schedules over the rings that the wires allow (`NcclRings`), once for each
         of its protocols LL, LL128 and Simple, of which the fastest counts. A protocol is three constants: what a call
@@ -56,6 +64,7 @@ final class SimulatorDocument {
         lines.clear();
         MODEL.lines().forEach(lines::add);
         summary();
+        programs();
         comparisons.forEach(this::sweep);
         if (!leftOut.isEmpty()) {
             add("", "## Left out", "");
@@ -93,6 +102,21 @@ final class SimulatorDocument {
         lines.addAll(table.markdown());
     }
 
+    private void programs() {
+        add("", "## Device programs", "");
+        add("What `auto` would take. None of these times was measured: they are predicted from the constants"
+                + " below, most of");
+        add("which are assumed, and a range has all of them at one end. nccl-tests start calls behind one another,"
+                + " or with a");
+        add("process for each GPU, which hides launches; a predicted time is of one call whose kernels one thread"
+                + " launches.");
+        add("");
+        ProgramPredictions predictions = new ProgramPredictions();
+        comparisons.forEach(predictions::add);
+        lines.addAll(predictions.markdown());
+        add("", "## Sweeps");
+    }
+
     private void sweep(Comparison one) {
         PublishedSweep setting = one.setting();
         add("", "### " + setting.file(), "");
@@ -122,8 +146,16 @@ final class SimulatorDocument {
         add("", "### " + profile.name(), "");
         add("| constant | value | source |", "|---|---:|---|");
         for (Constant constant : Constant.values()) {
-            add("| " + constant.key() + " | " + Figures.constant(profile.get(constant)) + " | "
+            add("| " + constant.key() + " | " + value(profile, constant) + " | "
                     + profile.source(constant).replace("|", "\\|") + " |");
         }
+    }
+
+    private static String value(Profile profile, Constant constant) {
+        Profile.Value value = Objects.requireNonNull(profile.constants().get(constant));
+        String middle = Figures.constant(value.value());
+        return value.isRange()
+                ? middle + " (" + Figures.constant(value.low()) + " to " + Figures.constant(value.high()) + ")"
+                : middle;
     }
 }

@@ -27,10 +27,17 @@ import org.jspecify.annotations.Nullable;
  * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
  * @param relays devices that may forward for them
  * @param rows one per collective
+ * @param multicast by how much reductions in a switch could exceed the bound of an all-reduce, if there is such a switch
  * @param warnings one sentence each
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 record BoundReport(
-        String machine, List<Integer> devices, List<Integer> relays, List<RowReport> rows, List<String> warnings) {
+        String machine,
+        List<Integer> devices,
+        List<Integer> relays,
+        List<RowReport> rows,
+        @Nullable String multicast,
+        List<String> warnings) {
     /**
      * The bound of one collective.
      *
@@ -63,13 +70,16 @@ record BoundReport(
 
     static BoundReport of(ChosenMachine chosen, int[] relays, int root) {
         Network network = chosen.network(relays);
+        List<RowReport> rows = Arrays.stream(Collective.values())
+                .map(collective -> RowReport.of(collective, root, bound(collective, network, root), network))
+                .toList();
+        double allReduce = bound(Collective.ALL_REDUCE, network, root).gbs().doubleValue();
         return new BoundReport(
                 chosen.machine().name(),
                 chosen.group(),
                 Arrays.stream(relays).boxed().toList(),
-                Arrays.stream(Collective.values())
-                        .map(collective -> RowReport.of(collective, root, bound(collective, network, root), network))
-                        .toList(),
+                rows,
+                MulticastRemark.of(chosen.machine(), allReduce).orElse(null),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList());
     }
@@ -107,6 +117,9 @@ record BoundReport(
         for (RowReport row : rows) {
             out.println((markdown ? "- " : comment) + row.collective() + ": "
                     + row.certificate().sentence());
+        }
+        if (multicast != null) {
+            out.println((markdown ? "- " : comment) + multicast);
         }
     }
 }

@@ -28,7 +28,7 @@ class SimulatedBenchTest {
                 .doesNotContain("#wrong", "Out of bounds");
         assertThat(run.out().lines().filter(line -> !line.startsWith("#")).toList())
                 .hasSize(18)
-                .allSatisfy(line -> assertThat(line.strip().split("\\s+", -1)).hasSize(11));
+                .allSatisfy(line -> assertThat(line.strip().split("\\s+", -1)).hasSize(12));
         assertThat(CommandRun.of(arguments).out()).isEqualTo(run.out());
     }
 
@@ -45,9 +45,38 @@ class SimulatedBenchTest {
             assertThat(row.get("bytes").asLong() / row.get("timeUs").asDouble() / 1e3)
                     .isCloseTo(row.get("algbwGBs").asDouble(), withPercentage(0.1));
             assertThat(row.get("choice").asText())
-                    .startsWith(row.get("algorithm").asText() + "@");
+                    .isEqualTo(row.get("algorithm").asText());
             assertThat(row.get("inPlace").get("timeUs").asDouble()).isPositive();
+            assertThat(row.get("timeUs").asDouble())
+                    .isBetween(row.get("leastUs").asDouble(), row.get("mostUs").asDouble());
         }
+    }
+
+    @Test
+    void graphsAreCutIntoChunksAndHaveNoRange() throws Exception {
+        String arguments = "bench --backend sim --machine dgx-a100 -b 1M -e 1M -a all";
+        System.setProperty("BANYAN_CUDA_EXECUTOR", "graph");
+        try {
+            for (JsonNode row : CommandRun.of(arguments + " --format json").json()) {
+                assertThat(row.get("choice").asText())
+                        .startsWith(row.get("algorithm").asText() + "@");
+                assertThat(row.has("leastUs")).isFalse();
+            }
+            assertThat(CommandRun.of(arguments).out())
+                    .contains("chunk by chunk")
+                    .doesNotContain("one kernel");
+        } finally {
+            System.clearProperty("BANYAN_CUDA_EXECUTOR");
+        }
+    }
+
+    @Test
+    void kernelsSayWhichConstantsAreAssumed() {
+        CommandRun run = CommandRun.of("bench --backend sim --machine p3.16xlarge -b 8K -e 8K -a packing");
+        assertThat(run.out())
+                .contains(
+                        "executed by one kernel on each GPU; all kernels have begun after 23.5 us (13.1 to 44.3)",
+                        "program.flagUs 2.3, from 1.5 to 4: assumed as on H100");
     }
 
     @Test

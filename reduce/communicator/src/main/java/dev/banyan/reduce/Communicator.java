@@ -97,7 +97,6 @@ public final class Communicator implements AutoCloseable {
     /** Runs the call that was started last. */
     private volatile @Nullable Executable latest;
 
-    /** Takes the planner first, so that no backend is open where it cannot be made. */
     private Communicator(Planner planner, Machine machine, Config config, Backend backend, boolean ownsBackend) {
         this.planner = planner;
         this.machine = machine;
@@ -138,7 +137,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator create(Machine machine, Config config, Backend backend) {
         checkDevices(machine);
         Objects.requireNonNull(backend, "backend");
-        return new Communicator(Planner.of(machine, config), machine, config, backend, false);
+        return new Communicator(Planner.of(machine, config, backend.execution()), machine, config, backend, false);
     }
 
     /**
@@ -158,8 +157,13 @@ public final class Communicator implements AutoCloseable {
             throw new IllegalArgumentException(devices.length + " GPUs for the " + machine.size() + " ranks of "
                     + machine.name() + "; give one for each rank");
         }
-        return new Communicator(
-                Planner.of(machine, config), machine, config, gpuBackend(machine, config, devices), true);
+        Backend backend = gpuBackend(machine, config, devices);
+        try {
+            return new Communicator(Planner.of(machine, config, backend.execution()), machine, config, backend, true);
+        } catch (RuntimeException e) {
+            backend.close();
+            throw e;
+        }
     }
 
     /**

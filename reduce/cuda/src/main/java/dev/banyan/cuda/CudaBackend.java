@@ -8,6 +8,7 @@ import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -194,6 +195,11 @@ public final class CudaBackend implements Backend {
     @Override
     public boolean inHostMemory() {
         return false;
+    }
+
+    @Override
+    public Execution execution() {
+        return executor.execution();
     }
 
     @Override

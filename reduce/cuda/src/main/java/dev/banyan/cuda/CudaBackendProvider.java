@@ -4,6 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 
@@ -45,7 +46,18 @@ public final class CudaBackendProvider implements Backend.Provider {
                 config.get(Communicator.TIMEOUT),
                 config.get(PEER_ACCESS) ? peerRule(machine) : PeerRule.NONE,
                 config.get(BUFFER_LIMIT),
-                (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing()).with(config.get(EXECUTOR)));
+                (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing()).with(executor(config)));
+    }
+
+    /** Returns how its backends execute schedules with some settings. */
+    public static Execution execution(Config config) {
+        return executor(config).execution();
+    }
+
+    /** Without peer access there are no programs, so that the choice of algorithms needs not expect them. */
+    private static ExecutorChoice executor(Config config) {
+        ExecutorChoice set = config.get(EXECUTOR);
+        return set == ExecutorChoice.AUTO && !config.get(PEER_ACCESS) ? ExecutorChoice.GRAPH : set;
     }
 
     private static PeerRule peerRule(Machine machine) {

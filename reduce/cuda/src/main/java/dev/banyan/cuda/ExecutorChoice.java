@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.schedule.plan.Execution;
 import java.util.Arrays;
 import java.util.Locale;
 
@@ -18,6 +19,11 @@ enum ExecutorChoice {
                 .filter(choice -> choice.toString().equals(text))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no executor is called '" + text + "'"));
+    }
+
+    /** Returns how schedules are executed. */
+    Execution execution() {
+        return this == GRAPH ? Execution.CHUNKS : Execution.PROGRAMS;
     }
 
     @Override

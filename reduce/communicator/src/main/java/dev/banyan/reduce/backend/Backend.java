@@ -3,6 +3,7 @@ package dev.banyan.reduce.backend;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -99,6 +100,11 @@ public interface Backend extends AutoCloseable {
      */
     default @Nullable CompletableFuture<Void> update(List<ParameterUpdate> updates) {
         throw new UnsupportedOperationException("the backend " + name() + " runs no optimizers; use a Java updater");
+    }
+
+    /** Returns how it executes schedules, as far as the choice of algorithms depends on it. */
+    default Execution execution() {
+        return Execution.CHUNKS;
     }
 
     /** Returns what broke the backend for good, such as a device's failure, or null while it works. */

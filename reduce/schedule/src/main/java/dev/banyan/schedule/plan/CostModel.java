@@ -27,6 +27,17 @@ public interface CostModel {
     double predictedUs(Schedule schedule, List<LogicalLink> links);
 
     /**
+     * Returns whether the length of chunks could change the time of a schedule; not if what executes it cuts data by
+     * itself.
+     *
+     * @param schedule as for {@link #predictedUs}
+     * @param links as for {@link #predictedUs}
+     */
+    default boolean dependsOnChunks(Schedule schedule, List<LogicalLink> links) {
+        return true;
+    }
+
+    /**
      * Returns a lower bound of the time per byte of any schedule over certain trees, so that trees that cannot be the
      * fastest need not be tried.
      *
@@ -41,7 +52,8 @@ public interface CostModel {
          * Returns the model of a machine.
          *
          * @param machine of at least two devices; rank r is device r
+         * @param execution what executes schedules
          */
-        CostModel on(Machine machine);
+        CostModel on(Machine machine, Execution execution);
     }
 }

@@ -22,6 +22,8 @@ import java.util.stream.Stream;
  * best, when four in a row were no better, or when a full pipeline could not reach the best time so far. The candidate
  * takes the longest chunks that are within 1% of its best.
  *
+ * <p>Where the {@linkplain CostModel#dependsOnChunks length of chunks does not matter}, it stays open.
+ *
  * <p>If there are many chunks, the time is extrapolated from two shorter calls with chunks of the same length, since
  * each further chunk takes the same time when the pipelines are full. Such a pair serves calls of all sizes.
  *
@@ -57,6 +59,8 @@ final class FastestChoice {
     private static final int[] FEWER_TREES = {8, 4, 2, 1};
     /** With more ranks than this, finding few trees takes too long. */
     private static final int MOST_RANKS_OF_FEWER_TREES = 16;
+    /** Elements of a call that uses all trees. */
+    private static final long SAMPLE_COUNT = 1 << 20;
     /** The choice for one size needs some forty times; a model's training step has some hundred sizes. */
     static final int KEPT_TIMES = 4096;
 
@@ -84,8 +88,9 @@ final class FastestChoice {
      *
      * @param longestShare the longest share of a tree in all data
      * @param leastUsPerByte the lower bound of all schedules of these trees
+     * @param dependsOnChunks whether the length of chunks could change times
      */
-    private record Trees(int number, double longestShare, int stages, double leastUsPerByte) {}
+    private record Trees(int number, double longestShare, int stages, double leastUsPerByte, boolean dependsOnChunks) {}
 
     /** A choice and the lower bound of its time in us. */
     private record Bounded(AlgorithmConfig choice, double leastUs) {}
@@ -225,6 +230,10 @@ final class FastestChoice {
             tried.add(timed(choice, request, request.chunkBytes()));
             return tried;
         }
+        if (!trees(choice, request).dependsOnChunks()) {
+            tried.add(timed(choice, request, Long.MAX_VALUE));
+            return tried;
+        }
         double slice = slice(choice, request);
         int stages = trees(choice, request).stages();
         tried.add(timed(choice, request, evenly(slice, 1)));
@@ -265,6 +274,9 @@ final class FastestChoice {
     }
 
     private double predict(AlgorithmConfig choice, CollectiveRequest request) {
+        if (!trees(choice, request).dependsOnChunks()) {
+            return simulate(choice, request);
+        }
         double chunks = slice(choice, request) / request.chunkBytes();
         int few = steadyChunks(trees(choice, request));
         return chunks <= 2 * few
@@ -287,8 +299,15 @@ final class FastestChoice {
     }
 
     private double simulate(AlgorithmConfig choice, CollectiveRequest request) {
-        return model.predictedUs(
-                algorithms.ordered(algorithms.get(choice)).schedule(request), algorithms.links(choice, request));
+        PlannedSchedule planned = planned(choice, request);
+        return model.predictedUs(planned.schedule(), planned.links());
+    }
+
+    private PlannedSchedule planned(AlgorithmConfig choice, CollectiveRequest request) {
+        return new PlannedSchedule(
+                choice,
+                algorithms.ordered(algorithms.get(choice)).schedule(request),
+                algorithms.links(choice, request));
     }
 
     private CollectiveRequest ofBytes(CollectiveRequest request, double bytes) {
@@ -315,7 +334,13 @@ final class FastestChoice {
                 .max()
                 .orElseThrow();
         ForestCost cost = prices.cost(choice, request);
-        return new Trees(all.size(), longest, cost.stages(), model.leastUsPerByte(cost));
+        PlannedSchedule sample = planned(choice, sized(request, SAMPLE_COUNT, Long.MAX_VALUE));
+        return new Trees(
+                all.size(),
+                longest,
+                cost.stages(),
+                model.leastUsPerByte(cost),
+                model.dependsOnChunks(sample.schedule(), sample.links()));
     }
 
     /** Returns the bytes of the longest slice. */

@@ -117,8 +117,16 @@ public final class Planner {
                 : null;
     }
 
-    /** Returns a planner with the model of the first {@link CostModel.Provider} on the class path. */
+    /**
+     * Returns a planner with the model of the first {@link CostModel.Provider} on the class path, for execution by
+     * {@linkplain Execution#CHUNKS chunks}.
+     */
     public static Planner of(Machine machine, Config config) {
+        return of(machine, config, Execution.CHUNKS);
+    }
+
+    /** Returns a planner with the model of the first {@link CostModel.Provider} on the class path. */
+    public static Planner of(Machine machine, Config config, Execution execution) {
         return new Planner(
                 machine,
                 config,
@@ -126,7 +134,7 @@ public final class Planner {
                         ? null
                         : ServiceLoader.load(CostModel.Provider.class)
                                 .findFirst()
-                                .map(provider -> provider.on(machine))
+                                .map(provider -> provider.on(machine, execution))
                                 .orElse(null));
     }
 

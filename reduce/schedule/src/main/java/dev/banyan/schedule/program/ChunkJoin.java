@@ -44,13 +44,14 @@ final class ChunkJoin {
     }
 
     /**
-     * Returns a chunk in about equal parts.
+     * Returns a chunk in as few about equal parts as there can be.
      *
-     * @param parts greatest number of parts
+     * @param most greatest length of a part in bytes, up to rounding
      * @param unit bytes of which each part but the last has a multiple
      */
-    static List<Chunk> cut(Chunk chunk, int parts, long unit) {
-        long length = Math.ceilDiv(Math.ceilDiv(chunk.bytes(), (long) parts), unit) * unit;
+    static List<Chunk> cut(Chunk chunk, long most, long unit) {
+        long parts = Math.max(1, Math.ceilDiv(chunk.bytes(), most));
+        long length = Math.ceilDiv(Math.ceilDiv(chunk.bytes(), parts), unit) * unit;
         List<Chunk> cut = new ArrayList<>();
         for (long start = 0; start < chunk.bytes(); start += length) {
             cut.add(new Chunk(Math.min(length, chunk.bytes() - start), shifted(chunk.steps(), start)));

@@ -13,18 +13,18 @@ public final class ProgramCompiler {
      * Compiles a schedule. O(s s/64 + m) for chunks of s steps, and m locations of the schedule.
      *
      * @param schedule a schedule that {@link dev.banyan.schedule.ScheduleVerifier} has proved
-     * @param parts into how many lanes a range of bytes is cut that takes the same way, at least 1; lanes of one way can
-     *     be in different blocks
+     * @param most greatest length of a lane in bytes, up to rounding; longer ranges of bytes that take the same way are
+     *     cut into lanes of about equal length, which can be in different blocks
      * @param direct whether senders store into buffers of receivers where they can, instead of slots
      */
-    public static DeviceProgram compile(Schedule schedule, int parts, boolean direct) {
-        if (parts < 1) {
-            throw new IllegalArgumentException("a schedule in " + parts + " parts; it takes at least 1");
+    public static DeviceProgram compile(Schedule schedule, long most, boolean direct) {
+        if (most < 1) {
+            throw new IllegalArgumentException("lanes of at most " + most + " bytes; it takes at least 1");
         }
         List<Lane> lanes = new ArrayList<>();
         boolean takesMeans = schedule.collective().reduces();
         for (Chunk joined : ChunkJoin.joined(schedule)) {
-            for (Chunk part : ChunkJoin.cut(joined, parts, ProgramSizes.UNIT)) {
+            for (Chunk part : ChunkJoin.cut(joined, most, ProgramSizes.UNIT)) {
                 LaneCompiler compiler = new LaneCompiler(schedule, part, direct);
                 Lane lane = compiler.lane();
                 takesMeans &= compiler.takesMeans();

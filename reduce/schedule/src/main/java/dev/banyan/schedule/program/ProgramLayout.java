@@ -1,6 +1,7 @@
 package dev.banyan.schedule.program;
 
 import dev.banyan.schedule.Schedule;
+import java.util.Arrays;
 import java.util.Objects;
 
 /**
@@ -16,8 +17,12 @@ public record ProgramLayout(DeviceProgram program, Grid grid, boolean lowLatency
     private static final int MOST_WARPS = 16;
     /** A part of a lane of so many bytes in lines is worth a block of its own. */
     private static final long PART_OF_LINES = 4 << 10;
-    /** The same for plain data, in slices. */
+    /** The same for plain data, in the shortest slices. */
     private static final long PART_IN_SLICES = 4;
+    /** Parts are longer than they need to be if that makes them more even by this factor. */
+    private static final double EVENER = 1.05;
+    /** Parts become longer by one in so many until there are enough blocks for them. */
+    private static final long LONGER = 8;
 
     public ProgramLayout {
         Objects.requireNonNull(program, "program");
@@ -26,7 +31,8 @@ public record ProgramLayout(DeviceProgram program, Grid grid, boolean lowLatency
     }
 
     /**
-     * Lays a schedule out. Lanes that carry much are cut into parts, so that more blocks have work.
+     * Lays a schedule out. Lanes that carry much are cut into parts, so that more blocks have work. All parts are about
+     * equally long: blocks that store over one link share it equally, so that the parts then end together.
      *
      * @param schedule a schedule that {@link dev.banyan.schedule.ScheduleVerifier} has proved
      * @throws IllegalArgumentException if a rank takes part in a lane with more moves than there may be blocks
@@ -34,17 +40,59 @@ public record ProgramLayout(DeviceProgram program, Grid grid, boolean lowLatency
     public static ProgramLayout of(Schedule schedule, ProgramSizes sizes) {
         long bytes = schedule.collective().inputElements(schedule.count(), schedule.ranks()) * schedule.elementBytes();
         boolean lowLatency = bytes <= sizes.lowLatencyBytes();
-        DeviceProgram program = ProgramCompiler.compile(schedule, 1, false);
-        if (!program.lanes().isEmpty()) {
-            int blocks = Grid.of(program, Integer.MAX_VALUE).widest();
-            long longest = program.lanes().stream().mapToLong(Lane::bytes).max().orElseThrow();
-            long enough = lowLatency ? PART_OF_LINES : PART_IN_SLICES * sizes.sliceBytes();
-            int parts = Math.clamp(longest / enough, 1, Math.max(1, sizes.blocks() / blocks));
-            if (parts > 1) {
-                program = ProgramCompiler.compile(schedule, parts, false);
-            }
+        DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE, false);
+        long longest = program.lanes().stream().mapToLong(Lane::bytes).max().orElse(0);
+        long part = part(program, lowLatency ? PART_OF_LINES : PART_IN_SLICES * sizes.leastSlice(), sizes.blocks());
+        if (part < longest) {
+            program = ProgramCompiler.compile(schedule, part, false);
         }
         return new ProgramLayout(program, Grid.of(program, sizes.blocks()), lowLatency, sizes);
+    }
+
+    /**
+     * Returns the length of parts: the one whose parts differ least among those from the shortest for which there are
+     * enough blocks to twice that.
+     */
+    private static long part(DeviceProgram program, long least, int blocks) {
+        long longest = program.lanes().stream().mapToLong(Lane::bytes).max().orElse(0);
+        long shortest = least;
+        while (shortest < longest && blocks(program, shortest) > blocks) {
+            shortest += Math.ceilDiv(shortest, LONGER);
+        }
+        long best = shortest;
+        double most = evenness(program, best);
+        for (long part = shortest; part < Math.min(longest, 2 * shortest); part += Math.ceilDiv(shortest, LONGER)) {
+            double evenness = evenness(program, part);
+            if (evenness > most * EVENER) {
+                best = part;
+                most = evenness;
+            }
+        }
+        return best;
+    }
+
+    /** Returns the blocks of the rank that needs most, if each part of a lane has blocks of its own. */
+    private static long blocks(DeviceProgram program, long part) {
+        long[] blocks = new long[program.schedule().ranks()];
+        for (Lane lane : program.lanes()) {
+            long parts = Math.ceilDiv(lane.bytes(), part);
+            for (Move move : lane.moves()) {
+                blocks[move.rank()] += parts;
+            }
+        }
+        return Arrays.stream(blocks).max().orElse(0);
+    }
+
+    /** Returns the length of the shortest part by that of the longest one. */
+    private static double evenness(DeviceProgram program, long part) {
+        double shortest = Double.POSITIVE_INFINITY;
+        double longest = 0;
+        for (Lane lane : program.lanes()) {
+            double length = (double) lane.bytes() / Math.ceilDiv(lane.bytes(), part);
+            shortest = Math.min(shortest, length);
+            longest = Math.max(longest, length);
+        }
+        return shortest / longest;
     }
 
     /** Returns the bytes of each slice of a lane but the last; of a lane in lines, all of it. */

@@ -19,8 +19,8 @@ public record ProgramSizes(long lowLatencyBytes, int sliceBytes, int slots, int 
      */
     public static final ProgramSizes DEFAULT = new ProgramSizes(64 << 10, 64 << 10, 4, 48);
 
-    /** Shorter slices end sooner, longer ones need fewer flags: about so many fill a pipeline. */
-    private static final int SLICES = 16;
+    /** Shorter slices fill a pipeline sooner, longer ones need fewer flags; in simulation, so many are close to the best. */
+    private static final int SLICES = 64;
 
     /** Slices of plain data are not cut shorter for that. */
     private static final int LEAST_SLICE = 16 * UNIT;
@@ -47,6 +47,11 @@ public record ProgramSizes(long lowLatencyBytes, int sliceBytes, int slots, int 
     /** Returns the bytes of a slice of a lane of plain data. */
     int sliceOf(long laneBytes) {
         long even = Math.ceilDiv(Math.ceilDiv(laneBytes, (long) SLICES), (long) UNIT) * UNIT;
-        return Math.clamp(even, Math.min(sliceBytes, LEAST_SLICE), sliceBytes);
+        return Math.clamp(even, leastSlice(), sliceBytes);
+    }
+
+    /** Returns the least bytes of a slice of a lane that is longer. */
+    int leastSlice() {
+        return Math.min(sliceBytes, LEAST_SLICE);
     }
 }

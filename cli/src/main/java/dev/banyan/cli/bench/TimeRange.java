@@ -1,0 +1,9 @@
+package dev.banyan.cli.bench;
+
+/**
+ * The times that a prediction could have, as far as constants are not known.
+ *
+ * @param leastUs in us
+ * @param mostUs in us
+ */
+record TimeRange(double leastUs, double mostUs) {}

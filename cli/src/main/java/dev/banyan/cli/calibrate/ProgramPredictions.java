@@ -1,0 +1,73 @@
+package dev.banyan.cli.calibrate;
+
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.config.Config;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.simulate.Transport;
+import dev.banyan.study.measured.SweepComparison;
+import dev.banyan.topology.Machine;
+import java.util.List;
+
+/** Predicted times of device programs, in place, beside NCCL's measured ones. */
+final class ProgramPredictions {
+    private static final List<Long> SIZES = List.of(8L << 10, 1L << 20, 64L << 20);
+
+    private final TextTable table = new TextTable(
+            "sweep",
+            "size (B)",
+            "nccl-tests (us)",
+            "algorithm",
+            "predicted (us)",
+            "range (us)",
+            "of that launches (us)");
+
+    /** Adds what a sweep has of the sizes, if it is of all-reduces between devices that reach each other. */
+    void add(Comparison one) {
+        if (one.setting().collective() != Collective.ALL_REDUCE
+                || one.setting().transport() != Transport.PEER
+                || one.compared().rows().stream().noneMatch(row -> SIZES.contains(row.bytes()))) {
+            return;
+        }
+        Machine machine = one.setting().machine();
+        Profile profile = one.profile();
+        SimulatedCosts costs = new SimulatedCosts(machine, profile, Execution.PROGRAMS);
+        SimulatedCosts fastest = new SimulatedCosts(machine, profile.fastest(), Execution.PROGRAMS);
+        SimulatedCosts slowest = new SimulatedCosts(machine, profile.slowest(), Execution.PROGRAMS);
+        Planner planner = new Planner(machine, Config.defaults(), costs);
+        for (SweepComparison.Row row : one.compared().rows()) {
+            CollectiveRequest request = new CollectiveRequest(
+                    Collective.ALL_REDUCE,
+                    -1,
+                    row.bytes() / DataType.F32.bytes(),
+                    DataType.F32.bytes(),
+                    true,
+                    Long.MAX_VALUE);
+            if (SIZES.contains(row.bytes())) {
+                PlannedSchedule planned = planner.plan(planner.choose(request), request);
+                table.row(
+                        one.setting().file(),
+                        Long.toString(row.bytes()),
+                        Figures.us(row.measuredUs()),
+                        planned.choice().toString(),
+                        us(costs, planned),
+                        us(fastest, planned) + " to " + us(slowest, planned),
+                        Figures.us(costs.programSimulator(planned.links()).launchUs()));
+            }
+        }
+    }
+
+    private static String us(SimulatedCosts costs, PlannedSchedule planned) {
+        return Figures.us(costs.predictedUs(planned.schedule(), planned.links()));
+    }
+
+    List<String> markdown() {
+        return table.markdown();
+    }
+}

@@ -1,0 +1,184 @@
+package dev.banyan.simulate;
+
+import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.Location;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Step;
+import dev.banyan.schedule.program.Channel;
+import dev.banyan.schedule.program.Lane;
+import dev.banyan.schedule.program.ProgramLayout;
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LogicalLink;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.IntStream;
+
+/**
+ * Predicts how long device programs take: one kernel on each device, as {@link dev.banyan.schedule.program} describes.
+ *
+ * <p>The model:
+ *
+ * <ul>
+ *   <li>One thread launches the kernels in the order of ranks. The first one begins {@code program.launchUs} after the
+ *       call, each further one {@code program.launchStepUs} later. All blocks of a kernel begin at once.
+ *   <li>A block takes its loops one after another, and of each loop one slice after another. It starts a slice when the
+ *       data of all incoming channels has been seen and all outgoing ones have a free slot, and takes {@code
+ *       program.sliceUs} more for plain data.
+ *   <li>Data is seen {@code program.flagUs} after the sender has stored all of a slice, data in lines {@code
+ *       program.lineUs} after that; so are slots that become free, and that a receiver has begun, by flags. The latencies
+ *       of links are those of copies and are not added.
+ *   <li>While a slice moves, its bytes go over the arcs of each outgoing channel, twice as many in lines, and all that it
+ *       loads and stores on its own device through the memory there. Flows on an arc share it max-min fairly, as in {@link
+ *       Simulator}; it carries {@code program.storeFraction} of what it carries of copies. Loads and stores of a block
+ *       together are no faster than {@code program.blockGbs}, less in proportion with fewer than 512 threads that have
+ *       work. The slice ends when all of this has ended.
+ *   <li>The call ends {@code program.endUs} after the last block.
+ * </ul>
+ *
+ * <p>Not modelled: clocks, caches, what data that arrives takes of a device's memory, and that stores of several blocks
+ * to one device could meet in its memory.
+ *
+ * <p>Where nobody measured a constant, a profile has a range; {@link Profile#fastest} and {@link Profile#slowest} give
+ * those of times. Time is counted in whole picoseconds. The same input gives the same result. Immutable and safe for use
+ * from any thread.
+ */
+public final class ProgramSimulator {
+    /** Least number of slices of the shorter one of two programs from which longer ones are extrapolated. */
+    private static final int LEAST_STEADY_SLICES = 16;
+
+    private final Machine machine;
+    private final Wiring wiring;
+    private final Profile profile;
+
+    /**
+     * Creates a simulator.
+     *
+     * @param machine whose device r is rank r
+     * @param network all links of that machine
+     * @param links the paths of pairs that don't go the usual way
+     * @param profile the constants
+     * @throws IllegalArgumentException if a path takes links that the network doesn't have
+     */
+    public ProgramSimulator(Machine machine, Network network, List<LogicalLink> links, Profile profile) {
+        this.machine = Objects.requireNonNull(machine, "machine");
+        this.profile = Objects.requireNonNull(profile, "profile");
+        wiring = new Wiring(network, links, profile);
+    }
+
+    /**
+     * Returns whether the devices of a schedule reach each other's memory wherever it copies: over a link or through
+     * switches alone, and without a mark of {@link NoPeerAccess}.
+     */
+    public boolean canRun(Schedule schedule) {
+        BitSet known = new BitSet();
+        for (Chunk chunk : schedule.chunks()) {
+            for (Step step : chunk.steps()) {
+                int to = step.target().rank();
+                for (Location source : step.sources()) {
+                    int from = source.rank();
+                    int pair = from * wiring.ranks + to;
+                    if (from != to && !known.get(pair)) {
+                        known.set(pair);
+                        if (!reaches(from, to) || !reaches(to, from)) {
+                            return false;
+                        }
+                    }
+                }
+            }
+        }
+        return true;
+    }
+
+    private boolean reaches(int from, int to) {
+        int pair = from * wiring.ranks + to;
+        return wiring.hasPath(pair)
+                && !NoPeerAccess.between(machine, from, to)
+                && IntStream.range(
+                                wiring.pathStart[wiring.flowStart[pair]], wiring.pathStart[wiring.flowStart[pair + 1]])
+                        .map(entry -> wiring.network.to(wiring.path[entry]))
+                        .allMatch(node -> node == to || isSwitch(node));
+    }
+
+    private boolean isSwitch(int node) {
+        int machineNode = wiring.network.node(node).machineNode();
+        return machineNode >= 0 && machine.node(machineNode) instanceof Hub hub && hub.kind() != Hub.Kind.CPU_SOCKET;
+    }
+
+    /**
+     * Simulates a program alone.
+     *
+     * @throws IllegalArgumentException if its ranks are not the machine's, or it takes longer than 26 days
+     */
+    public Simulation run(ProgramLayout layout) {
+        return run(layout, Integer.MAX_VALUE);
+    }
+
+    private Simulation run(ProgramLayout layout, int sliceLimit) {
+        int ranks = layout.program().schedule().ranks();
+        if (ranks != wiring.ranks) {
+            throw new IllegalArgumentException("a program of " + ranks + " ranks; the network of "
+                    + wiring.network.name() + " has " + wiring.ranks);
+        }
+        ProgramWorkload work = new ProgramWorkload(layout, sliceLimit, wiring, profile);
+        return new ProgramEngine(wiring, work, profile, layout.lowLatency()).run();
+    }
+
+    /**
+     * Predicts the time of a program alone. That of many slices is extrapolated from shorter programs with slices of the
+     * same length, as each further slice takes the same time when all pipelines are full.
+     *
+     * @return time in us
+     */
+    public double predictedUs(ProgramLayout layout) {
+        int most = 0;
+        int stages = 0;
+        for (Lane lane : layout.program().lanes()) {
+            most = Math.max(most, layout.slices(lane));
+            stages = Math.max(stages, stages(lane));
+        }
+        int few = Math.max(LEAST_STEADY_SLICES, stages);
+        if (most <= 2 * few) {
+            return run(layout).endUs();
+        }
+        double us = run(layout, few).endUs();
+        Simulation twice = run(layout, 2 * few);
+        double more = (double) most / few - 2;
+        double steadyUs = Math.max(twice.endUs() - us, busiestUs(twice) / 2);
+        return twice.endUs() + steadyUs * more;
+    }
+
+    /** Returns what the busiest arc takes at its full rate, which no pipeline is faster than. */
+    private double busiestUs(Simulation simulation) {
+        double stores = profile.get(Constant.PROGRAM_STORE_FRACTION) * Clock.TICKS_PER_US;
+        return IntStream.range(0, wiring.network.arcs())
+                .mapToDouble(arc -> simulation.bytes(arc) / (wiring.capacity[arc] * stores))
+                .max()
+                .orElse(0);
+    }
+
+    /** Returns the moves on the longest way through a lane. */
+    private static int stages(Lane lane) {
+        int[] stage = new int[lane.moves().size()];
+        Arrays.fill(stage, 1);
+        // Moves come behind those that they wait for, but channels need not be in the order of their moves.
+        List<Channel> channels = lane.channels().stream()
+                .sorted(Comparator.comparingInt(Channel::from))
+                .toList();
+        for (Channel channel : channels) {
+            stage[channel.to()] = Math.max(stage[channel.to()], stage[channel.from()] + 1);
+        }
+        return Arrays.stream(stage).max().orElse(0);
+    }
+
+    /** Returns the time in us from the call until the kernel on the last device begins. */
+    public double launchUs() {
+        return profile.get(Constant.PROGRAM_LAUNCH_US)
+                + (wiring.ranks - 1) * profile.get(Constant.PROGRAM_LAUNCH_STEP_US);
+    }
+}
