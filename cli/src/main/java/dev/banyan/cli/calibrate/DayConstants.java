@@ -29,7 +29,7 @@ import java.util.Optional;
  *   <li>{@code program.launchStepUs}: what the launch of a kernel on each further GPU by one thread takes of the host,
  *       with one GPU what its launch takes.
  *   <li>{@code program.launchUs}: a kernel on one GPU from end to end, less {@code program.endUs}, which stays.
- *   <li>{@code program.flagUs}: half the median round trip of a flag between two GPUs with relaxed accesses and a fence.
+ *   <li>{@code program.flagUs}: half the median round trip of a flag between two GPUs, relaxed and with a fence.
  *   <li>{@code program.storeFraction}: the median, over pairs of GPUs, of what stores of a kernel reach of a copy.
  * </ul>
  *

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
  * @param relays devices that may forward for them
  * @param rows one per collective
- * @param multicast by how much reductions in a switch could exceed the bound of an all-reduce, if there is such a switch
+ * @param multicast by how much reductions in a switch could exceed the bound of an all-reduce, if a switch reduces
  * @param warnings one sentence each
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
