@@ -42,9 +42,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures what the host does to start an allreduce of 8 bytes on 8 GPUs: one kernel on each, and events. It takes turns
- * between two sets of buffers, as those of a call may always be others. The emulated driver is paused meanwhile, so that
- * its kernels do not take the cores; they run between the measurements.
+ * Measures what the host does to start an allreduce of 8 bytes on 8 GPUs: one kernel on each, and events. It takes
+ * turns between two sets of buffers, as those of a call may always be others. The emulated driver is paused meanwhile,
+ * so that its kernels do not take the cores; they run between the measurements.
  *
  * <pre>
  * sh reduce/cuda-emulator/src/main/native/build.sh /tmp/emulated

@@ -24,8 +24,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Profiles as JSON: {@code {"profile": "name", "constants": {"nvlink.efficiency": {"value": 0.97, "source":
- * "..."}, ...}}} with every {@link Constant} by its key; only those of device programs may be missing. A value that nobody
+ * Profiles as JSON: {@code {"profile": "name", "constants": {"nvlink.efficiency": {"value": 0.97, "source": "..."},
+ * ...}}} with every {@link Constant} by its key; only those of device programs may be missing. A value that nobody
  * measured has a range, {@code "low"} to {@code "high"}. The static methods are safe for use from any thread.
  */
 public final class ProfileJson {

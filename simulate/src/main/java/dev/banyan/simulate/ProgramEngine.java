@@ -3,8 +3,8 @@ package dev.banyan.simulate;
 import java.util.Arrays;
 
 /**
- * One run of a device program. An event is that a block begins or that it starts a slice; ends of flows come from {@link
- * SharedEnds}. A loop starts its next slice as soon as it is known when all that it waits for has been seen.
+ * One run of a device program. An event is that a block begins or that it starts a slice; ends of flows come from
+ * {@link SharedEnds}. A loop starts its next slice as soon as it is known when all that it waits for has been seen.
  */
 final class ProgramEngine implements FairShares.Listener {
     private static final int BEGIN = 0;

@@ -31,13 +31,13 @@ import java.util.stream.IntStream;
  *       data of all incoming channels has been seen and all outgoing ones have a free slot, and takes {@code
  *       program.sliceUs} more for plain data.
  *   <li>Data is seen {@code program.flagUs} after the sender has stored all of a slice, data in lines {@code
- *       program.lineUs} after that; so are slots that become free, and that a receiver has begun, by flags. The latencies
- *       of links are those of copies and are not added.
- *   <li>While a slice moves, its bytes go over the arcs of each outgoing channel, twice as many in lines, and all that it
- *       loads and stores on its own device through the memory there. Flows on an arc share it max-min fairly, as in {@link
- *       Simulator}; it carries {@code program.storeFraction} of what it carries of copies. Loads and stores of a block
- *       together are no faster than {@code program.blockGbs}, less in proportion with fewer than 512 threads that have
- *       work. The slice ends when all of this has ended.
+ *       program.lineUs} after that; so are slots that become free, and that a receiver has begun, by flags. The
+ *       latencies of links are those of copies and are not added.
+ *   <li>While a slice moves, its bytes go over the arcs of each outgoing channel, twice as many in lines, and all that
+ *       it loads and stores on its own device through the memory there. Flows on an arc share it max-min fairly, as in
+ *       {@link Simulator}; it carries {@code program.storeFraction} of what it carries of copies. Loads and stores of
+ *       a block together are no faster than {@code program.blockGbs}, less in proportion with fewer than 512 threads
+ *       that have work. The slice ends when all of this has ended.
  *   <li>The call ends {@code program.endUs} after the last block.
  * </ul>
  *
@@ -45,8 +45,8 @@ import java.util.stream.IntStream;
  * to one device could meet in its memory.
  *
  * <p>Where nobody measured a constant, a profile has a range; {@link Profile#fastest} and {@link Profile#slowest} give
- * those of times. Time is counted in whole picoseconds. The same input gives the same result. Immutable and safe for use
- * from any thread.
+ * those of times. Time is counted in whole picoseconds. The same input gives the same result. Immutable and safe for
+ * use from any thread.
  */
 public final class ProgramSimulator {
     /** Least number of slices of the shorter one of two programs from which longer ones are extrapolated. */
@@ -130,8 +130,8 @@ public final class ProgramSimulator {
     }
 
     /**
-     * Predicts the time of a program alone. That of many slices is extrapolated from shorter programs with slices of the
-     * same length, as each further slice takes the same time when all pipelines are full.
+     * Predicts the time of a program alone. That of many slices is extrapolated from shorter programs with slices of
+     * the same length, as each further slice takes the same time when all pipelines are full.
      *
      * @return time in us
      */

@@ -10,9 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The loops of a laid-out program as flat arrays, numbered through in the order of lanes and moves. A loop has a flow for
- * each path over which it stores to another device, and one through the memory of its own device. Each flow has a resource
- * of its own, which limits it to what the block can do. Immutable.
+ * The loops of a laid-out program as flat arrays, numbered through in the order of lanes and moves. A loop has a flow
+ * for each path over which it stores to another device, and one through the memory of its own device. Each flow has a
+ * resource of its own, which limits it to what the block can do. Immutable.
  */
 final class ProgramWorkload {
     private static final double THREADS_OF_A_BLOCK = 512;

@@ -58,8 +58,8 @@ final class BufferAccess {
      * @param bytes of the buffer that are used
      * @param inputs address of each rank's input
      * @param outputs address of each rank's output
-     * @throws IllegalArgumentException if it is no memory of the rank's device, ends too early, or a device cannot be let
-     *     to touch it; the message says what to do
+     * @throws IllegalArgumentException if it is no memory of the rank's device, ends too early, or a device cannot be
+     *     let to touch it; the message says what to do
      */
     void check(Use use, long bytes, long[] inputs, long[] outputs) {
         check(use, bytes, (use.space() == Space.INPUT ? inputs : outputs)[use.rank()]);

@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Writes the loops of the workers over a slice of plain data. Where all places are aligned, a thread takes several times
- * 16 bytes at once, a warp's next to each other, and the elements behind the last 16 bytes one by one; else it takes all
- * one by one.
+ * Writes the loops of the workers over a slice of plain data. Where all places are aligned, a thread takes several
+ * times 16 bytes at once, a warp's next to each other, and the elements behind the last 16 bytes one by one; else it
+ * takes all one by one.
  */
 final class BulkLoops {
     static final int WARP = 32;

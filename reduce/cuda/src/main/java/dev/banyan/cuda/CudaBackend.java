@@ -49,10 +49,10 @@ import org.slf4j.LoggerFactory;
  * belongs to memory of another kind, of another device or with less access must not be used with the same communicator.
  *
  * <p><b>Runs.</b> Where all devices of a schedule reach each other's memory, one kernel on each device runs it as a
- * {@linkplain dev.banyan.schedule.program.DeviceProgram device program}: a run is one launch on each device, whatever the
- * buffers are. Else, and if that is chosen, the first run of an executable with given buffers makes a CUDA graph of all its
- * copies and kernels, which is kept; a further run with the same buffers is one launch. Both give the same bits. Runs of
- * one backend follow each other on the devices. A start does not wait for the runs before it.
+ * {@linkplain dev.banyan.schedule.program.DeviceProgram device program}: a run is one launch on each device, whatever
+ * the buffers are. Else, and if that is chosen, the first run of an executable with given buffers makes a CUDA graph
+ * of all its copies and kernels, which is kept; a further run with the same buffers is one launch. Both give the same
+ * bits. Runs of one backend follow each other on the devices. A start does not wait for the runs before it.
  *
  * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
  * the step and the error; all other runs that have not ended fail with it, and the backend then refuses everything but

@@ -9,9 +9,9 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The parameters of a kernel, all of 64 bits, that is launched again and again. JCuda reads every parameter of a launch
- * through several calls of the JVM, some 15 us for the 38 of a device program; so this calls the driver itself. Used by one
- * thread at a time.
+ * The parameters of a kernel, all of 64 bits, that is launched again and again. JCuda reads every parameter of a
+ * launch through several calls of the JVM, some 15 us for the 38 of a device program; so this calls the driver itself.
+ * Used by one thread at a time.
  */
 final class LaunchParameters {
     private final MemorySegment words;

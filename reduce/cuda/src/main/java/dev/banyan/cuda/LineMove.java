@@ -9,13 +9,13 @@ import java.util.function.IntFunction;
 import java.util.stream.Stream;
 
 /**
- * Writes the move of a slice by the workers where data travels in lines. A line is 16 bytes, two times 4 bytes of data and
- * the low half of the slice's flag. It is read and written as two 64-bit parts, each of which arrives whole, so that data
- * needs no fence. A thread takes 8 bytes of data at a time.
+ * Writes the move of a slice by the workers where data travels in lines. A line is 16 bytes, two times 4 bytes of data
+ * and the low half of the slice's flag. It is read and written as two 64-bit parts, each of which arrives whole, so
+ * that data needs no fence. A thread takes 8 bytes of data at a time.
  *
- * <p>Plain data is loaded and stored by volatile accesses too. In place, a block may overwrite what another one has read
- * and sent: no fence orders the two, but what is written depends on what was read, and accesses that are strong are no
- * race.
+ * <p>Plain data is loaded and stored by volatile accesses too. In place, a block may overwrite what another one has
+ * read and sent: no fence orders the two, but what is written depends on what was read, and accesses that are strong
+ * are no race.
  */
 final class LineMove {
     private static final int DATA_BYTES = 8;
@@ -196,7 +196,9 @@ final class LineMove {
         return text.emit(LONG, "add.u64", begin(place), data.offset);
     }
 
-    /** Emits an access per 8 bytes where a unit of plain data is whole and aligned, else another way; then it goes on. */
+    /**
+     * Emits an access per 8 bytes where a unit of plain data is whole and aligned, else another way; then it goes on.
+     */
     private void eachPart(String address, Unit data, IntFunction<String> access, Runnable otherwise, String next) {
         String bytewise = text.label("bytewise");
         String low = text.emit(LONG, "and.b64", address, DATA_BYTES - 1);

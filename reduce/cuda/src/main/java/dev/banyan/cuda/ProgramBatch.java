@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Calls that one launch carries out. Its blocks go from one call to the next each by itself, so that no call may touch what
- * another one does: such calls need a launch of their own. Used by one thread at a time.
+ * Calls that one launch carries out. Its blocks go from one call to the next each by itself, so that no call may touch
+ * what another one does: such calls need a launch of their own. Used by one thread at a time.
  */
 final class ProgramBatch {
     /** As many calls have room in the memory of a launch. */

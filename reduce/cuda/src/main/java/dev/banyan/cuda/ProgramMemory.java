@@ -9,8 +9,8 @@ import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /**
- * The flags and the slots of device programs. All programs of a backend share them, as a block of a rank runs one loop at
- * a time, in the order of launches:
+ * The flags and the slots of device programs. All programs of a backend share them, as a block of a rank runs one loop
+ * at a time, in the order of launches:
  *
  * <ul>
  *   <li>Slots belong to the block that receives. Its senders fill them only when its loop has begun.

@@ -25,8 +25,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes plans of schedules as device programs, verifies them, and puts their tables into the memory of devices. Safe for
- * use from any thread.
+ * Makes plans of schedules as device programs, verifies them, and puts their tables into the memory of devices. Safe
+ * for use from any thread.
  */
 final class ProgramPlanner {
     /** As many ranks' buffers are parameters of a kernel. */

@@ -13,9 +13,9 @@ import java.util.stream.IntStream;
  * Writes the kernel that interprets {@linkplain ProgramTable device programs}. A block has workers, of which the first
  * warp also reads records and waits for flags, and a posting warp, whose fences overlap with the next slice.
  *
- * <p>Named barriers: 0 of all threads at the begin and at the end; 1 of the workers, when a loop or a slice may begin; 2
- * of all threads, when a slice is done; 3 of the first and the posting warp, when a record has been read. Barriers 1 and
- * 2 also collect whether a thread stops, so that all threads of a block leave at the same place.
+ * <p>Named barriers: 0 of all threads at the begin and at the end; 1 of the workers, when a loop or a slice may begin;
+ * 2 of all threads, when a slice is done; 3 of the first and the posting warp, when a record has been read. Barriers 1
+ * and 2 also collect whether a thread stops, so that all threads of a block leave at the same place.
  */
 final class ProgramPtx {
     private static final int WARP = 32;

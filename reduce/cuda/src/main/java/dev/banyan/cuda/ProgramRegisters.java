@@ -47,7 +47,9 @@ final class ProgramRegisters {
 
     final String places;
 
-    /** Of the current loop, in shared memory: address of the place of the first output, and behind that of the last one. */
+    /**
+     * Of the current loop, in shared memory: address of the place of the first output, and behind that of the last one.
+     */
     final String firstOutput;
 
     final String outputsEnd;

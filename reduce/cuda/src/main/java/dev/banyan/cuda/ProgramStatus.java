@@ -5,8 +5,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 
 /**
- * Why a block of a device program stopped, as the kernel leaves it in the control block. The control block is mapped host
- * memory, offsets in bytes:
+ * Why a block of a device program stopped, as the kernel leaves it in the control block. The control block is mapped
+ * host memory, offsets in bytes:
  *
  * <pre>
  *  0 u32 abort: if not 0, all blocks stop that wait      8 u64 base of the last launch that ended well

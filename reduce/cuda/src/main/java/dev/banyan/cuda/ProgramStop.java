@@ -27,8 +27,8 @@ final class ProgramStop {
     }
 
     /**
-     * Emits the end of a loop that polls: goes back to its begin, or has set the predicate {@code stopped} behind it. The
-     * first thread of a block that stops writes the status.
+     * Emits the end of a loop that polls: goes back to its begin, or has set the predicate {@code stopped} behind it.
+     * The first thread of a block that stops writes the status.
      *
      * @param channel emits what the status needs, where it is needed, and returns its register; so does {@code seen}
      */

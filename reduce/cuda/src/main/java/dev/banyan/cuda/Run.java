@@ -25,7 +25,8 @@ abstract class Run {
     abstract List<CUevent> ended();
 
     /**
-     * Returns CUDA_SUCCESS if it has ended and all of it was done, CUDA_ERROR_NOT_READY if it has not ended, or an error.
+     * Returns CUDA_SUCCESS if it has ended and all of it was done, CUDA_ERROR_NOT_READY if it has not ended, or an
+     * error.
      */
     abstract int result();
 

@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
  * launched.
  *
  * <p>The driver does not promise that an event of one device says what went wrong on another one: it may stay as it is
- * for ever. So all devices are asked for faults about once a millisecond while a run is waited for, and when it has ended
- * or its time is over. A run has ended well if its events have been reached, all of it is marked as done, and then no
- * device has a fault. A run whose time is over is asked to stop, if it can, and is then waited for a moment longer: its
- * kernels say what they wait for.
+ * for ever. So all devices are asked for faults about once a millisecond while a run is waited for, and when it has
+ * ended or its time is over. A run has ended well if its events have been reached, all of it is marked as done, and
+ * then no device has a fault. A run whose time is over is asked to stop, if it can, and is then waited for a moment
+ * longer: its kernels say what they wait for.
  *
  * <p>Safe for use from any thread.
  */
@@ -316,7 +316,10 @@ final class Runs {
         failing.forEach(run -> run.future().completeExceptionally(reason));
     }
 
-    /** Returns what to report for an error of the driver when a graph is launched: the fault of a device if there is one. */
+    /**
+     * Returns what to report for an error of the driver when a graph is launched: the fault of a device if there is
+     * one.
+     */
     CudaException explain(CudaExecutable executable, CudaException error) {
         Faulty faulty = faulty();
         return faulty == null || failure() != null

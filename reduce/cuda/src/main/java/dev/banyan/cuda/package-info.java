@@ -20,10 +20,10 @@
  *     i128</td></tr>
  * <tr><td>banyan_mean_TYPE</td><td>u64 target, u64 source, u64 count, u32 divisor</td><td>the wide sums divided,
  *     rounded toward zero, as TYPE i8, u8, i32, i64</td></tr>
- * <tr><td>banyan_program_OP_TYPE</td><td>u64 table, u64 base, u64 control, u64 timeout in ns, u64 buffer0 .. buffer31</td>
- *     <td>runs the loops of a {@linkplain dev.banyan.cuda.ProgramTable table}, a block for each of its blocks, of 64 to
- *     544 threads in warps, of which the last warp posts flags; reports in a
- *     {@linkplain dev.banyan.cuda.ProgramStatus control block} that all have ended, or why a block stopped</td></tr>
+ * <tr><td>banyan_program_OP_TYPE</td><td>u64 table, u64 base, u64 control, u64 timeout in ns, u64 buffer0 ..
+ *     buffer31</td> <td>runs the loops of a {@linkplain dev.banyan.cuda.ProgramTable table}, a block for each of its
+ *     blocks, of 64 to 544 threads in warps, of which the last warp posts flags; reports in a {@linkplain
+ *     dev.banyan.cuda.ProgramStatus control block} that all have ended, or why a block stopped</td></tr>
  * <tr><td>banyan_update_RULE_TYPE</td><td>table of values, u32 values, u32 first, coefficients</td><td>values changed
  *     by their gradients; RULE sgd, sgd_momentum, adam, adam_w; TYPE f32, f64, f16, bf16</td></tr>
  * </table>

@@ -34,8 +34,8 @@ import org.junit.jupiter.api.Timeout;
 
 /**
  * Random faults in random device programs: a GPU fails, is lost or never begins, a link holds data up for ever, a flag
- * gets lost, a user aborts. Each one ends in an exception of the call that meets it, in time, and no result is wrong that
- * is taken for right.
+ * gets lost, a user aborts. Each one ends in an exception of the call that meets it, in time, and no result is wrong
+ * that is taken for right.
  */
 class ProgramFaultTest {
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
@@ -187,7 +187,9 @@ class ProgramFaultTest {
         }
     }
 
-    /** A link that no data takes, a flag whose next value comes in time, and an abort that is too late, are no faults. */
+    /**
+     * A link that no data takes, a flag whose next value comes in time, and an abort that is too late, are no faults.
+     */
     private boolean mustFail(Fault fault) {
         return switch (fault.kind()) {
             case STALL, LOST_FLAG, ABORT -> false;

@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Random calls as device programs, whose accesses to memory a seed interleaves over all GPUs: the results have the bits of
- * the host backend, every kernel ends, and no two accesses to a byte lack an order.
+ * Random calls as device programs, whose accesses to memory a seed interleaves over all GPUs: the results have the
+ * bits of the host backend, every kernel ends, and no two accesses to a byte lack an order.
  */
 class ProgramInterleavingTest {
     /** By the clock of an interleaving. */

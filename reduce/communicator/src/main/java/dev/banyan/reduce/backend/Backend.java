@@ -113,9 +113,9 @@ public interface Backend extends AutoCloseable {
     }
 
     /**
-     * Gathers what the calling thread starts from now on until the group is closed, as ncclGroupStart does: a backend may
-     * then launch it together. What is started still takes effect in the order of the starts, and may begin before the
-     * group is closed.
+     * Gathers what the calling thread starts from now on until the group is closed, as ncclGroupStart does: a backend
+     * may then launch it together. What is started still takes effect in the order of the starts, and may begin before
+     * the group is closed.
      *
      * @return the group, which the same thread closes; no thread waits for a run before that
      * @throws IllegalStateException if the thread has opened a group before

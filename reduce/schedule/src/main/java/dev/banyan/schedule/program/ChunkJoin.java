@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Joins and cuts chunks, whose lengths are of no meaning for a result: joined ones have the same steps, and each of their
- * locations begins where the one before ends.
+ * Joins and cuts chunks, whose lengths are of no meaning for a result: joined ones have the same steps, and each of
+ * their locations begins where the one before ends.
  */
 final class ChunkJoin {
     private static final class Open {

@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
  * Makes the moves of one chunk; used once.
  *
  * <p>A step becomes a move on its target's device. What it reads on another device comes over a channel from the move
- * that makes it there; that move stores it right into the channel, beside or instead of the memory that the step names.
- * Inputs that other devices read are sent by moves of their own. A copy from another device into scratch memory that one
- * step of this device reads is no move: the step reads the channel. A copy whose result is kept gets it directly if that
- * is asked for and nothing that must come before it could come later.
+ * that makes it there; that move stores it right into the channel, beside or instead of the memory that the step
+ * names. Inputs that other devices read are sent by moves of their own. A copy from another device into scratch memory
+ * that one step of this device reads is no move: the step reads the channel. A copy whose result is kept gets it
+ * directly if that is asked for and nothing that must come before it could come later.
  *
  * <p>The order that the steps had by their dependencies is kept where memory needs it: accesses of which one writes are
  * ordered by channels, if need be by channels without data.

@@ -105,7 +105,9 @@ public record ProgramLayout(DeviceProgram program, Grid grid, boolean lowLatency
         return Math.toIntExact(Math.ceilDiv(lane.bytes(), sliceBytes(lane)));
     }
 
-    /** Returns the threads of a block that move data: one for each 16 bytes of a slice, or 8 bytes of lines, up to 512. */
+    /**
+     * Returns the threads of a block that move data: one for each 16 bytes of a slice, or 8 bytes of lines, up to 512.
+     */
     public int workers() {
         long longest =
                 program.lanes().stream().mapToLong(this::sliceBytes).max().orElse(1);

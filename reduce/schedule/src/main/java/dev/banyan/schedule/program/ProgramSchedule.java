@@ -9,8 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes a schedule of what a program does: slots become scratch memory, and each store of a move a step. So the proof of
- * a schedule is a proof of the program, but for slots that are used again.
+ * Makes a schedule of what a program does: slots become scratch memory, and each store of a move a step. So the proof
+ * of a schedule is a proof of the program, but for slots that are used again.
  */
 final class ProgramSchedule {
     private final DeviceProgram program;

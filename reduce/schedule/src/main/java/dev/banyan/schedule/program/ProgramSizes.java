@@ -13,13 +13,16 @@ public record ProgramSizes(long lowLatencyBytes, int sliceBytes, int slots, int 
     static final int UNIT = 512;
 
     /**
-     * Lines are twice as long as their data, but come a fence and a flag sooner: about 2 us a hop. A slice of 64 KiB takes
-     * a block about 3 us, so that four slots cover the flags' way there and back. NCCL has 8 slots of 512 KiB, and at most
-     * 64 blocks.
+     * Lines are twice as long as their data, but come a fence and a flag sooner: about 2 us a hop. A slice of 64 KiB
+     * takes a block about 3 us, so that four slots cover the flags' way there and back. NCCL has 8 slots of 512 KiB,
+     * and at most 64 blocks.
      */
     public static final ProgramSizes DEFAULT = new ProgramSizes(64 << 10, 64 << 10, 4, 48);
 
-    /** Shorter slices fill a pipeline sooner, longer ones need fewer flags; in simulation, so many are close to the best. */
+    /**
+     * Shorter slices fill a pipeline sooner, longer ones need fewer flags; in simulation, so many are close to the
+     * best.
+     */
     private static final int SLICES = 64;
 
     /** Slices of plain data are not cut shorter for that. */

@@ -10,8 +10,8 @@ import java.util.Map;
  * Proves that a program on a grid does what its schedule says, however its blocks and slices run. It proves that
  *
  * <ul>
- *   <li>the program is right as a schedule: {@link ScheduleVerifier} follows its moves, with slots as memory that nobody
- *     else uses and channels as the only dependencies;
+ *   <li>the program is right as a schedule: {@link ScheduleVerifier} follows its moves, with slots as memory that
+ *     nobody else uses and channels as the only dependencies;
  *   <li>it combines elements in the schedule's order, hence with the same bits;
  *   <li>a mean is taken once of every element of the result, if the program says that it takes means;
  *   <li>exactly one block of the right rank has each move, lanes come in one order in all blocks, and no block has two

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Follows which loops get how far, without data. What a loop waits for never goes back, so that the order in which blocks
- * go on does not matter: if one order comes to the end, all do.
+ * Follows which loops get how far, without data. What a loop waits for never goes back, so that the order in which
+ * blocks go on does not matter: if one order comes to the end, all do.
  */
 final class Progress {
     /** Where a block is. */
