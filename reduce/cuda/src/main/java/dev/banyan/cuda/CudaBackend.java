@@ -564,7 +564,8 @@ public final class CudaBackend implements Backend {
             return;
         }
         released.removeIf(executable -> {
-            if (runs.isInFlight(run -> run.isOf(executable))) {
+            if (runs.isInFlight(run -> run.isOf(executable))
+                    || groups.values().stream().anyMatch(group -> group.holds(executable))) {
                 return false;
             }
             giveBack(executable);

@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.Executable;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,11 @@ final class CudaGroup implements Backend.Group {
             streams = callers;
         }
         return added;
+    }
+
+    /** Whether a call of an executable waits to be launched. */
+    boolean holds(Executable executable) {
+        return batch.holds(executable);
     }
 
     boolean isEmpty() {

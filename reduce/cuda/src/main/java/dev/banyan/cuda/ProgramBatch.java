@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.backend.Executable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -79,6 +80,11 @@ final class ProgramBatch {
         long begin = entry.getKey().address(member.inputs(), member.outputs());
         Map.Entry<Long, Long> below = touched.lowerEntry(begin + entry.getValue());
         return below != null && below.getValue() > begin;
+    }
+
+    /** Whether a call of an executable is among them. */
+    boolean holds(Executable executable) {
+        return members.stream().anyMatch(member -> member.executable().equals(executable));
     }
 
     boolean isEmpty() {
