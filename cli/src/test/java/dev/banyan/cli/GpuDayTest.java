@@ -44,6 +44,7 @@ class GpuDayTest {
             "selftest-2",
             "selftest-4",
             "selftest-8",
+            "selftest-graph",
             "selftest-all",
             "workload",
             "memcheck",

@@ -76,6 +76,11 @@ final class DayParts {
                     3 + ranks,
                     (gpus, time) -> selftest("--devices", onOneGpu(ranks))));
         }
+        parts.add(new Part(
+                "selftest-graph",
+                "selftest with 2 ranks on one GPU, by graphs of copies instead of kernels",
+                5,
+                (gpus, time) -> selftestByGraphs()));
         parts.add(
                 new Part("selftest-all", "selftest with a rank on every GPU", 8, (gpus, time) -> selftestOfAll(gpus)));
         parts.add(new Part(
@@ -141,6 +146,12 @@ final class DayParts {
 
     private Plan selftest(String... arguments) {
         return new Plan.Run(JavaCommand.banyan(selftestArguments(quick, arguments)), OutputReader.SELFTEST);
+    }
+
+    private Plan selftestByGraphs() {
+        List<String> command = new ArrayList<>(List.of("/usr/bin/env", "BANYAN_CUDA_EXECUTOR=graph"));
+        command.addAll(JavaCommand.banyan(selftestArguments(quick, "--devices", onOneGpu(2))));
+        return new Plan.Run(command, OutputReader.SELFTEST);
     }
 
     private static String[] selftestArguments(boolean brief, String... arguments) {
