@@ -45,7 +45,7 @@ final class ProgramMemory {
     }
 
     /** Regions of one length. */
-    private record Regions(int rank, ProgramLoop.Form form, long bytes) {}
+    private record Regions(CudaDevice device, ProgramLoop.Form form, long bytes) {}
 
     /** So far apart flags never share a line of a cache. */
     private static final int FLAG_BYTES = 128;
@@ -96,17 +96,17 @@ final class ProgramMemory {
     }
 
     /**
-     * Returns the addresses of the slots of a rank's blocks. Lines are 0 at first.
+     * Returns the addresses of the slots of a device's blocks. Lines are 0 at first.
      *
-     * @param blocks number of blocks that have slots, counted from the first one
+     * @param blocks number of blocks of the device, whichever ranks they work for
      * @param bytes that each block needs; a power of two
      * @throws NoProgramException if there may not be so many bytes
      */
-    synchronized List<Long> slots(int rank, ProgramLoop.Form form, long bytes, int blocks) throws NoProgramException {
-        List<Long> addresses = regions.computeIfAbsent(new Regions(rank, form, bytes), _ -> new ArrayList<>());
+    synchronized List<Long> slots(CudaDevice device, ProgramLoop.Form form, long bytes, int blocks)
+            throws NoProgramException {
+        List<Long> addresses = regions.computeIfAbsent(new Regions(device, form, bytes), _ -> new ArrayList<>());
         int missing = blocks - addresses.size();
         if (missing > 0) {
-            CudaDevice device = ranks.get(rank);
             if (used.getOrDefault(device, 0L) + missing * bytes > limit) {
                 throw new NoProgramException("slots of " + missing * bytes + " bytes on device " + device.ordinal()
                         + " would be more than BANYAN_BUFFER_LIMIT, " + limit + ", allows");

@@ -254,9 +254,10 @@ final class ProgramPlanner {
             private final ProgramLayout layout;
             private final boolean lowLatency;
             private final long[] offsets;
+            /** The block of each move of each lane, counted over all ranks of its device. */
             private final int[][] blockOf;
-            /** For each rank, the slots of its blocks. */
-            private final List<List<Long>> slots = new ArrayList<>();
+            /** For each device, the slots of its blocks. */
+            private final Map<CudaDevice, List<Long>> slots = new HashMap<>();
 
             Tables(ProgramLayout layout, long[] offsets) throws NoProgramException {
                 this.layout = layout;
@@ -264,17 +265,37 @@ final class ProgramPlanner {
                 program = layout.program();
                 lowLatency = layout.lowLatency();
                 blockOf = layout.grid().blockOf(program);
-                long bytes = slotsOfABlock();
-                for (int rank = 0; rank < ranks.size(); rank++) {
-                    slots.add(
-                            bytes == 0
-                                    ? List.of()
-                                    : memory.slots(
-                                            rank,
-                                            form(),
-                                            bytes,
-                                            layout.grid().blocks().get(rank).size()));
+                for (int l = 0; l < blockOf.length; l++) {
+                    for (int m = 0; m < blockOf[l].length; m++) {
+                        blockOf[l][m] += blocksBefore(
+                                program.lanes().get(l).moves().get(m).rank());
+                    }
                 }
+                long bytes = slotsOfABlock();
+                for (CudaDevice device : devices) {
+                    slots.put(device, bytes == 0 ? List.of() : memory.slots(device, form(), bytes, blocksOf(device)));
+                }
+            }
+
+            /** Blocks of the ranks before that are on the same device. */
+            private int blocksBefore(int rank) {
+                int blocks = 0;
+                for (int other = 0; other < rank; other++) {
+                    if (ranks.get(other).equals(ranks.get(rank))) {
+                        blocks += layout.grid().blocks().get(other).size();
+                    }
+                }
+                return blocks;
+            }
+
+            private int blocksOf(CudaDevice device) {
+                int blocks = 0;
+                for (int rank = 0; rank < ranks.size(); rank++) {
+                    if (ranks.get(rank).equals(device)) {
+                        blocks += layout.grid().blocks().get(rank).size();
+                    }
+                }
+                return blocks;
             }
 
             /** The most bytes of slots that a block needs, as a power of two so that programs can share them. */
@@ -456,7 +477,8 @@ final class ProgramPlanner {
                     return local(channel.target());
                 }
                 int number = incoming(lane, channel.to()).indexOf(c);
-                long region = slots.get(lane.receiver(channel)).get(blockOf[l][channel.to()]);
+                List<Long> regions = slots.getOrDefault(ranks.get(lane.receiver(channel)), List.of());
+                long region = regions.get(blockOf[l][channel.to()]);
                 return ProgramLoop.Place.slots(
                         region + number * channelBytes(lane), slotBytes(lane), slots(), form(), c);
             }

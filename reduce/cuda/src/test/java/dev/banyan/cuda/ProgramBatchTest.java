@@ -54,9 +54,13 @@ class ProgramBatchTest {
     }
 
     private CudaBackend backend(ProgramSizes sizes, long firstFlag) {
+        return backend(IntStream.range(0, RANKS).toArray(), sizes, firstFlag);
+    }
+
+    private CudaBackend backend(int[] devices, ProgramSizes sizes, long firstFlag) {
         emulator.tell("devices 8 switched");
         return new CudaBackend(
-                IntStream.range(0, RANKS).toArray(),
+                devices,
                 PATIENCE,
                 PeerRule.ALL,
                 64 << 20,
@@ -175,6 +179,52 @@ class ProgramBatchTest {
             assertSame(cuda, pair);
             assertSame(cuda, other);
             assertThat(emulator.count("kernels banyan_program")).isEqualTo(3 * RANKS);
+        }
+    }
+
+    /** From call to call of a batch, a block may work for another of the ranks that share its device. */
+    @Test
+    void ranksThatShareDevicesTakeTurns() {
+        for (long lines : new long[] {0, 4096}) {
+            for (int seed = 1; seed <= 10; seed++) {
+                int[] devices = new SplittableRandom(seed).ints(RANKS, 0, 3).toArray();
+                try (CudaBackend backend = backend(devices, new ProgramSizes(lines, 512, 2, 12), 1);
+                        Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.SINGLE_TREE));
+                        Communicator cuda =
+                                Communicator.create(MACHINE, config(AlgorithmChoice.SINGLE_TREE), backend)) {
+                    List<Pair> pairs = new ArrayList<>();
+                    List<CollectiveCall> onHost = new ArrayList<>();
+                    List<CollectiveCall> onGpus = new ArrayList<>();
+                    for (int root = 0; root < RANKS; root++) {
+                        int count = 1 + random.nextInt(600);
+                        Collective collective = random.nextBoolean() ? Collective.REDUCE : Collective.BROADCAST;
+                        pairs.add(pair(cuda, count));
+                        onHost.add(CollectiveCall.inPlace(
+                                collective,
+                                root,
+                                count,
+                                DataType.F32,
+                                ReduceOp.SUM,
+                                pairs.getLast().host()));
+                        onGpus.add(CollectiveCall.inPlace(
+                                collective,
+                                root,
+                                count,
+                                DataType.F32,
+                                ReduceOp.SUM,
+                                pairs.getLast().gpus()));
+                    }
+                    emulator.tell("interleave " + (seed % 3 == 0 ? seed : 0));
+                    cuda.runAll(onGpus);
+                    cuda.runAll(onGpus);
+                    emulator.tell("interleave 0");
+                    host.runAll(onHost);
+                    host.runAll(onHost);
+                    pairs.forEach(pair -> assertSame(cuda, pair));
+                    assertThat(emulator.count("races")).isZero();
+                }
+                EmulatedGpus.beginNewProcess(emulator);
+            }
         }
     }
 

@@ -3,6 +3,7 @@ package dev.banyan.schedule.program;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleException;
 import dev.banyan.schedule.ScheduleProof;
@@ -13,7 +14,13 @@ import dev.banyan.schedule.algorithm.RankOrderAlgorithm;
 import dev.banyan.schedule.algorithm.RingAlgorithm;
 import dev.banyan.schedule.algorithm.Samples;
 import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -42,6 +49,46 @@ class ProgramCompilerTest {
                     }
                 }
             }
+        }
+    }
+
+    /** All presets of up to 16 devices and random subsets of them, with the trees that the planner makes for these. */
+    @Test
+    void subsetsOfPresetsAreLaidOut() {
+        List<Machine> presets = Presets.all().stream()
+                .filter(machine -> machine.size() > 1 && machine.size() <= 16)
+                .toList();
+        List<AlgorithmChoice> algorithms = Arrays.stream(AlgorithmChoice.values())
+                .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
+                .toList();
+        List<Collective> collectives = List.of(Collective.values());
+        for (int i = 0; i < presets.size() + 500; i++) {
+            Random random = new Random(i);
+            Machine preset = presets.get(i % presets.size());
+            Machine machine = i < presets.size()
+                    ? preset
+                    : preset.subset(random.ints(0, preset.size())
+                            .distinct()
+                            .limit(2 + random.nextInt(preset.size() - 1))
+                            .toArray());
+            Config config = Config.builder()
+                    .set(Planner.ALGORITHM, SizeRules.always(algorithms.get(random.nextInt(algorithms.size()))))
+                    .build();
+            Collective collective = collectives.get(random.nextInt(collectives.size()));
+            CollectiveRequest request = new CollectiveRequest(
+                    collective,
+                    collective.hasRoot() ? random.nextInt(machine.size()) : -1,
+                    1L << random.nextInt(20),
+                    4,
+                    random.nextBoolean(),
+                    1 << 16);
+            ProgramLayout layout = ProgramLayout.of(
+                    Planner.of(machine, config)
+                            .plan(request, AlgorithmHint.CONFIGURED)
+                            .schedule(),
+                    ProgramSizes.DEFAULT);
+            layout.verify();
+            assertThat(layout.grid().widest()).isLessThanOrEqualTo(ProgramSizes.DEFAULT.blocks());
         }
     }
 
