@@ -75,7 +75,7 @@ class CudaBackendTest {
         int[] devices = IntStream.range(0, 8).toArray();
         long[] counts = {0, 1, 3, 8, 257, 4099};
         int turn = algorithm.label().length();
-        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS);
                 CudaBackend copying = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES);
                 Communicator host = Communicator.create(machine, config);
                 Communicator first = Communicator.create(machine, config, direct);
@@ -423,7 +423,7 @@ class CudaBackendTest {
     void buffersMayBeOfPools() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         int[] devices = IntStream.range(0, 8).toArray();
-        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS);
                 CudaBackend copying = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES)) {
             for (CudaBackend backend : List.of(direct, copying)) {
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
