@@ -75,6 +75,8 @@ class DeclaredSettingsTest {
     void defaults() {
         Map<String, Object> values = values(Config.defaults());
         values.keySet().removeIf(name -> name.startsWith("BANYAN_TUNED_"));
+        // Its type is not public.
+        values.computeIfPresent("BANYAN_CUDA_EXECUTOR", (_, choice) -> choice.toString());
         assertThat(values)
                 .containsExactlyInAnyOrderEntriesOf(Map.ofEntries(
                         Map.entry("MXNET_KVSTORE_USETREE", true),
@@ -90,6 +92,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_BUCKET_BYTES", 25L << 20),
                         Map.entry("BANYAN_BUFFER_LIMIT", 256L << 20),
                         Map.entry("BANYAN_PEER_TRIAL", true),
+                        Map.entry("BANYAN_CUDA_EXECUTOR", "auto"),
                         Map.entry("BANYAN_TIMEOUT_MS", Duration.ofMinutes(10)),
                         Map.entry("BANYAN_SEED", 1970L),
                         Map.entry("BANYAN_REPRODUCIBLE", false),

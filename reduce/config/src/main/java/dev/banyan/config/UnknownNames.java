@@ -21,6 +21,7 @@ final class UnknownNames {
             "BANYAN_NVML_LIBRARY",
             "BANYAN_OUTSTANDING",
             "BANYAN_PEER_TRIAL",
+            "BANYAN_CUDA_EXECUTOR",
             "BANYAN_THREADS",
             "BANYAN_TIMEOUT_MS",
             "MXNET_ENABLE_GPU_P2P",
