@@ -76,13 +76,13 @@ final class DayParts {
                     3 + ranks,
                     (gpus, time) -> selftest("--devices", onOneGpu(ranks))));
         }
+        parts.add(
+                new Part("selftest-all", "selftest with a rank on every GPU", 8, (gpus, time) -> selftestOfAll(gpus)));
         parts.add(new Part(
                 "selftest-graph",
                 "selftest with 2 ranks on one GPU, by graphs of copies instead of kernels",
                 5,
                 (gpus, time) -> selftestByGraphs()));
-        parts.add(
-                new Part("selftest-all", "selftest with a rank on every GPU", 8, (gpus, time) -> selftestOfAll(gpus)));
         parts.add(new Part(
                 "workload", "the gradients of a model over four ranks on one GPU", 4, (gpus, time) -> workload()));
         for (String tool : List.of("memcheck", "racecheck", "initcheck")) {
