@@ -12,8 +12,6 @@ final class BulkCopy {
     /** 16-byte words that a thread copies at once. */
     private static final int UNROLLED = 4;
 
-    private static final int WORDS_APART = 16 * BulkLoops.WARP;
-
     private final PtxText text;
     private final ProgramRegisters registers;
     private final Element element;
@@ -39,12 +37,12 @@ final class BulkCopy {
             List<String> word =
                     Stream.generate(() -> text.register(WORD)).limit(4).toList();
             text.emit(round.guards().get(u) + "ld.global.v4.u32 {" + String.join(", ", word) + "}, [" + from + "+"
-                    + WORDS_APART * u + "]");
+                    + BulkLoops.WORDS_APART * u + "]");
             loaded.add(word);
         }
         loops.eachOutput(round.offset(), to -> {
             for (int u = 0; u < UNROLLED; u++) {
-                text.emit(round.guards().get(u) + "st.global.v4.u32 [" + to + "+" + WORDS_APART * u + "], {"
+                text.emit(round.guards().get(u) + "st.global.v4.u32 [" + to + "+" + BulkLoops.WORDS_APART * u + "], {"
                         + String.join(", ", loaded.get(u)) + "}");
             }
         });

@@ -14,7 +14,9 @@ import java.util.function.Consumer;
  * takes all one by one.
  */
 final class BulkLoops {
-    static final int WARP = 32;
+    private static final int WARP = 32;
+    /** Bytes between the words of a thread in a round. */
+    static final int WORDS_APART = 16 * WARP;
 
     private final PtxText text;
     private final ProgramRegisters registers;

@@ -8,8 +8,6 @@ import java.util.stream.IntStream;
 
 /** Writes the move of a slice of plain data that combines all inputs, in their order, and stores to all outputs. */
 final class BulkReduction {
-    private static final int WORDS_APART = 16 * BulkLoops.WARP;
-
     private final PtxText text;
     private final ProgramRegisters registers;
     private final ElementCode code;
@@ -55,7 +53,7 @@ final class BulkReduction {
         List<List<String>> results = accumulators.stream().map(code::pack).toList();
         loops.eachOutput(round.offset(), to -> {
             for (int u = 0; u < unrolled; u++) {
-                code.store(round.guards().get(u), to, WORDS_APART * u, results.get(u));
+                code.store(round.guards().get(u), to, BulkLoops.WORDS_APART * u, results.get(u));
             }
         });
     }
@@ -69,7 +67,7 @@ final class BulkReduction {
         text.scope(() -> {
             String from = loops.address(input, round.offset());
             for (int u = 0; u < words.size(); u++) {
-                code.load(round.guards().get(u), words.get(u), from, WORDS_APART * u);
+                code.load(round.guards().get(u), words.get(u), from, BulkLoops.WORDS_APART * u);
             }
         });
         text.emit("add.u32 " + input + ", " + input + ", " + ProgramRegisters.PLACE_STRIDE);

@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import jcuda.Pointer;
@@ -79,6 +80,15 @@ final class CopyLane {
             }
             await(half(bytes - 1));
         });
+    }
+
+    /** Returns the lane of a device that is known to have one. */
+    static CopyLane of(CudaDevice device, Map<CudaDevice, CopyLane> lanes) {
+        CopyLane lane = lanes.get(device);
+        if (lane == null) {
+            throw new IllegalStateException("device " + device.ordinal() + " has no lane for copies");
+        }
+        return lane;
     }
 
     /** Copies to the host and returns when the host has all bytes. */

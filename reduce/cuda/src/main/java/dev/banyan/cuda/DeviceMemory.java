@@ -78,7 +78,7 @@ final class DeviceMemory {
                 JCudaDriver.cuMemAlloc(address, bytes),
                 "cuMemAlloc of " + bytes + " bytes on device " + device.ordinal());
         allocations.put(address.value(), new Allocation(device, bytes));
-        lane(device).clear(address, bytes);
+        CopyLane.of(device, lanes).clear(address, bytes);
         return address.value();
     }
 
@@ -115,7 +115,7 @@ final class DeviceMemory {
     void write(MemorySegment target, MemorySegment source) {
         checkLengths(target, source);
         if (source.byteSize() > 0) {
-            lane(owner(target)).write(target.address(), source);
+            CopyLane.of(owner(target), lanes).write(target.address(), source);
         }
     }
 
@@ -123,7 +123,7 @@ final class DeviceMemory {
     void read(MemorySegment source, MemorySegment target) {
         checkLengths(source, target);
         if (target.byteSize() > 0) {
-            lane(owner(source)).read(source.address(), target);
+            CopyLane.of(owner(source), lanes).read(source.address(), target);
         }
     }
 
@@ -141,14 +141,6 @@ final class DeviceMemory {
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("the buffer at 0x" + Long.toHexString(buffer.address())
                         + " is on device " + ordinal + ", which has no rank"));
-    }
-
-    private CopyLane lane(CudaDevice device) {
-        CopyLane lane = lanes.get(device);
-        if (lane == null) {
-            throw new IllegalStateException("device " + device.ordinal() + " has no lane for copies");
-        }
-        return lane;
     }
 
     /** Whether bytes are within one piece of memory that was allocated here on a rank's device. */

@@ -4,14 +4,13 @@ import dev.banyan.reduce.backend.Executable;
 import java.util.List;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
-import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /** A launch of a graph, which cannot be ended early. */
 final class GraphRun extends Run {
     private final CudaExecutable executable;
     private final Graph graph;
-    private final CUevent ended;
+    private final List<CUevent> ended;
     private final EventPool events;
     private boolean hasMarks = true;
 
@@ -22,7 +21,7 @@ final class GraphRun extends Run {
     GraphRun(CudaExecutable executable, Graph graph, CUevent ended, EventPool events) {
         this.executable = executable;
         this.graph = graph;
-        this.ended = ended;
+        this.ended = List.of(ended);
         this.events = events;
     }
 
@@ -42,7 +41,7 @@ final class GraphRun extends Run {
 
     @Override
     List<CUevent> ended() {
-        return List.of(ended);
+        return ended;
     }
 
     /** Leaves the marks to a later run of the executable, which may have cleared them. */
@@ -52,9 +51,9 @@ final class GraphRun extends Run {
 
     @Override
     int result() {
-        int result = JCudaDriver.cuEventQuery(ended);
+        int result = reached();
         if (result != CUresult.CUDA_SUCCESS) {
-            return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;
+            return result;
         }
         return !hasMarks || executable.isMarked() ? CUresult.CUDA_SUCCESS : CUresult.CUDA_ERROR_LAUNCH_FAILED;
     }
@@ -75,18 +74,7 @@ final class GraphRun extends Run {
     }
 
     @Override
-    boolean stop() {
-        return false;
-    }
-
-    @Override
-    @Nullable
-    RuntimeException stopped() {
-        return null;
-    }
-
-    @Override
     void recycle() {
-        events.give(ended);
+        events.give(ended.getFirst());
     }
 }

@@ -116,12 +116,13 @@ final class ProgramLauncher {
             bases[m] = base;
             base += members.get(m).plan().values();
         }
+        int[] blocks = blocks(members);
         List<HostBlock> batches = members.size() == 1 ? List.of() : batches(members, bases);
         List<CUevent> ended = new ArrayList<>(lanes.size());
         ONE_ORDER.lock();
         try {
             for (int d = 0; d < lanes.size(); d++) {
-                ended.add(launch(members, bases, d, batches));
+                ended.add(launch(members, bases, d, blocks[d], batches));
             }
         } catch (CudaException e) {
             stop();
@@ -129,7 +130,18 @@ final class ProgramLauncher {
         } finally {
             ONE_ORDER.unlock();
         }
-        return new ProgramRun(members, bases, this, ended, batches);
+        return new ProgramRun(members, bases, blocks, this, ended, batches);
+    }
+
+    /** Returns the blocks of a launch on each device: as many as the call has that needs most. */
+    private int[] blocks(List<ProgramBatch.Member> members) {
+        int[] blocks = new int[lanes.size()];
+        for (ProgramBatch.Member member : members) {
+            for (int d = 0; d < blocks.length; d++) {
+                blocks[d] = Math.max(blocks[d], member.plan().parts().get(d).blocks());
+            }
+        }
+        return blocks;
     }
 
     /** Writes the records of the calls for each device. */
@@ -153,13 +165,12 @@ final class ProgramLauncher {
         return spare == null ? lane.objects.pinned((long) ProgramCall.BYTES * ProgramBatch.MOST) : spare;
     }
 
-    private CUevent launch(List<ProgramBatch.Member> members, long[] bases, int d, List<HostBlock> batches) {
+    private CUevent launch(
+            List<ProgramBatch.Member> members, long[] bases, int d, int blocks, List<HostBlock> batches) {
         Lane lane = lanes.get(d);
         ProgramBatch.Member first = members.getFirst();
-        int blocks = 0;
         int threads = 0;
         for (ProgramBatch.Member member : members) {
-            blocks = Math.max(blocks, member.plan().parts().get(d).blocks());
             threads = Math.max(threads, member.plan().threads());
         }
         lane.device.enter();

@@ -128,11 +128,7 @@ final class ProgramMemory {
                 JCudaDriver.cuMemAlloc(address, bytes),
                 "cuMemAlloc of " + bytes + " bytes for device programs on device " + device.ordinal());
         pieces.add(new Piece(device, address, bytes, lines));
-        CopyLane lane = lanes.get(device);
-        if (lane == null) {
-            throw new IllegalStateException("device " + device.ordinal() + " has no lane for copies");
-        }
-        lane.clear(address, bytes);
+        CopyLane.of(device, lanes).clear(address, bytes);
         return address.value();
     }
 

@@ -96,20 +96,12 @@ final class ProgramPlanner {
         return results;
     }
 
-    private CopyLane lane(CudaDevice device) {
-        CopyLane lane = lanes.get(device);
-        if (lane == null) {
-            throw new IllegalStateException("device " + device.ordinal() + " has no lane for copies");
-        }
-        return lane;
-    }
-
     private long doneCounter(CudaDevice device) {
         return doneCounters.computeIfAbsent(device, _ -> {
             DriverObjects own = new DriverObjects(device);
             objects.add(own);
             DeviceAddress word = own.memory(4);
-            lane(device).clear(word, 4);
+            CopyLane.of(device, lanes).clear(word, 4);
             return word.value();
         });
     }
@@ -348,7 +340,7 @@ final class ProgramPlanner {
                 TableBlocks.Block block = tables.take(device, table.bytes());
                 long address = block.address().value();
                 ByteBuffer bytes = table.at(address, doneCounter(device));
-                lane(device).write(address, MemorySegment.ofBuffer(bytes));
+                CopyLane.of(device, lanes).write(address, MemorySegment.ofBuffer(bytes));
                 return new ProgramPlan.Part(device, block, table.blocks().size(), device.function(kernel));
             }
 

@@ -5,7 +5,6 @@ import dev.banyan.reduce.backend.Executable;
 import java.util.List;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
-import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /** A launch of device programs: one kernel on each device. */
@@ -15,6 +14,7 @@ final class ProgramRun extends Run {
 
     private final List<ProgramBatch.Member> members;
     private final long[] bases;
+    private final int[] blocks;
     private final ProgramLauncher launcher;
     private final List<CUevent> ended;
     private final List<HostBlock> batches;
@@ -24,17 +24,20 @@ final class ProgramRun extends Run {
     /**
      * @param members the calls that it carries out
      * @param bases of the flags of each call
+     * @param blocks of the launch on each device
      * @param ended an event behind it on each device
      * @param batches what kernels read, of each device; none for one call
      */
     ProgramRun(
             List<ProgramBatch.Member> members,
             long[] bases,
+            int[] blocks,
             ProgramLauncher launcher,
             List<CUevent> ended,
             List<HostBlock> batches) {
         this.members = members;
         this.bases = bases;
+        this.blocks = blocks;
         this.launcher = launcher;
         this.ended = ended;
         this.batches = batches;
@@ -78,11 +81,9 @@ final class ProgramRun extends Run {
         if (!done && !isStopping) {
             return CUresult.CUDA_ERROR_NOT_READY;
         }
-        for (CUevent event : ended) {
-            int result = JCudaDriver.cuEventQuery(event);
-            if (result != CUresult.CUDA_SUCCESS) {
-                return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;
-            }
+        int reached = reached();
+        if (reached != CUresult.CUDA_SUCCESS) {
+            return reached;
         }
         return isDone() ? CUresult.CUDA_SUCCESS : CUresult.CUDA_ERROR_LAUNCH_TIMEOUT;
     }
@@ -97,15 +98,7 @@ final class ProgramRun extends Run {
     }
 
     private boolean isDone(int d) {
-        return blocks(d) == 0 || launcher.isDone(d, bases[bases.length - 1]);
-    }
-
-    private int blocks(int d) {
-        int most = 0;
-        for (ProgramBatch.Member member : members) {
-            most = Math.max(most, member.plan().parts().get(d).blocks());
-        }
-        return most;
+        return blocks[d] == 0 || launcher.isDone(d, bases[bases.length - 1]);
     }
 
     @Override
@@ -139,8 +132,7 @@ final class ProgramRun extends Run {
         String waiting = "";
         for (int d = 0; d < ended.size(); d++) {
             CudaDevice device = first().plan().parts().get(d).device();
-            int blocks = blocks(d);
-            for (int block = 0; block < blocks; block++) {
+            for (int block = 0; block < blocks[d]; block++) {
                 ProgramStatus status = launcher.status(d, block);
                 if (status.code() == ProgramStatus.Code.TIMEOUT
                         || (waiting.isEmpty() && status.code() == ProgramStatus.Code.ABORTED)) {

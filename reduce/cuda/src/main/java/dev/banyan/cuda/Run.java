@@ -4,6 +4,8 @@ import dev.banyan.reduce.backend.Executable;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import jcuda.driver.CUevent;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /** A launch whose end is waited for. {@link Runs} calls all methods but {@link #future} under its lock. */
@@ -39,11 +41,27 @@ abstract class Run {
     /** Returns what is not done, if possible on a device. */
     abstract Unfinished firstUnfinished(@Nullable CudaDevice wanted);
 
-    /** Asks it to end early, and returns whether it may still do so. */
-    abstract boolean stop();
+    /** Asks it to end early if it can, and returns whether it may still do so. */
+    boolean stop() {
+        return false;
+    }
 
     /** Returns why it ended early by itself or by {@link #stop}, or null. */
-    abstract @Nullable RuntimeException stopped();
+    @Nullable
+    RuntimeException stopped() {
+        return null;
+    }
+
+    /** Returns CUDA_SUCCESS if its events have been reached, CUDA_ERROR_NOT_READY if not, or an error. */
+    final int reached() {
+        for (CUevent event : ended()) {
+            int result = JCudaDriver.cuEventQuery(event);
+            if (result != CUresult.CUDA_SUCCESS) {
+                return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;
+            }
+        }
+        return CUresult.CUDA_SUCCESS;
+    }
 
     /** Gives back what only a run needs that has not ended. */
     abstract void recycle();

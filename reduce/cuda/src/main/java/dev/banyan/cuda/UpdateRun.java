@@ -3,8 +3,6 @@ package dev.banyan.cuda;
 import dev.banyan.reduce.backend.Executable;
 import java.util.List;
 import jcuda.driver.CUevent;
-import jcuda.driver.CUresult;
-import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /** A launch of updates, which cannot be ended early. */
@@ -35,13 +33,7 @@ final class UpdateRun extends Run {
 
     @Override
     int result() {
-        for (CUevent event : ended) {
-            int result = JCudaDriver.cuEventQuery(event);
-            if (result != CUresult.CUDA_SUCCESS) {
-                return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;
-            }
-        }
-        return CUresult.CUDA_SUCCESS;
+        return reached();
     }
 
     @Override
@@ -57,17 +49,6 @@ final class UpdateRun extends Run {
     @Override
     Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         return new Unfinished(launcher.firstUnfinished(wanted, ended), "the kernels of " + name());
-    }
-
-    @Override
-    boolean stop() {
-        return false;
-    }
-
-    @Override
-    @Nullable
-    RuntimeException stopped() {
-        return null;
     }
 
     @Override

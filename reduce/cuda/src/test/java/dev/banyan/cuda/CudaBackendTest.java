@@ -73,25 +73,12 @@ class CudaBackendTest {
                 .set(HostBackend.THREADS, 1)
                 .build();
         int[] devices = IntStream.range(0, 8).toArray();
-        long[] counts = {0, 1, 3, 8, 257, 4099};
-        int turn = algorithm.label().length();
         try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS);
                 CudaBackend copying = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES);
                 Communicator host = Communicator.create(machine, config);
                 Communicator first = Communicator.create(machine, config, direct);
                 Communicator second = Communicator.create(machine, config, copying)) {
-            for (Collective collective : Collective.values()) {
-                for (DataType type : DataType.values()) {
-                    for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
-                        for (boolean inPlace : new boolean[] {true, false}) {
-                            Communicator cuda = turn % 2 == 0 ? first : second;
-                            long count = counts[turn++ / 2 % counts.length];
-                            comparison.compare(
-                                    host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
-                        }
-                    }
-                }
-            }
+            comparison.compareEveryKind(host, first, second, algorithm.label().length());
         }
         nothingIsLeft();
     }

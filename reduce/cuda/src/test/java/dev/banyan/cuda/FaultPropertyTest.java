@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
-import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.host.HostBackend;
@@ -12,13 +11,10 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.schedule.type.DataType;
-import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -102,6 +98,10 @@ class FaultPropertyTest {
                     seed);
         }
 
+        IntegerCall call() {
+            return new IntegerCall(collective, ranks, count);
+        }
+
         private static <T> T one(SplittableRandom random, List<T> of) {
             return of.get(random.nextInt(of.size()));
         }
@@ -171,7 +171,7 @@ class FaultPropertyTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend);
                 Arena arena = Arena.ofShared()) {
-            List<MemorySegment> expected = inputs(fault, arena);
+            List<MemorySegment> expected = fault.call().inputs(fault.seed(), arena);
             List<MemorySegment> buffers = IntStream.range(0, fault.ranks())
                     .mapToObj(rank -> cuda.allocate(rank, expected.get(rank).byteSize()))
                     .toList();
@@ -192,7 +192,7 @@ class FaultPropertyTest {
                     return;
                 }
             }
-            host.run(call(fault, expected));
+            host.run(fault.call().on(expected));
             try {
                 for (int rank = 0; rank < fault.ranks(); rank++) {
                     MemorySegment got = arena.allocate(expected.get(rank).byteSize());
@@ -206,27 +206,6 @@ class FaultPropertyTest {
                 met++;
             }
         }
-    }
-
-    private static List<MemorySegment> inputs(Fault fault, Arena arena) {
-        SplittableRandom random = new SplittableRandom(fault.seed());
-        long elements = Math.max(
-                fault.collective().inputElements(fault.count(), fault.ranks()),
-                fault.collective().outputElements(fault.count(), fault.ranks()));
-        return IntStream.range(0, fault.ranks())
-                .mapToObj(_ -> {
-                    MemorySegment input = arena.allocate(4 * elements, 64);
-                    for (long at = 0; at < elements; at++) {
-                        input.setAtIndex(ValueLayout.JAVA_INT, at, random.nextInt());
-                    }
-                    return input;
-                })
-                .toList();
-    }
-
-    private static CollectiveCall call(Fault fault, List<MemorySegment> buffers) {
-        int root = fault.collective().hasRoot() ? fault.count() % fault.ranks() : -1;
-        return CollectiveCall.inPlace(fault.collective(), root, fault.count(), DataType.I32, ReduceOp.SUM, buffers);
     }
 
     /**
@@ -246,7 +225,7 @@ class FaultPropertyTest {
             }
         });
         try {
-            cuda.run(call(fault, buffers));
+            cuda.run(fault.call().on(buffers));
             return null;
         } catch (CompletionException e) {
             return e.getCause();

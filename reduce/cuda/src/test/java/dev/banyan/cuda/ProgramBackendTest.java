@@ -59,25 +59,12 @@ class ProgramBackendTest {
                 .set(HostBackend.THREADS, 1)
                 .build();
         int[] devices = IntStream.range(0, 8).toArray();
-        long[] counts = {0, 1, 3, 8, 257, 4099};
-        int turn = algorithm.label().length();
         try (CudaBackend lines = new CudaBackend(devices, PATIENCE, PeerRule.ALL, LIMIT, LINES);
                 CudaBackend slices = new CudaBackend(devices, PATIENCE, PeerRule.ALL, LIMIT, SLICES);
                 Communicator host = Communicator.create(machine, config);
                 Communicator first = Communicator.create(machine, config, lines);
                 Communicator second = Communicator.create(machine, config, slices)) {
-            for (Collective collective : Collective.values()) {
-                for (DataType type : DataType.values()) {
-                    for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
-                        for (boolean inPlace : new boolean[] {true, false}) {
-                            Communicator cuda = turn % 2 == 0 ? first : second;
-                            long count = counts[turn++ / 2 % counts.length];
-                            comparison.compare(
-                                    host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
-                        }
-                    }
-                }
-            }
+            comparison.compareEveryKind(host, first, second, algorithm.label().length());
         }
         // Means of integers run as graphs.
         assertThat(emulator.count("graph launches")).isPositive();
