@@ -93,6 +93,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_BUFFER_LIMIT", 256L << 20),
                         Map.entry("BANYAN_PEER_TRIAL", true),
                         Map.entry("BANYAN_CUDA_EXECUTOR", "auto"),
+                        Map.entry("BANYAN_CUDA_LAUNCH_THREADS", 0),
                         Map.entry("BANYAN_TIMEOUT_MS", Duration.ofMinutes(10)),
                         Map.entry("BANYAN_SEED", 1970L),
                         Map.entry("BANYAN_REPRODUCIBLE", false),

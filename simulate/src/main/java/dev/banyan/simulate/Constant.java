@@ -62,7 +62,7 @@ public enum Constant {
     HOST_DUPLEX("host.duplex", Range.FRACTION),
     /** Device programs: from the call to the begin of the kernel on the first device, in us. */
     PROGRAM_LAUNCH_US("program.launchUs", Range.US),
-    /** Device programs: how much later the kernel on each further device begins, in us, as one thread launches all. */
+    /** Device programs: how much later the kernel on each further device begins, in us, with a thread for each. */
     PROGRAM_LAUNCH_STEP_US("program.launchStepUs", Range.US),
     /** Device programs: from the end of the last block until the host has seen it, in us. */
     PROGRAM_END_US("program.endUs", Range.US),

@@ -25,13 +25,16 @@ import java.util.stream.IntStream;
  * <p>The model:
  *
  * <ul>
- *   <li>One thread launches the kernels in the order of ranks. The first one begins {@code program.launchUs} after the
- *       call, each further one {@code program.launchStepUs} later. All blocks of a kernel begin at once.
+ *   <li>A thread for each device launches its kernel, in the order of ranks. The first one begins {@code
+ *       program.launchUs} after the call, each further one {@code program.launchStepUs} later. All blocks of a kernel
+ *       begin at once.
  *   <li>A block takes its loops one after another, and of each loop one slice after another. It starts a slice when the
  *       data of all incoming channels has been seen and all outgoing ones have a free slot, and takes {@code
  *       program.sliceUs} more for plain data.
  *   <li>Data is seen {@code program.flagUs} after the sender has stored all of a slice, data in lines {@code
- *       program.lineUs} after that; so are slots that become free, and that a receiver has begun, by flags. The
+ *       program.lineUs} after that; so are slots that become free, by flags. A call
+ *       in lines finds its slots free, as behind another one of its kind, unless a block takes lines twice or the
+ *       collective does not synchronize all ranks. The
  *       latencies of links are those of copies and are not added.
  *   <li>While a slice moves, its bytes go over the arcs of each outgoing channel, twice as many in lines, and all that
  *       it loads and stores on its own device through the memory there. Flows on an arc share it max-min fairly, as in

@@ -86,6 +86,8 @@ final class ProgramWorkload {
             waits.add(new ArrayList<>());
             followers.add(new ArrayList<>());
         }
+        // As behind another call of its kind.
+        boolean startsAtOnce = layout.takesLinesOnce() && layout.program().synchronizes();
         Flows flows = new Flows(layout, wiring, profile);
         for (int l = 0; l < lanes.size(); l++) {
             Lane lane = lanes.get(l);
@@ -103,7 +105,7 @@ final class ProgramWorkload {
                 flowStart[loop + 1] = flows.paths.size();
             }
             for (Channel channel : lane.channels()) {
-                connect(layout, channel, firstLoop[l], profile);
+                connect(layout, channel, firstLoop[l], profile, startsAtOnce);
             }
         }
         for (List<List<Grid.Loop>> ofRank : layout.grid().blocks()) {
@@ -146,7 +148,7 @@ final class ProgramWorkload {
         }
     }
 
-    private void connect(ProgramLayout layout, Channel channel, int firstLoop, Profile profile) {
+    private void connect(ProgramLayout layout, Channel channel, int firstLoop, Profile profile, boolean startsAtOnce) {
         int from = firstLoop + channel.from();
         int to = firstLoop + channel.to();
         long flag = Clock.ofUs(profile.get(Constant.PROGRAM_FLAG_US));
@@ -154,8 +156,11 @@ final class ProgramWorkload {
         boolean inLines = layout.lowLatency() && !ordered;
         wait(to, new Wait(from, 0, inLines ? Clock.ofUs(profile.get(Constant.PROGRAM_LINE_US)) : flag));
         if (!ordered) {
-            boolean onlyReady = layout.lowLatency() || channel.kind() == Channel.Kind.DIRECT;
-            wait(from, new Wait(to, onlyReady ? Wait.READINESS : layout.sizes().slots(), flag));
+            if (!layout.lowLatency()) {
+                wait(from, new Wait(to, layout.sizes().slots(), flag));
+            } else if (!startsAtOnce) {
+                wait(from, new Wait(to, Wait.READINESS, flag));
+            }
         }
     }
 

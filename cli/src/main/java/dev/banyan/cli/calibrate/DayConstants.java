@@ -26,8 +26,8 @@ import java.util.Optional;
  *   <li>{@code collectiveUs}: a graph of one node from end to end, less what a node adds to a chain.
  *   <li>{@code copyEngines}: the most copies to peers that ran at once; where there are no peers, to the host. Where
  *       all ran at once that is a lower bound, which replaces smaller values only.
- *   <li>{@code program.launchStepUs}: what the launch of a kernel on each further GPU by one thread takes of the host,
- *       with one GPU what its launch takes.
+ *   <li>{@code program.launchStepUs}: what each further GPU adds to the host's time of launches by a thread for each;
+ *       it stays with one GPU.
  *   <li>{@code program.launchUs}: a kernel on one GPU from end to end, less {@code program.endUs}, which stays.
  *   <li>{@code program.flagUs}: half the median round trip of a flag between two GPUs, relaxed and with a fence.
  *   <li>{@code program.storeFraction}: the median, over pairs of GPUs, of what stores of a kernel reach of a copy.
@@ -193,30 +193,31 @@ final class DayConstants {
     }
 
     private void programLaunches() {
-        launches("kernel launch, host").ifPresent(figures -> {
-            Figure one = figures.getFirst();
-            Figure all = figures.getLast();
-            int more = number(all, GPUS) - 1;
+        List<Figure> host = launches("kernel launch, host", "one per GPU");
+        if (host.size() > 1) {
+            Figure one = host.getFirst();
+            Figure all = host.getLast();
             put(
                     Constant.PROGRAM_LAUNCH_STEP_US,
-                    more == 0 ? one.median() : (all.median() - one.median()) / more,
-                    "the host's time of launches by one thread on 1 to " + (more + 1) + " GPUs" + spread(all));
-        });
-        launches("kernel launch, end to end")
-                .map(List::getFirst)
+                    Math.max(0, all.median() - one.median()) / (number(all, GPUS) - number(one, GPUS)),
+                    "the host's time of launches by a thread for each of " + number(one, GPUS) + " to "
+                            + number(all, GPUS) + " GPUs" + spread(all));
+        }
+        launches("kernel launch, end to end", "one for all GPUs").stream()
+                .filter(figure -> number(figure, GPUS) == 1)
+                .findFirst()
                 .ifPresent(figure -> put(
                         Constant.PROGRAM_LAUNCH_US,
                         figure.median() - base.get(Constant.PROGRAM_END_US),
                         "a kernel that does nothing from end to end" + spread(figure) + ", less program.endUs"));
     }
 
-    /** Returns figures of launches by one thread, from one GPU on, or nothing. */
-    private Optional<List<Figure>> launches(String name) {
-        return Optional.of(day.figures("kernel-launch", name).stream()
-                        .filter(figure -> "one for all GPUs".equals(figure.of().get("threads")))
-                        .sorted(Comparator.comparingInt(figure -> number(figure, GPUS)))
-                        .toList())
-                .filter(figures -> !figures.isEmpty() && number(figures.getFirst(), GPUS) == 1);
+    /** Returns figures of launches, from few GPUs on. */
+    private List<Figure> launches(String name, String threads) {
+        return day.figures("kernel-launch", name).stream()
+                .filter(figure -> threads.equals(figure.of().get("threads")))
+                .sorted(Comparator.comparingInt(figure -> number(figure, GPUS)))
+                .toList();
     }
 
     private void flags() {

@@ -25,9 +25,9 @@ final class SimulatorDocument {
         move their bytes through a device's memory. What a link carries is its nominal bandwidth times an efficiency of
         its kind. The Javadoc of `Simulator` has the rest.
 
-        Device programs, one kernel on each GPU, are simulated block by block (`ProgramSimulator`): one thread launches
-        the kernels one after another; a block waits for flags or lines of data, shares links with the other blocks,
-        and is no faster than `program.blockGbs`. No GPU with links to others has run them yet. Their constants are
+        Device programs, one kernel on each GPU, are simulated block by block (`ProgramSimulator`): a thread for each
+        GPU launches its kernel; a block waits for flags or lines of data, shares links with the other blocks, and is
+        no faster than `program.blockGbs`. No GPU with links to others has run them yet. Their constants are
         published ones of other kernels, or assumed, and have ranges; `banyan bench --backend sim` prints the range of
         each time, and the automatic choice goes by the middle. `banyan calibrate --from` a folder of `banyan gpu-day`
         replaces those that it measures, and `banyan tune --backend cuda` asks no model at all.
@@ -108,8 +108,9 @@ final class SimulatorDocument {
                 + " below, most of");
         add("which are assumed, and a range has all of them at one end. nccl-tests start calls behind one another,"
                 + " or with a");
-        add("process for each GPU, which hides launches; a predicted time is of one call whose kernels one thread"
-                + " launches.");
+        add("process for each GPU, which hides launches; a predicted time is of one call, whose kernels a thread for"
+                + " each GPU");
+        add("launches.");
         add("");
         ProgramPredictions predictions = new ProgramPredictions();
         comparisons.forEach(predictions::add);

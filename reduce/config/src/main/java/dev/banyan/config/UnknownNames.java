@@ -22,6 +22,7 @@ final class UnknownNames {
             "BANYAN_OUTSTANDING",
             "BANYAN_PEER_TRIAL",
             "BANYAN_CUDA_EXECUTOR",
+            "BANYAN_CUDA_LAUNCH_THREADS",
             "BANYAN_THREADS",
             "BANYAN_TIMEOUT_MS",
             "MXNET_ENABLE_GPU_P2P",

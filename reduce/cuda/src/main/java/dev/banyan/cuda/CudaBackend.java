@@ -144,7 +144,13 @@ public final class CudaBackend implements Backend {
                 graphLauncher = new GraphLauncher(ranks.getFirst());
                 programMemory = new ProgramMemory(ranks, lanes, bufferLimit);
                 programLauncher = new ProgramLauncher(
-                        List.copyOf(lanes.keySet()), programMemory, timeoutNanos, tuning.firstFlag());
+                        List.copyOf(lanes.keySet()),
+                        programMemory,
+                        timeoutNanos,
+                        tuning.firstFlag(),
+                        tuning.launchThreads() == Tuning.FITTING
+                                ? LaunchThreads.fitting(lanes.size())
+                                : tuning.launchThreads());
                 updateLauncher = new UpdateLauncher(ranks, List.copyOf(lanes.keySet()), programLauncher);
             }
         } catch (Throwable e) {

@@ -34,6 +34,15 @@ public final class CudaBackendProvider implements Backend.Provider {
             "Runs collectives by one kernel on each GPU, or by graphs of copies; auto takes kernels where all GPUs"
                     + " reach each other.");
 
+    static final Setting<Integer> LAUNCH_THREADS = Setting.wholeNumber(
+            "BANYAN_CUDA_LAUNCH_THREADS",
+            "threads",
+            Tuning.FITTING,
+            64,
+            Tuning.FITTING,
+            "Says how many threads launch the kernels of one call at once; 0 takes one for each GPU, but no more than a"
+                    + " quarter of the cores.");
+
     @Override
     public String name() {
         return "cuda";
@@ -46,7 +55,9 @@ public final class CudaBackendProvider implements Backend.Provider {
                 config.get(Communicator.TIMEOUT),
                 config.get(PEER_ACCESS) ? peerRule(machine) : PeerRule.NONE,
                 config.get(BUFFER_LIMIT),
-                (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing()).with(executor(config)));
+                (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing())
+                        .with(executor(config))
+                        .withLaunchThreads(config.get(LAUNCH_THREADS)));
     }
 
     /** Returns how its backends execute schedules with some settings. */

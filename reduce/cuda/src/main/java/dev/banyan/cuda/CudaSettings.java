@@ -12,6 +12,7 @@ public final class CudaSettings implements SettingProvider {
                 CudaBackendProvider.BUFFER_LIMIT,
                 CudaBackendProvider.PEER_ACCESS,
                 CudaBackendProvider.PEER_TRIAL,
-                CudaBackendProvider.EXECUTOR);
+                CudaBackendProvider.EXECUTOR,
+                CudaBackendProvider.LAUNCH_THREADS);
     }
 }

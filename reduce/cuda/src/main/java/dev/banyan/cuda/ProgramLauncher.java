@@ -1,9 +1,11 @@
 package dev.banyan.cuda;
 
+import dev.banyan.schedule.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
@@ -11,10 +13,12 @@ import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Launches device programs: one kernel on each device, in a stream of the backend there. Used by one thread at a time,
- * but for {@link #stop} and what reads the control blocks, which are safe for use from any thread.
+ * Launches device programs: one kernel on each device, in a stream of the backend there, on several devices at once
+ * where there are cores enough. Used by one thread at a time, but for {@link #stop} and what reads the control blocks,
+ * which are safe for use from any thread.
  *
  * <p>Kernels of one program wait for each other. So that the kernels of two programs never hold each other up, all
  * backends of a process launch theirs in one order.
@@ -22,14 +26,17 @@ import jcuda.driver.JCudaDriver;
 final class ProgramLauncher {
     private static final ReentrantLock ONE_ORDER = new ReentrantLock();
 
-    private static final int WORDS = 6 + Kernel.Program.BUFFERS;
+    private static final int WORDS = 7 + Kernel.Program.BUFFERS;
     private static final int TABLE = 0;
     private static final int BASE = 1;
     private static final int CONTROL = 2;
     private static final int TIMEOUT = 3;
     private static final int CALLS = 4;
     private static final int COUNT = 5;
-    private static final int FIRST_BUFFER = 6;
+    private static final int SETS = 6;
+    private static final int FIRST_BUFFER = 7;
+    /** Of the sets of slots: those of this launch are known to be free. */
+    static final int FREE = 2;
     /** As many blocks of a device as have room for what stopped them. */
     static final int MOST_BLOCKS = 1023;
 
@@ -41,6 +48,14 @@ final class ProgramLauncher {
         private final DriverStream stream;
         private final MemorySegment control;
         private final LaunchParameters parameters = new LaunchParameters(WORDS);
+        /** Of the launch that is being made; null where it has no kernel here. */
+        private @Nullable DriverFunction function;
+
+        private int blocks;
+        private int threads;
+        private String name = "";
+        /** Behind the last launch. */
+        private @Nullable CUevent ended;
 
         Lane(CudaDevice device, long timeoutNanos) {
             this.device = device;
@@ -58,8 +73,13 @@ final class ProgramLauncher {
     private final List<Lane> lanes;
     private final List<DriverStream> streams;
     private final ProgramMemory memory;
+    private final LaunchThreads launching;
     /** Room for the calls of a launch on one device; back when the run has ended. */
     private final Queue<HostBlock> spareBatches = new ConcurrentLinkedQueue<>();
+    /** Which set of slots the next launch takes, 0 or 1. */
+    private int set;
+    /** Whether what was launched last {@linkplain DeviceProgram#synchronizes synchronizes}, or nothing was. */
+    private boolean isSynchronized = true;
     /** Greater than every flag that an earlier launch could have posted. */
     private long base;
 
@@ -68,12 +88,14 @@ final class ProgramLauncher {
      * @param memory of the programs
      * @param timeoutNanos how long a block may wait
      * @param base greater than 0; the first value of flags
+     * @param threads how many launch at once, at least 1
      */
-    ProgramLauncher(List<CudaDevice> devices, ProgramMemory memory, long timeoutNanos, long base) {
+    ProgramLauncher(List<CudaDevice> devices, ProgramMemory memory, long timeoutNanos, long base, int threads) {
         this.memory = memory;
         this.base = base;
         lanes = devices.stream().map(device -> new Lane(device, timeoutNanos)).toList();
         streams = lanes.stream().map(lane -> lane.stream).toList();
+        launching = new LaunchThreads(threads, lanes.size(), d -> launch(lanes.get(d)));
     }
 
     /** Returns the stream of a device, which is one of those given. */
@@ -118,19 +140,34 @@ final class ProgramLauncher {
         }
         int[] blocks = blocks(members);
         List<HostBlock> batches = members.size() == 1 ? List.of() : batches(members, bases);
-        List<CUevent> ended = new ArrayList<>(lanes.size());
+        boolean areFree = isSynchronized
+                && members.size() == 1
+                && members.getFirst().plan().takesLinesOnce();
+        for (int d = 0; d < blocks.length; d++) {
+            lanes.get(d).parameters.set(SETS, areFree ? set + FREE : set);
+            prepare(lanes.get(d), members, bases[0], d, blocks[d], batches);
+        }
+        set = 1 - set;
+        isSynchronized =
+                members.stream().anyMatch(member -> member.plan().program().synchronizes());
         ONE_ORDER.lock();
         try {
-            for (int d = 0; d < lanes.size(); d++) {
-                ended.add(launch(members, bases, d, blocks[d], batches));
-            }
+            launching.launchAll();
         } catch (CudaException e) {
             stop();
             throw e;
         } finally {
             ONE_ORDER.unlock();
         }
-        return new ProgramRun(members, bases, blocks, this, ended, batches);
+        return new ProgramRun(members, bases, blocks, this, ended(), batches);
+    }
+
+    private List<CUevent> ended() {
+        CUevent[] ended = new CUevent[lanes.size()];
+        for (int d = 0; d < ended.length; d++) {
+            ended[d] = Objects.requireNonNull(lanes.get(d).ended);
+        }
+        return List.of(ended);
     }
 
     /** Returns the blocks of a launch on each device: as many as the call has that needs most. */
@@ -165,30 +202,39 @@ final class ProgramLauncher {
         return spare == null ? lane.objects.pinned((long) ProgramCall.BYTES * ProgramBatch.MOST) : spare;
     }
 
-    private CUevent launch(
-            List<ProgramBatch.Member> members, long[] bases, int d, int blocks, List<HostBlock> batches) {
-        Lane lane = lanes.get(d);
+    /** Notes what a launch does on a device. */
+    private static void prepare(
+            Lane lane, List<ProgramBatch.Member> members, long base, int d, int blocks, List<HostBlock> batches) {
         ProgramBatch.Member first = members.getFirst();
-        int threads = 0;
+        lane.name = first.plan().name();
+        lane.blocks = blocks;
+        lane.function = blocks == 0 ? null : first.plan().parts().get(d).function();
+        if (blocks == 0) {
+            return;
+        }
+        lane.threads = 0;
         for (ProgramBatch.Member member : members) {
-            threads = Math.max(threads, member.plan().threads());
+            lane.threads = Math.max(lane.threads, member.plan().threads());
         }
+        LaunchParameters words = lane.parameters;
+        words.set(TABLE, first.plan().parts().get(d).table().address().value());
+        words.set(BASE, base);
+        words.set(CALLS, batches.isEmpty() ? 0 : batches.get(d).address());
+        words.set(COUNT, members.size());
+        for (int rank = 0; rank < first.inputs().length; rank++) {
+            words.set(FIRST_BUFFER + rank, first.inputs()[rank]);
+            words.set(FIRST_BUFFER + ProgramPlanner.MOST_RANKS + rank, first.outputs()[rank]);
+        }
+    }
+
+    private static void launch(Lane lane) {
         lane.device.enter();
-        if (blocks > 0) {
-            LaunchParameters words = lane.parameters;
-            words.set(TABLE, first.plan().parts().get(d).table().address().value());
-            words.set(BASE, bases[0]);
-            words.set(CALLS, batches.isEmpty() ? 0 : batches.get(d).address());
-            words.set(COUNT, members.size());
-            for (int rank = 0; rank < first.inputs().length; rank++) {
-                words.set(FIRST_BUFFER + rank, first.inputs()[rank]);
-                words.set(FIRST_BUFFER + ProgramPlanner.MOST_RANKS + rank, first.outputs()[rank]);
-            }
+        if (lane.function != null) {
             Cuda.check(
-                    words.launch(first.plan().parts().get(d).function(), blocks, threads, lane.stream),
-                    "cuLaunchKernel of " + first.plan().name() + " on device " + lane.device.ordinal());
+                    lane.parameters.launch(lane.function, lane.blocks, lane.threads, lane.stream),
+                    "cuLaunchKernel of " + lane.name + " on device " + lane.device.ordinal());
         }
-        return record(lane, first.plan().name());
+        lane.ended = record(lane, lane.name);
     }
 
     /**
@@ -218,6 +264,7 @@ final class ProgramLauncher {
         if (base >>> 32 != (base + values + 1) >>> 32) {
             memory.clearLines(this::stream);
             base = (((base >>> 32) + 1) << 32) + 1;
+            isSynchronized = false;
         }
     }
 
@@ -279,6 +326,7 @@ final class ProgramLauncher {
      * @return results of the driver
      */
     List<Integer> free() {
+        launching.close();
         return lanes.stream().flatMap(lane -> lane.objects.free().stream()).toList();
     }
 }

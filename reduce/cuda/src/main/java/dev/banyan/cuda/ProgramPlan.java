@@ -18,6 +18,8 @@ import java.util.Map;
  * @param uses of buffers, and the end of what is touched in bytes from a buffer's begin
  * @param threads of a block
  * @param values by how much a launch lets flags grow
+ * @param takesLinesOnce whether all its slots may be known to be free, see {@link
+ *     dev.banyan.schedule.program.ProgramLayout#takesLinesOnce}
  */
 record ProgramPlan(
         String name,
@@ -28,7 +30,8 @@ record ProgramPlan(
         boolean usesScratch,
         Map<BufferAccess.Use, Long> uses,
         int threads,
-        long values) {
+        long values,
+        boolean takesLinesOnce) {
     /**
      * Where a loop is.
      *

@@ -151,7 +151,8 @@ final class ProgramPlanner {
                     scratchOf != null,
                     uses(program),
                     threads,
-                    values);
+                    values,
+                    layout.takesLinesOnce());
         }
 
         private ProgramLayout layout(ProgramSizes limits) throws NoProgramException {
@@ -200,13 +201,8 @@ final class ProgramPlanner {
                 for (Move move : lane.moves()) {
                     Stream.concat(move.inputs().stream(), move.outputs().stream())
                             .forEach(operand -> {
-                                Location touched = switch (operand) {
-                                    case Local(Location location) -> location;
-                                    case Via(int channel) ->
-                                        lane.channels().get(channel).target();
-                                };
-                                if (touched != null) {
-                                    add(uses, touched, move.rank(), lane.bytes());
+                                if (operand instanceof Local(Location location)) {
+                                    add(uses, location, move.rank(), lane.bytes());
                                 }
                             });
                 }
@@ -310,9 +306,9 @@ final class ProgramPlanner {
                 return Math.toIntExact(lowLatency ? 16 * Math.ceilDiv(bytes, 8L) : bytes);
             }
 
-            /** Lines are in one slice. */
+            /** Lines are in one slice, and launches take turns between two sets of slots. */
             private int slots() {
-                return lowLatency ? 1 : sizes.slots();
+                return lowLatency ? 2 : sizes.slots();
             }
 
             private long channelBytes(Lane lane) {
@@ -422,18 +418,14 @@ final class ProgramPlanner {
                 }
                 waits.add(new ProgramLoop.Wait(memory.flag(dataFlag(l, c)), 0, c));
                 posts.add(new ProgramLoop.Post(
-                        memory.flag(creditFlag(l, c)),
-                        channel.kind() == Channel.Kind.DIRECT
-                                ? ProgramLoop.PostKind.WHEN_READY
-                                : ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES));
+                        memory.flag(creditFlag(l, c)), ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES));
             }
 
             private void send(int l, int c, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
                 Channel channel = program.lanes().get(l).channels().get(c);
                 if (channel.kind() != Channel.Kind.ORDER) {
-                    boolean onlyReady = lowLatency || channel.kind() == Channel.Kind.DIRECT;
                     waits.add(new ProgramLoop.Wait(
-                            memory.flag(creditFlag(l, c)), onlyReady ? ProgramLoop.Wait.READINESS : sizes.slots(), c));
+                            memory.flag(creditFlag(l, c)), lowLatency ? ProgramLoop.Wait.READINESS : sizes.slots(), c));
                 }
                 if (channel.kind() == Channel.Kind.ORDER || !lowLatency) {
                     posts.add(new ProgramLoop.Post(memory.flag(dataFlag(l, c)), ProgramLoop.PostKind.AFTER_SLICES));
@@ -461,18 +453,15 @@ final class ProgramPlanner {
                         incoming(lane, channel.to()).indexOf(c));
             }
 
-            /** The slots of a channel, or what it leads to directly. */
+            /** The slots of a channel; of lines, those of the first set. */
             private ProgramLoop.Place slotsOf(int l, int c) {
                 Lane lane = program.lanes().get(l);
                 Channel channel = lane.channels().get(c);
-                if (channel.target() != null) {
-                    return local(channel.target());
-                }
                 int number = incoming(lane, channel.to()).indexOf(c);
                 List<Long> regions = slots.getOrDefault(ranks.get(lane.receiver(channel)), List.of());
                 long region = regions.get(blockOf[l][channel.to()]);
                 return ProgramLoop.Place.slots(
-                        region + number * channelBytes(lane), slotBytes(lane), slots(), form(), c);
+                        region + number * channelBytes(lane), slotBytes(lane), lowLatency ? 1 : slots(), form(), c);
             }
 
             private ProgramLoop.Place local(Location location) {

@@ -43,7 +43,7 @@ final class ProgramPtx {
         end();
         text.place(left);
         List<String> parameters = new ArrayList<>();
-        for (String parameter : List.of("table", "base", "control", "timeout", "calls", "count")) {
+        for (String parameter : List.of("table", "base", "control", "timeout", "calls", "count", "sets")) {
             parameters.add(".param .u64 " + parameter);
         }
         for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer++) {
@@ -193,9 +193,15 @@ final class ProgramPtx {
         String none = text.emit(PREDICATE, "setp.ge.u32", registers.thread, waits);
         String at = ownWait();
         String unless = "@!" + none + " ";
+        text.emit("mov.u32 " + wait.lag + ", 0");
         text.emit(unless + "ld.shared.u64 " + wait.flag + ", [" + at + "+" + ProgramLoop.HEAD_BYTES + "]");
         text.emit(unless + "ld.shared.u32 " + wait.lag + ", [" + at + "+" + (ProgramLoop.HEAD_BYTES + 8) + "]");
-        // A lane without a flag has seen the greatest value.
+        // A lane without a flag has seen the greatest value, and so has one whose receiver's slots are known to be
+        // free.
+        String areFree = text.emit(PREDICATE, "setp.ge.u32", registers.sets, ProgramLauncher.FREE);
+        String isReady = text.emit(PREDICATE, "setp.eq.u32", wait.lag, ProgramLoop.Wait.READINESS);
+        text.emit("and.pred " + isReady + ", " + isReady + ", " + areFree);
+        text.emit("or.pred " + none + ", " + none + ", " + isReady);
         text.emit("selp.b64 " + wait.seen + ", -1, 0, " + none);
     }
 
@@ -239,6 +245,9 @@ final class ProgramPtx {
         text.emit("mad.lo.u32 " + place.at + ", " + registers.thread + ", " + ProgramRegisters.PLACE_STRIDE + ", "
                 + registers.places);
         text.emit("st.shared.v2.u32 [" + place.at + "+" + ProgramRegisters.FORM_OFFSET + "], " + vector(form, channel));
+        String lines = text.emit(PREDICATE, "setp.ne.u32", form, ProgramLoop.Form.PLAIN.code());
+        String set = text.emit(WORD, "and.b32", registers.sets, 1);
+        text.emit("@" + lines + " mad.wide.u32 " + place.begin + ", " + set + ", " + slotBytes + ", " + place.begin);
         String low = text.emit(LONG, "and.b64", place.begin, 15);
         text.emit("setp.ne.u64 " + misaligned + ", " + low + ", 0");
         text.place(counts);

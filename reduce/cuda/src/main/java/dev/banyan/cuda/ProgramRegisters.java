@@ -35,6 +35,8 @@ final class ProgramRegisters {
     final String table;
 
     final String base;
+    /** Which set of slots lines are in, 0 or 1, and 2 more if these are known to be free. */
+    final String sets;
     /** Address of the records of this block in the table, less the head of the table. */
     final String head;
     /** Loops that are left. */
@@ -78,6 +80,7 @@ final class ProgramRegisters {
         calls = text.emit(WORD, "cvt.u32.u64", text.emit(LONG, "ld.param.u64", "[count]"));
         table = text.register(LONG);
         base = text.register(LONG);
+        sets = text.emit(WORD, "cvt.u32.u64", text.emit(LONG, "ld.param.u64", "[sets]"));
         head = text.register(LONG);
         loops = text.register(WORD);
         thread = text.emit(WORD, "mov.u32", "%tid.x");

@@ -40,7 +40,8 @@ class ProgramBackendTest {
     private final HostComparison comparison = new HostComparison(random);
 
     private static Tuning tuning(ProgramSizes sizes) {
-        return new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false, ExecutorChoice.AUTO, sizes, 1);
+        return new Tuning(
+                Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false, ExecutorChoice.AUTO, sizes, 1, 3);
     }
 
     @AfterEach

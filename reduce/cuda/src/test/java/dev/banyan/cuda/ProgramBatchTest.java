@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -71,7 +72,8 @@ class ProgramBatchTest {
                         false,
                         ExecutorChoice.KERNEL,
                         sizes,
-                        firstFlag));
+                        firstFlag,
+                        3));
     }
 
     /** Buffers of the host and of GPUs with equal contents. */
@@ -152,6 +154,43 @@ class ProgramBatchTest {
                     pairs.forEach(pair -> assertSame(cuda, pair));
                     assertThat(emulator.count("races")).isZero();
                 }
+            }
+            EmulatedGpus.beginNewProcess(emulator);
+        }
+    }
+
+    /**
+     * Launches in flight take turns between two sets of slots for lines; senders do not ask whether these are free where
+     * the launch before says so.
+     */
+    @Test
+    void launchesInFlightNeverTakeSlotsThatAreFull() {
+        List<Collective> collectives =
+                List.of(Collective.ALL_REDUCE, Collective.ALL_REDUCE, Collective.BROADCAST, Collective.REDUCE);
+        for (int seed = 1; seed <= 30; seed++) {
+            SplittableRandom calls = new SplittableRandom(seed);
+            AlgorithmChoice algorithm = calls.nextBoolean() ? AlgorithmChoice.STAR : AlgorithmChoice.SINGLE_TREE;
+            try (CudaBackend backend = backend(ProgramSizes.DEFAULT, 1);
+                    Communicator host = Communicator.create(MACHINE, config(algorithm));
+                    Communicator cuda = Communicator.create(MACHINE, config(algorithm), backend)) {
+                List<Pair> pairs = IntStream.of(1, 2, 40)
+                        .mapToObj(elements -> pair(cuda, elements))
+                        .toList();
+                emulator.tell("interleave " + seed);
+                List<CompletableFuture<Void>> running = new ArrayList<>();
+                for (int call = 0; call < 16; call++) {
+                    Pair pair = pairs.get(calls.nextInt(pairs.size()));
+                    Collective collective = collectives.get(calls.nextInt(collectives.size()));
+                    int root = collective.hasRoot() ? calls.nextInt(RANKS) : -1;
+                    long count = pair.host().getFirst().byteSize() / 4;
+                    host.run(CollectiveCall.inPlace(collective, root, count, DataType.F32, ReduceOp.MAX, pair.host()));
+                    running.add(cuda.runAsync(
+                            CollectiveCall.inPlace(collective, root, count, DataType.F32, ReduceOp.MAX, pair.gpus())));
+                }
+                running.forEach(CompletableFuture::join);
+                emulator.tell("interleave 0");
+                pairs.forEach(pair -> assertSame(cuda, pair));
+                assertThat(emulator.count("races")).isZero();
             }
             EmulatedGpus.beginNewProcess(emulator);
         }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
@@ -42,6 +43,11 @@ class ProgramFaultTest {
     private static final long TICK_NANOS = 10_000_000;
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
+    /** Of the current case. */
+    private volatile Duration deadline = DEADLINE;
+    /** Whether a sound call had no time to end on a busy machine: the case begins anew with a longer deadline. */
+    private volatile boolean tooShort;
+
     private int met;
 
     private enum Kind {
@@ -126,13 +132,18 @@ class ProgramFaultTest {
     private void checkAll(long first, int cases) {
         for (long seed = first; seed < first + cases; seed++) {
             Fault fault = Fault.of(seed);
-            emulator.tell("devices 8 switched");
-            try {
-                EmulatedGpus.within(PATIENCE.multipliedBy(2), () -> check(fault));
-            } catch (AssertionError e) {
-                throw new AssertionError(fault.toString(), e);
-            }
-            EmulatedGpus.beginNewProcess(emulator);
+            deadline = DEADLINE;
+            do {
+                tooShort = false;
+                emulator.tell("devices 8 switched");
+                try {
+                    EmulatedGpus.within(PATIENCE.multipliedBy(2), () -> check(fault));
+                } catch (AssertionError e) {
+                    throw new AssertionError(fault.toString(), e);
+                }
+                EmulatedGpus.beginNewProcess(emulator);
+                deadline = deadline.multipliedBy(4);
+            } while (tooShort);
         }
         assertThat(met).as("cases whose fault was met").isGreaterThan(cases / 2);
     }
@@ -152,8 +163,9 @@ class ProgramFaultTest {
                 false,
                 ExecutorChoice.KERNEL,
                 fault.lines() ? ProgramSizes.DEFAULT : new ProgramSizes(0, 1024, 2, 16),
-                1);
-        try (CudaBackend backend = new CudaBackend(devices, DEADLINE, PeerRule.ALL, 64 << 20, tuning);
+                1,
+                1 + (int) (fault.seed() % 3));
+        try (CudaBackend backend = new CudaBackend(devices, deadline, PeerRule.ALL, 64 << 20, tuning);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend);
                 Arena arena = Arena.ofShared()) {
@@ -169,6 +181,10 @@ class ProgramFaultTest {
                     emulator.tell(command);
                 }
                 Throwable thrown = run(fault, cuda, buffers, last);
+                if (!last && thrown instanceof CollectiveTimeoutException && deadline.compareTo(PATIENCE) < 0) {
+                    tooShort = true;
+                    return;
+                }
                 if (thrown != null) {
                     assertThat(last).as("%s", thrown).isTrue();
                     met++;
@@ -198,7 +214,7 @@ class ProgramFaultTest {
     }
 
     /** Time is counted in naps, so that it passes no faster than for the threads that must keep the deadline. */
-    private static @Nullable Throwable run(Fault fault, Communicator cuda, List<MemorySegment> buffers, boolean last) {
+    private @Nullable Throwable run(Fault fault, Communicator cuda, List<MemorySegment> buffers, boolean last) {
         AtomicInteger naps = new AtomicInteger();
         Thread ticker = Thread.ofPlatform().daemon().start(() -> {
             if (last && fault.kind() == Kind.ABORT) {
@@ -221,7 +237,7 @@ class ProgramFaultTest {
             ticker.interrupt();
             assertThat(naps.get() * TICK_NANOS)
                     .as("time of %s", fault)
-                    .isLessThan(DEADLINE.plusSeconds(1).toNanos());
+                    .isLessThan(deadline.plusSeconds(1).toNanos());
         }
     }
 }

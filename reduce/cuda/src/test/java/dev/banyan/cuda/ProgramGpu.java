@@ -127,15 +127,16 @@ final class ProgramGpu {
 
     void launch(CUfunction function, long table, int blocks, int workers, long base, long timeout, long... buffers) {
         ok(cuCtxSetCurrent(context));
-        Pointer[] parameters = new Pointer[6 + Kernel.Program.BUFFERS];
+        Pointer[] parameters = new Pointer[7 + Kernel.Program.BUFFERS];
         parameters[0] = Pointer.to(new long[] {table});
         parameters[1] = Pointer.to(new long[] {base});
         parameters[2] = Pointer.to(controlAddress);
         parameters[3] = Pointer.to(new long[] {timeout});
         parameters[4] = Pointer.to(new long[] {0});
         parameters[5] = Pointer.to(new long[] {0});
+        parameters[6] = Pointer.to(new long[] {0});
         for (int b = 0; b < Kernel.Program.BUFFERS; b++) {
-            parameters[6 + b] = Pointer.to(new long[] {b < buffers.length ? buffers[b] : 0});
+            parameters[7 + b] = Pointer.to(new long[] {b < buffers.length ? buffers[b] : 0});
         }
         int threads = workers + Kernel.Program.POSTING_THREADS;
         ok(cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, Pointer.to(parameters), null));

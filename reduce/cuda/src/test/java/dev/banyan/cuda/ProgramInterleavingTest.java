@@ -81,7 +81,7 @@ class ProgramInterleavingTest {
         ProgramSizes sizes =
                 new ProgramSizes(random.nextInt(2) * 4096L, 512, 1 << random.nextInt(3), random.nextInt(8, 24));
         Tuning tuning = new Tuning(
-                Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false, ExecutorChoice.KERNEL, sizes, 1);
+                Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false, ExecutorChoice.KERNEL, sizes, 1, 1);
         HostComparison comparison = new HostComparison(random);
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 << 20, tuning);
                 Communicator host = Communicator.create(machine, config);

@@ -17,4 +17,15 @@ public record DeviceProgram(Schedule schedule, List<Lane> lanes, boolean takesMe
         Objects.requireNonNull(schedule, "schedule");
         lanes = List.copyOf(lanes);
     }
+
+    /**
+     * Returns whether no rank is done before all have begun. The data that a rank waits for last then depends on what
+     * every other rank sends.
+     */
+    public boolean synchronizes() {
+        return switch (schedule.collective()) {
+            case ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER -> !lanes.isEmpty();
+            case REDUCE, BROADCAST -> false;
+        };
+    }
 }

@@ -3,7 +3,6 @@ package dev.banyan.schedule.program;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.Space;
 import dev.banyan.schedule.Step;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -21,8 +20,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A step becomes a move on its target's device. What it reads on another device comes over a channel from the move
  * that makes it there; that move stores it right into the channel, beside or instead of the memory that the step
  * names. Inputs that other devices read are sent by moves of their own. A copy from another device into scratch memory
- * that one step of this device reads is no move: the step reads the channel. A copy whose result is kept gets it
- * directly if that is asked for and nothing that must come before it could come later.
+ * that one step of this device reads is no move: the step reads the channel.
  *
  * <p>The order that the steps had by their dependencies is kept where memory needs it: accesses of which one writes are
  * ordered by channels, if need be by channels without data.
@@ -72,17 +70,12 @@ final class LaneCompiler {
     private final boolean[] needed;
     /** Steps that are part of the only step that reads their result. */
     private final boolean[] absorbed;
-    /** Steps whose result the sender may not store directly. */
-    private final Set<Integer> indirect = new HashSet<>();
 
-    private final boolean direct;
     private boolean takesMeans = true;
 
-    /** @param direct whether copies whose result is kept get it directly where they can */
-    LaneCompiler(Schedule schedule, Chunk chunk, boolean direct) {
+    LaneCompiler(Schedule schedule, Chunk chunk) {
         this.schedule = schedule;
         this.chunk = chunk;
-        this.direct = direct;
         int count = chunk.steps().size();
         sources = new Value[count][];
         results = new Value[count];
@@ -97,14 +90,9 @@ final class LaneCompiler {
     @Nullable
     Lane lane() {
         Set<Integer> completing = completing();
-        while (true) {
-            Attempt attempt = new Attempt();
-            int blocked = attempt.run();
-            if (blocked == NONE) {
-                return attempt.drafts.isEmpty() ? null : attempt.lane(completing);
-            }
-            indirect.add(blocked);
-        }
+        Moves moves = new Moves();
+        moves.make();
+        return moves.drafts.isEmpty() ? null : moves.lane(completing);
     }
 
     /** Returns whether every element of the result has one last reduction of its own. After {@link #lane}. */
@@ -202,12 +190,12 @@ final class LaneCompiler {
         return origin;
     }
 
-    /** One attempt with what may be direct; it fails at a copy that may not. */
-    private final class Attempt {
+    /** The moves in the making. */
+    private final class Moves {
         private final List<Draft> drafts = new ArrayList<>();
         private final List<Channel> channels = new ArrayList<>();
         /** The move of each step. */
-        private final int[] moves = new int[sources.length];
+        private final int[] moveOf = new int[sources.length];
         /** Moves that have always seen a slice before a move begins with it. */
         private final List<BitSet> before = new ArrayList<>();
         /** For each location, the last move that wrote it, and those that have read it since. */
@@ -215,25 +203,15 @@ final class LaneCompiler {
 
         private final Map<Location, Set<Integer>> readers = new HashMap<>();
 
-        /** Returns a step whose result may not be stored directly, or -1. */
-        int run() {
-            for (Value[] values : sources) {
-                for (Value value : values) {
-                    value.sender = NONE;
-                }
-            }
+        void make() {
             for (int s = 0; s < sources.length; s++) {
                 if (needed[s]) {
                     addSenders(s);
                 }
                 if (needed[s] && !absorbed[s]) {
-                    int blocked = add(s);
-                    if (blocked != NONE) {
-                        return blocked;
-                    }
+                    add(s);
                 }
             }
-            return NONE;
         }
 
         /** Adds moves that send what a step reads on other devices and no step has written. */
@@ -247,39 +225,22 @@ final class LaneCompiler {
             }
         }
 
-        private int add(int s) {
+        private void add(int s) {
             int move = begin(rank(s), s);
-            moves[s] = move;
-            Value result = results[s];
-            boolean kept = result.isResult || result.reads.stream().anyMatch(read -> rank(read.step()) == rank(s));
-            boolean stored = direct
-                    && kept
-                    && isCopyFromAfar(s)
-                    && result.location.space() == Space.OUTPUT
-                    && !indirect.contains(s);
+            moveOf[s] = move;
             for (Value source : sources[s]) {
                 if (source.location.rank() != rank(s)) {
-                    connect(source, move, stored ? result.location : null);
+                    connect(source, move);
                 } else {
                     drafts.get(move).inputs.add(new Operand.Local(source.location));
                     read(source.location, move);
                 }
             }
-            if (stored) {
-                int sender = channels.getLast().from();
-                if (!isFree(result.location, sender)) {
-                    return s;
-                }
-                written(result.location, move);
-                if (result.reads.stream().anyMatch(read -> rank(read.step()) != rank(s))) {
-                    drafts.get(move).inputs.add(new Operand.Local(result.location));
-                    read(result.location, move);
-                }
-            } else if (kept) {
+            Value result = results[s];
+            if (result.isResult || result.reads.stream().anyMatch(read -> rank(read.step()) == rank(s))) {
                 drafts.get(move).locals.add(new Operand.Local(result.location));
                 write(result.location, move);
             }
-            return NONE;
         }
 
         private int begin(int rank, int s) {
@@ -288,24 +249,22 @@ final class LaneCompiler {
             return drafts.size() - 1;
         }
 
-        private void connect(Value source, int to, @Nullable Location target) {
-            int from = source.writer == NONE ? source.sender : moves[source.writer];
+        private void connect(Value source, int to) {
+            int from = source.writer == NONE ? source.sender : moveOf[source.writer];
             drafts.get(from).sent.add(new Operand.Via(channels.size()));
-            if (target == null) {
-                drafts.get(to).inputs.add(new Operand.Via(channels.size()));
-            }
-            channel(from, to, target == null ? Channel.Kind.SLOTS : Channel.Kind.DIRECT, target);
+            drafts.get(to).inputs.add(new Operand.Via(channels.size()));
+            channel(from, to, Channel.Kind.SLOTS);
         }
 
-        private void channel(int from, int to, Channel.Kind kind, @Nullable Location target) {
-            channels.add(new Channel(from, to, kind, target));
+        private void channel(int from, int to, Channel.Kind kind) {
+            channels.add(new Channel(from, to, kind));
             before.get(to).or(before.get(from));
             before.get(to).set(from);
         }
 
         private void order(int first, int second) {
             if (first != second && !before.get(second).get(first)) {
-                channel(first, second, Channel.Kind.ORDER, null);
+                channel(first, second, Channel.Kind.ORDER);
             }
         }
 
@@ -323,30 +282,15 @@ final class LaneCompiler {
                 order(writer, move);
             }
             readers.getOrDefault(location, Set.of()).stream().sorted().forEach(reader -> order(reader, move));
-            written(location, move);
-        }
-
-        private void written(Location location, int move) {
             writers.put(location, move);
             readers.remove(location);
-        }
-
-        /** Whether all accesses of a location are over when a move of another device stores there. */
-        private boolean isFree(Location location, int sender) {
-            Integer writer = writers.get(location);
-            return (writer == null || isOver(writer, sender))
-                    && readers.getOrDefault(location, Set.of()).stream().allMatch(reader -> isOver(reader, sender));
-        }
-
-        private boolean isOver(int move, int sender) {
-            return move == sender || before.get(sender).get(move);
         }
 
         Lane lane(Set<Integer> completing) {
             List<Move> made = new ArrayList<>();
             for (int m = 0; m < drafts.size(); m++) {
                 Draft draft = drafts.get(m);
-                boolean works = moves[draft.step] == m;
+                boolean works = moveOf[draft.step] == m;
                 List<Operand> outputs = new ArrayList<>(draft.sent);
                 outputs.addAll(draft.locals);
                 made.add(new Move(

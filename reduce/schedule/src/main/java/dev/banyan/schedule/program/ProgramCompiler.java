@@ -15,9 +15,8 @@ public final class ProgramCompiler {
      * @param schedule a schedule that {@link dev.banyan.schedule.ScheduleVerifier} has proved
      * @param most greatest length of a lane in bytes, up to rounding; longer ranges of bytes that take the same way are
      *     cut into lanes of about equal length, which can be in different blocks
-     * @param direct whether senders store into buffers of receivers where they can, instead of slots
      */
-    public static DeviceProgram compile(Schedule schedule, long most, boolean direct) {
+    public static DeviceProgram compile(Schedule schedule, long most) {
         if (most < 1) {
             throw new IllegalArgumentException("lanes of at most " + most + " bytes; it takes at least 1");
         }
@@ -25,7 +24,7 @@ public final class ProgramCompiler {
         boolean takesMeans = schedule.collective().reduces();
         for (Chunk joined : ChunkJoin.joined(schedule)) {
             for (Chunk part : ChunkJoin.cut(joined, most, ProgramSizes.UNIT)) {
-                LaneCompiler compiler = new LaneCompiler(schedule, part, direct);
+                LaneCompiler compiler = new LaneCompiler(schedule, part);
                 Lane lane = compiler.lane();
                 takesMeans &= compiler.takesMeans();
                 if (lane != null) {

@@ -2,6 +2,7 @@ package dev.banyan.schedule.program;
 
 import dev.banyan.schedule.Schedule;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -40,11 +41,11 @@ public record ProgramLayout(DeviceProgram program, Grid grid, boolean lowLatency
     public static ProgramLayout of(Schedule schedule, ProgramSizes sizes) {
         long bytes = schedule.collective().inputElements(schedule.count(), schedule.ranks()) * schedule.elementBytes();
         boolean lowLatency = bytes <= sizes.lowLatencyBytes();
-        DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE, false);
+        DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE);
         long longest = program.lanes().stream().mapToLong(Lane::bytes).max().orElse(0);
         long part = part(program, lowLatency ? PART_OF_LINES : PART_IN_SLICES * sizes.leastSlice(), sizes.blocks());
         if (part < longest) {
-            program = ProgramCompiler.compile(schedule, part, false);
+            program = ProgramCompiler.compile(schedule, part);
         }
         return new ProgramLayout(program, Grid.of(program, sizes.blocks()), lowLatency, sizes);
     }
@@ -93,6 +94,23 @@ public record ProgramLayout(DeviceProgram program, Grid grid, boolean lowLatency
             longest = Math.max(longest, length);
         }
         return shortest / longest;
+    }
+
+    /**
+     * Returns whether no block takes lines twice, so that its slots need not be free before the second time. If the
+     * launch before {@linkplain DeviceProgram#synchronizes synchronizes}, and launches take turns between two sets of
+     * slots, then all slots are free when the launch begins, and no sender has to wait for its receiver.
+     */
+    public boolean takesLinesOnce() {
+        return lowLatency
+                && grid.blocks().stream()
+                        .flatMap(List::stream)
+                        .allMatch(block -> block.stream().filter(this::receives).count() <= 1);
+    }
+
+    private boolean receives(Grid.Loop loop) {
+        return program.lanes().get(loop.lane()).channels().stream()
+                .anyMatch(channel -> channel.to() == loop.move() && channel.kind() == Channel.Kind.SLOTS);
     }
 
     /** Returns the bytes of each slice of a lane but the last; of a lane in lines, all of it. */

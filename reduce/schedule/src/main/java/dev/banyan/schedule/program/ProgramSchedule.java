@@ -94,9 +94,6 @@ final class ProgramSchedule {
     }
 
     private Location place(Lane lane, Channel channel) {
-        if (channel.target() != null) {
-            return named(channel.target());
-        }
         long start = scratch;
         if (channel.kind() == Channel.Kind.SLOTS) {
             int unit = program.schedule().elementBytes();

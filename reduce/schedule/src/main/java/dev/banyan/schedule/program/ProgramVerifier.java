@@ -1,6 +1,5 @@
 package dev.banyan.schedule.program;
 
-import dev.banyan.schedule.Location;
 import dev.banyan.schedule.ScheduleProof;
 import dev.banyan.schedule.ScheduleVerifier;
 import java.util.HashMap;
@@ -82,12 +81,6 @@ public final class ProgramVerifier {
             boolean complete = done || move.completes();
             for (Operand output : move.outputs()) {
                 isComplete.put(output, complete);
-                Location target = output instanceof Operand.Via(int channel)
-                        ? lane.channels().get(channel).target()
-                        : null;
-                if (target != null) {
-                    isComplete.put(new Operand.Local(target), complete);
-                }
             }
         }
         isComplete.forEach((place, done) -> {

@@ -116,7 +116,6 @@ final class Progress {
                     ? done[lane][channel.from()] > slice
                     : switch (channel.kind()) {
                         case SLOTS -> begun[lane][channel.to()] && done[lane][channel.to()] > slice - slots;
-                        case DIRECT -> begun[lane][channel.to()];
                         case ORDER -> true;
                     };
             if (!may) {

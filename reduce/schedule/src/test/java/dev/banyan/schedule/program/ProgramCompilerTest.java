@@ -93,20 +93,17 @@ class ProgramCompilerTest {
     }
 
     private static void verify(Schedule schedule, Random random) {
-        for (boolean direct : new boolean[] {false, true}) {
-            DeviceProgram program = ProgramCompiler.compile(schedule, 1L << (9 + random.nextInt(12)), direct);
-            int widest = Grid.of(program, Integer.MAX_VALUE).widest();
-            Grid grid = Grid.of(program, Math.max(mostMoves(program), 1 + random.nextInt(widest + 1)));
-            int slots = 1 << random.nextInt(4);
-            int[] slices = program.lanes().stream()
-                    .mapToInt(_ -> 1 + random.nextInt(20))
-                    .toArray();
-            ScheduleProof proof = ProgramVerifier.verify(program, grid, slices, slots);
-            assertThat(proof.summations())
-                    .isEqualTo(ScheduleVerifier.verify(schedule).summations());
-            if (!schedule.chunks().isEmpty() && schedule.collective().reduces() && schedule.ranks() > 1) {
-                assertThat(program.takesMeans()).isTrue();
-            }
+        DeviceProgram program = ProgramCompiler.compile(schedule, 1L << (9 + random.nextInt(12)));
+        int widest = Grid.of(program, Integer.MAX_VALUE).widest();
+        Grid grid = Grid.of(program, Math.max(mostMoves(program), 1 + random.nextInt(widest + 1)));
+        int slots = 1 << random.nextInt(4);
+        int[] slices =
+                program.lanes().stream().mapToInt(_ -> 1 + random.nextInt(20)).toArray();
+        ScheduleProof proof = ProgramVerifier.verify(program, grid, slices, slots);
+        assertThat(proof.summations())
+                .isEqualTo(ScheduleVerifier.verify(schedule).summations());
+        if (!schedule.chunks().isEmpty() && schedule.collective().reduces() && schedule.ranks() > 1) {
+            assertThat(program.takesMeans()).isTrue();
         }
     }
 
@@ -127,7 +124,7 @@ class ProgramCompilerTest {
     void aRingHasTwoMovesALaneAndRank() {
         Schedule schedule = new RingAlgorithm(0, 1, 2, 3)
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1 << 20, 4, true, 1 << 14));
-        DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE, false);
+        DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE);
         assertThat(program.lanes()).hasSize(4);
         for (Lane lane : program.lanes()) {
             assertThat(lane.bytes()).isEqualTo(1 << 20);
@@ -135,11 +132,6 @@ class ProgramCompilerTest {
             assertThat(lane.moves()).hasSize(7);
             assertThat(lane.channels()).hasSize(6).allMatch(channel -> channel.kind() == Channel.Kind.SLOTS);
         }
-        DeviceProgram direct = ProgramCompiler.compile(schedule, Long.MAX_VALUE, true);
-        assertThat(direct.lanes())
-                .allSatisfy(lane -> assertThat(lane.channels())
-                        .filteredOn(channel -> channel.kind() == Channel.Kind.DIRECT)
-                        .hasSize(3));
     }
 
     /** In the order of ranks the root reads all inputs: one move sends each. */
@@ -147,8 +139,7 @@ class ProgramCompilerTest {
     void aStarOfRanksSendsInputsByMovesOfTheirOwn() {
         Schedule schedule = new RankOrderAlgorithm(new StarAlgorithm(4))
                 .schedule(new CollectiveRequest(Collective.REDUCE, 1, 1000, 4, false, Long.MAX_VALUE));
-        Lane lane =
-                ProgramCompiler.compile(schedule, Long.MAX_VALUE, false).lanes().getFirst();
+        Lane lane = ProgramCompiler.compile(schedule, Long.MAX_VALUE).lanes().getFirst();
         assertThat(lane.moves()).hasSize(4);
         assertThat(lane.moves().getLast().inputs()).hasSize(4);
         assertThat(lane.moves().getLast().completes()).isTrue();
@@ -164,7 +155,7 @@ class ProgramCompilerTest {
             List<CollectiveAlgorithm> algorithms = Samples.algorithms(n, random);
             Schedule schedule =
                     algorithms.get(random.nextInt(algorithms.size())).schedule(Samples.request(n, 1000, random));
-            DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE, random.nextBoolean());
+            DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE);
             if (program.lanes().isEmpty()) {
                 continue;
             }
@@ -196,7 +187,7 @@ class ProgramCompilerTest {
         Channel channel = channels.get(c);
         Move sender = moves.get(channel.from());
         switch (channel.kind()) {
-            case SLOTS, DIRECT -> {
+            case SLOTS -> {
                 // The sender stores to nothing, or to all channels but this one.
                 List<Operand> outputs = new ArrayList<>(sender.outputs());
                 outputs.remove(new Operand.Via(c));
@@ -218,7 +209,7 @@ class ProgramCompilerTest {
     void aGridThatCouldWaitForEverIsFound() {
         Schedule schedule = new RingAlgorithm(0, 1, 2)
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 3000, 4, true, Long.MAX_VALUE));
-        DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE, false);
+        DeviceProgram program = ProgramCompiler.compile(schedule, Long.MAX_VALUE);
         int[] slices = {4, 4, 4};
         List<List<List<Grid.Loop>>> blocks = new ArrayList<>();
         for (List<List<Grid.Loop>> rank : Grid.of(program, Integer.MAX_VALUE).blocks()) {

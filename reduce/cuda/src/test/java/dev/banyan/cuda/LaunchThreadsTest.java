@@ -1,0 +1,102 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LaunchThreadsTest {
+    private static final int DEVICES = 8;
+
+    /** The threads make themselves known to the driver. */
+    @BeforeAll
+    static void loadDriver() {
+        EmulatedGpus.driver();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4, 8, 20})
+    void everyRoundLaunchesOnceOnEachDevice(int threads) {
+        AtomicIntegerArray launched = new AtomicIntegerArray(DEVICES);
+        LaunchThreads launching = new LaunchThreads(threads, DEVICES, launched::incrementAndGet);
+        for (int round = 1; round <= 5_000; round++) {
+            launching.launchAll();
+            for (int d = 0; d < DEVICES; d++) {
+                assertThat(launched.get(d)).isEqualTo(round);
+            }
+        }
+        launching.close();
+    }
+
+    @Test
+    void oneThreadIsTheCallingOne() {
+        Set<Thread> seen = ConcurrentHashMap.newKeySet();
+        LaunchThreads launching = new LaunchThreads(1, DEVICES, _ -> seen.add(Thread.currentThread()));
+        for (int round = 0; round < 1_000; round++) {
+            launching.launchAll();
+        }
+        assertThat(seen).containsExactly(Thread.currentThread());
+        launching.close();
+    }
+
+    /** Rounds go on until a helper has come awake and taken a device. */
+    @Test
+    void frequentRoundsWakeHelpers() {
+        Set<Thread> seen = ConcurrentHashMap.newKeySet();
+        LaunchThreads launching = new LaunchThreads(2, 2, _ -> {
+            seen.add(Thread.currentThread());
+            for (int i = 0; i < 1_000; i++) {
+                Thread.onSpinWait();
+            }
+        });
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (seen.size() < 2 && System.nanoTime() < end) {
+            launching.launchAll();
+        }
+        assertThat(seen).hasSize(2);
+        launching.close();
+    }
+
+    @Test
+    void aRoundReturnsWhenTheLastLaunchHasEnded() {
+        AtomicInteger inside = new AtomicInteger();
+        LaunchThreads launching = new LaunchThreads(4, DEVICES, _ -> {
+            inside.incrementAndGet();
+            Thread.onSpinWait();
+            inside.decrementAndGet();
+        });
+        for (int round = 0; round < 5_000; round++) {
+            launching.launchAll();
+            assertThat(inside).hasValue(0);
+        }
+        launching.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void aFailureComesOutWhenAllOthersWereLaunched(int threads) {
+        AtomicIntegerArray launched = new AtomicIntegerArray(DEVICES);
+        AtomicInteger failing = new AtomicInteger(5);
+        LaunchThreads launching = new LaunchThreads(threads, DEVICES, d -> {
+            launched.incrementAndGet(d);
+            if (d == failing.get()) {
+                throw new IllegalStateException("device " + d);
+            }
+        });
+        assertThatThrownBy(launching::launchAll).hasMessage("device 5");
+        failing.set(-1);
+        launching.launchAll();
+        for (int d = 0; d < DEVICES; d++) {
+            assertThat(launched.get(d)).isEqualTo(2);
+        }
+        launching.close();
+    }
+}
