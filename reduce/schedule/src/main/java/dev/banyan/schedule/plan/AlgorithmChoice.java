@@ -13,7 +13,9 @@ public enum AlgorithmChoice {
     /** A ring. */
     RING("ring"),
     /** A star: one device sums and sends the result. */
-    STAR("star");
+    STAR("star"),
+    /** Every device sends to all others and sums up all data itself, in one or two rounds. */
+    ONE_SHOT("one-shot");
 
     private final String label;
 

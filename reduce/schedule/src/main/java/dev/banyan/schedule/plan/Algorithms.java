@@ -5,6 +5,7 @@ import dev.banyan.config.Setting;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.algorithm.OneShotAlgorithm;
 import dev.banyan.schedule.algorithm.PackedAlgorithm;
 import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.algorithm.RankOrderAlgorithm;
@@ -131,6 +132,7 @@ public final class Algorithms {
                         : new PackedAlgorithm(machine.size(), packings(maxTrees));
             case RING -> new RingAlgorithm(RingFinder.order(LinkMatrix.of(machine)));
             case STAR -> new StarAlgorithm(machine.size());
+            case ONE_SHOT -> new OneShotAlgorithm(LinkMatrix.of(machine));
             case AUTO -> throw new IllegalArgumentException("auto is no algorithm; choose one for the call first");
         };
     }

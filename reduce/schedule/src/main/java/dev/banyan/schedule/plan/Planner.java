@@ -80,6 +80,7 @@ public final class Planner {
             AlgorithmChoice.PACKING,
             AlgorithmChoice.SINGLE_TREE,
             AlgorithmChoice.STAR,
+            AlgorithmChoice.ONE_SHOT,
             AlgorithmChoice.MULTI_TREE,
             AlgorithmChoice.RING);
 

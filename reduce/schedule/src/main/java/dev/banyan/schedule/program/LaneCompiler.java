@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A step becomes a move on its target's device. What it reads on another device comes over a channel from the move
  * that makes it there; that move stores it right into the channel, beside or instead of the memory that the step
- * names. Inputs that other devices read are sent by moves of their own. A copy from another device into scratch memory
- * that one step of this device reads is no move: the step reads the channel.
+ * names. Inputs that other devices read are sent by moves of their own. A copy into scratch memory that one step of
+ * its device reads is no move: the step reads a channel, from another device or from this one.
  *
  * <p>The order that the steps had by their dependencies is kept where memory needs it: accesses of which one writes are
  * ordered by channels, if need be by channels without data.
@@ -70,6 +70,9 @@ final class LaneCompiler {
     private final boolean[] needed;
     /** Steps that are part of the only step that reads their result. */
     private final boolean[] absorbed;
+
+    /** Reads of what was on the same device when a copy read it: this goes over a channel too. */
+    private final Set<Read> copied = new HashSet<>();
 
     private boolean takesMeans = true;
 
@@ -139,7 +142,7 @@ final class LaneCompiler {
     private void absorbCopies() {
         for (int s = 0; s < absorbed.length; s++) {
             Value result = results[s];
-            if (!needed[s] || !isCopyFromAfar(s) || result.isResult || result.reads.size() != 1) {
+            if (!needed[s] || sources[s].length != 1 || result.isResult || result.reads.size() != 1) {
                 continue;
             }
             Read read = result.reads.getFirst();
@@ -149,12 +152,16 @@ final class LaneCompiler {
                 source.reads.remove(new Read(s, 0));
                 source.reads.add(read);
                 sources[read.step()][read.source()] = source;
+                if (source.location.rank() == rank(s)) {
+                    copied.add(read);
+                }
             }
         }
     }
 
-    private boolean isCopyFromAfar(int s) {
-        return sources[s].length == 1 && sources[s][0].location.rank() != rank(s);
+    /** Whether a step gets a source over a channel. */
+    private boolean isSent(int s, int source) {
+        return sources[s][source].location.rank() != rank(s) || copied.contains(new Read(s, source));
     }
 
     /** Returns the steps that make the last reductions of what is in the result. */
@@ -214,10 +221,11 @@ final class LaneCompiler {
             }
         }
 
-        /** Adds moves that send what a step reads on other devices and no step has written. */
+        /** Adds moves that send what a step gets over channels and no step has written. */
         private void addSenders(int s) {
-            for (Value source : sources[s]) {
-                if (source.location.rank() != rank(s) && source.writer == NONE && source.sender == NONE) {
+            for (int i = 0; i < sources[s].length; i++) {
+                Value source = sources[s][i];
+                if ((absorbed[s] || isSent(s, i)) && source.writer == NONE && source.sender == NONE) {
                     source.sender = begin(source.location.rank(), s);
                     drafts.get(source.sender).inputs.add(new Operand.Local(source.location));
                     read(source.location, source.sender);
@@ -228,8 +236,9 @@ final class LaneCompiler {
         private void add(int s) {
             int move = begin(rank(s), s);
             moveOf[s] = move;
-            for (Value source : sources[s]) {
-                if (source.location.rank() != rank(s)) {
+            for (int i = 0; i < sources[s].length; i++) {
+                Value source = sources[s][i];
+                if (isSent(s, i)) {
                     connect(source, move);
                 } else {
                     drafts.get(move).inputs.add(new Operand.Local(source.location));
@@ -237,7 +246,8 @@ final class LaneCompiler {
                 }
             }
             Value result = results[s];
-            if (result.isResult || result.reads.stream().anyMatch(read -> rank(read.step()) == rank(s))) {
+            if (result.isResult
+                    || result.reads.stream().anyMatch(read -> rank(read.step()) == rank(s) && !copied.contains(read))) {
                 drafts.get(move).locals.add(new Operand.Local(result.location));
                 write(result.location, move);
             }

@@ -3,6 +3,7 @@ package dev.banyan.schedule.algorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
@@ -124,7 +125,8 @@ public final class Samples {
                         "uneven-shares",
                         new Forest(trees, weights.stream().map(w -> w / total).toList())),
                 new RingAlgorithm(permutation(n, random)),
-                new StarAlgorithm(n, random.nextInt(n)));
+                new StarAlgorithm(n, random.nextInt(n)),
+                new OneShotAlgorithm(LinkMatrix.of(machine(n, false, random))));
     }
 
     /** A random tree with a given root. */
