@@ -236,7 +236,7 @@ class GpuDayTest {
         assertThat(profile.get(Constant.KERNEL_US)).isEqualTo(1.5);
         assertThat(profile.get(Constant.COLLECTIVE_US)).isEqualTo(8);
         assertThat(profile.get(Constant.COPY_ENGINES)).isEqualTo(3);
-        assertThat(profile.get(Constant.PROGRAM_LAUNCH_STEP_US)).isEqualTo(2);
+        assertThat(profile.get(Constant.PROGRAM_LAUNCH_STEP_US)).isEqualTo(0.5);
         assertThat(profile.get(Constant.PROGRAM_LAUNCH_US)).isEqualTo(7 - 1.5);
         assertThat(profile.get(Constant.PROGRAM_FLAG_US)).isEqualTo(2.5);
         assertThat(profile.get(Constant.PROGRAM_STORE_FRACTION)).isEqualTo(0.9);
@@ -319,7 +319,8 @@ class GpuDayTest {
                                 ",",
                                 figure("kernel launch, host", "one for all GPUs", 3, "GPUs", "1"),
                                 figure("kernel launch, host", "one for all GPUs", 17, "GPUs", "8"),
-                                figure("kernel launch, host", "one per GPU", 4, "GPUs", "8"),
+                                figure("kernel launch, host", "one per GPU", 4, "GPUs", "2"),
+                                figure("kernel launch, host", "one per GPU", 7, "GPUs", "8"),
                                 figure("kernel launch, end to end", "one for all GPUs", 7, "GPUs", "1"))));
         Files.writeString(
                 day.resolve("flags.json"),

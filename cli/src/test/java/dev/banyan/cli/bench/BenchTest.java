@@ -20,7 +20,7 @@ class BenchTest {
         JsonNode rows = CommandRun.of(
                         "bench --machine p3.16xlarge -b 100 -e 10K -f 10 -n 3 -w 0 --algorithm all --format json")
                 .json();
-        assertThat(rows).hasSize(5 * 3);
+        assertThat(rows).hasSize(6 * 3);
         for (JsonNode row : rows) {
             List<String> names = new ArrayList<>();
             row.fieldNames().forEachRemaining(names::add);
@@ -44,7 +44,7 @@ class BenchTest {
             assertThat(row.get("busbwGBs").asDouble()).isCloseTo(algbw * 1.75, withPercentage(0.1));
         }
         assertThat(rows.findValuesAsText("algorithm"))
-                .containsOnly("single-tree", "multi-tree", "packing", "ring", "star");
+                .containsOnly("single-tree", "multi-tree", "packing", "ring", "star", "one-shot");
         assertThat(rows.get(0).get("op").asText()).isEqualTo("sum");
         assertThat(rows.get(0).get("type").asText()).isEqualTo("float");
     }
@@ -70,7 +70,7 @@ class BenchTest {
                 .formatted(collective, type, op, bytes, bytes));
         assertThat(run.status()).as(run.out() + run.err()).isZero();
         assertThat(run.out()).contains("# Out of bounds values : 0 OK", "what to expect");
-        assertThat(run.out().lines().filter(line -> !line.startsWith("#"))).hasSize(6);
+        assertThat(run.out().lines().filter(line -> !line.startsWith("#"))).hasSize(7);
     }
 
     @Test

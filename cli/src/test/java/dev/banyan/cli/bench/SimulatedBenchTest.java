@@ -27,7 +27,7 @@ class SimulatedBenchTest {
                 .contains("simulated with profile v100-nvlink", "what to expect", "at no more than 85.714 GB/s")
                 .doesNotContain("#wrong", "Out of bounds");
         assertThat(run.out().lines().filter(line -> !line.startsWith("#")).toList())
-                .hasSize(18)
+                .hasSize(21)
                 .allSatisfy(line -> assertThat(line.strip().split("\\s+", -1)).hasSize(12));
         assertThat(CommandRun.of(arguments).out()).isEqualTo(run.out());
     }
@@ -39,7 +39,7 @@ class SimulatedBenchTest {
                         "bench --backend sim --machine dgx-a100 --devices 0-3 -d half -b 1M -e 1M -a all --format json"
                                 + " --collective " + collective)
                 .json();
-        assertThat(rows).hasSize(5);
+        assertThat(rows).hasSize(6);
         for (JsonNode row : rows) {
             assertThat(row.has("wrong")).isFalse();
             assertThat(row.get("bytes").asLong() / row.get("timeUs").asDouble() / 1e3)
@@ -75,7 +75,7 @@ class SimulatedBenchTest {
         CommandRun run = CommandRun.of("bench --backend sim --machine p3.16xlarge -b 8K -e 8K -a packing");
         assertThat(run.out())
                 .contains(
-                        "executed by one kernel on each GPU; all kernels have begun after 23.5 us (13.1 to 44.3)",
+                        "executed by one kernel on each GPU; all kernels have begun after 8.1 us (4.7 to 44.3)",
                         "program.flagUs 2.3, from 1.5 to 4: assumed as on H100");
     }
 

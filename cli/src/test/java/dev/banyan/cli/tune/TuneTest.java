@@ -99,7 +99,8 @@ class TuneTest {
         report.get("ways")
                 .forEach(way ->
                         ms.put(way.get("name").asText(), way.get("oneByOneMs").asDouble()));
-        assertThat(ms).containsOnlyKeys("tuned", "auto", "single-tree", "multi-tree", "packing", "ring", "star");
+        assertThat(ms)
+                .containsOnlyKeys("tuned", "auto", "single-tree", "multi-tree", "packing", "ring", "star", "one-shot");
         assertThat(ms.getOrDefault("auto", Double.NaN))
                 .isLessThanOrEqualTo(1.05
                         * Math.min(ms.getOrDefault("packing", Double.NaN), ms.getOrDefault("multi-tree", Double.NaN)));
@@ -116,7 +117,7 @@ class TuneTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(Files.readString(svg))
                 .contains("<svg", "broadcast on p3.8xlarge: time", "broadcast on p3.8xlarge: bus bandwidth")
-                .contains("single-tree, multi-tree, packing, ring, star, tuned");
+                .contains("single-tree, multi-tree, packing, ring, star, one-shot, tuned");
         Path png = folder.resolve("tuned.png");
         CommandRun.of("tune --machine p3.8xlarge -b 1K -e 4K --format json --output " + folder.resolve("q") + " --plot "
                         + png)
