@@ -14,10 +14,8 @@ sealed interface Expression {
     char INPUT = 'x';
     /** The code of {@link Fold}, after both its sides. */
     char FOLD = '+';
-    /** The code of {@link Finish} with a mean, after its value. */
+    /** The code of {@link Mean}, after its value. */
     char MEAN = '/';
-    /** The code of {@link Finish}, after its value and its mean. */
-    char ROUND = 'r';
 
     /** Returns the expression in postfix notation, of the codes above. Its inputs are in the order of {@link #inputs}. */
     String code();
@@ -37,9 +35,9 @@ sealed interface Expression {
         return new Fold(left, right, left.code() + right.code() + FOLD, inputs);
     }
 
-    /** Returns the end of a step: the value, divided for a mean, and rounded to the type of the elements. */
-    static Expression finish(Expression value, boolean mean) {
-        return new Finish(value, mean, value.code() + (mean ? "" + MEAN + ROUND : ROUND));
+    /** Returns a value divided by the divisor of the run. */
+    static Expression mean(Expression value) {
+        return new Mean(value, value.code() + MEAN);
     }
 
     /** The contents of an operand. */
@@ -55,11 +53,11 @@ sealed interface Expression {
         }
     }
 
-    /** A combination of two values; 16-bit types are not rounded. */
+    /** A combination of two values. */
     record Fold(Expression left, Expression right, String code, List<Operand> inputs) implements Expression {}
 
-    /** A value that a step writes. */
-    record Finish(Expression value, boolean mean, String code) implements Expression {
+    /** A value that is divided. */
+    record Mean(Expression value, String code) implements Expression {
         @Override
         public List<Operand> inputs() {
             return value.inputs();

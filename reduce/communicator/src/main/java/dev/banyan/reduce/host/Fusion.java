@@ -54,10 +54,11 @@ final class Fusion {
      * @param op how values are combined; not AVG
      * @param blockBytes greatest length of a block
      * @param divisor what means are divided by
-     * @return the steps themselves if they cannot be fused, or only copy
+     * @return the steps themselves if they only copy, or round to 16 bits in between
      */
     static ChunkCode fuse(StepCode code, DataType type, ReduceOp op, int blockBytes, int divisor) {
-        if (code.steps().stream().allMatch(step -> step.sources().size() == 1)) {
+        boolean rounds = type == DataType.F16 || type == DataType.BF16;
+        if (rounds || code.steps().stream().allMatch(step -> step.sources().size() == 1)) {
             return code;
         }
         Fusion fusion = new Fusion(type, op);
@@ -118,8 +119,7 @@ final class Fusion {
         if (value == null) {
             throw new NotFusible();
         }
-        boolean rounds = step.sources().size() > 1 && (type == DataType.F16 || type == DataType.BF16);
-        return step.mean() || rounds ? Expression.finish(value, step.mean()) : value;
+        return step.mean() ? Expression.mean(value) : value;
     }
 
     private void addPasses(Expression value, List<Operand> outputs) throws NotFusible {
@@ -156,12 +156,12 @@ final class Fusion {
     private Expression cut(Expression value) throws NotFusible {
         return switch (value) {
             case Expression.Input input -> input;
-            case Expression.Finish finish -> Expression.finish(cut(finish.value()), finish.mean());
+            case Expression.Mean mean -> Expression.mean(cut(mean.value()));
             case Expression.Fold fold -> {
                 List<Expression> sides = new ArrayList<>(List.of(cut(fold.left()), cut(fold.right())));
                 while (sides.get(0).inputs().size() + sides.get(1).inputs().size() > FusedLoop.MOST_OPERANDS) {
                     Expression longest = sides.stream()
-                            .filter(this::canBeStored)
+                            .filter(side -> side.inputs().size() > 1)
                             .max(Comparator.comparingInt(side -> side.inputs().size()))
                             .orElseThrow(NotFusible::new);
                     Operand block = new Operand(-1, privateBlocks++, -1);
@@ -170,15 +170,6 @@ final class Fusion {
                 }
                 yield Expression.fold(sides.get(0), sides.get(1));
             }
-        };
-    }
-
-    /** Returns whether a value loses nothing when it is stored, and is longer than what was stored. */
-    private boolean canBeStored(Expression value) {
-        return switch (value) {
-            case Expression.Input _ -> false;
-            case Expression.Finish _ -> true;
-            case Expression.Fold _ -> type != DataType.F16 && type != DataType.BF16;
         };
     }
 }

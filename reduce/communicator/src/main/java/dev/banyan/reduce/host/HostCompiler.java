@@ -13,6 +13,8 @@ import java.util.List;
 final class HostCompiler {
     /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
     private static final int BLOCK_BYTES = 32 << 10;
+    /** Length of a block of 16-bit floats, which goes through all steps in the level 1 cache. */
+    private static final int ROUNDED_BLOCK_BYTES = 8 << 10;
     /** So many bytes are read and written in less time than it takes to share them with a thread that is awake. */
     private static final long BYTES_PER_HELPER = 256 << 10;
 
@@ -48,9 +50,13 @@ final class HostCompiler {
         return compile(schedule.chunks(), false);
     }
 
+    private boolean rounds() {
+        return type == DataType.F16 || type == DataType.BF16;
+    }
+
     private Program compile(List<Chunk> chunks, boolean fuses) {
         int blockElements = (int) Math.min(
-                BLOCK_BYTES / type.bytes() / (integerMean ? 8 / type.bytes() : 1),
+                (rounds() ? ROUNDED_BLOCK_BYTES : BLOCK_BYTES) / type.bytes() / (integerMean ? 8 / type.bytes() : 1),
                 chunks.stream().mapToLong(Chunk::bytes).max().orElse(0) / type.bytes());
         int blockBytes = blockElements * type.bytes();
         ChunkCompiler compiler = new ChunkCompiler(schedule, mean, blockBytes);

@@ -4,8 +4,6 @@ import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
 
-import dev.banyan.schedule.type.DataType;
-import dev.banyan.schedule.type.ReduceOp;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
@@ -32,15 +30,12 @@ final class LoopGenerator {
 
     private static final ClassDesc LOOP = ClassDesc.of(FusedLoop.class.getName());
     private static final ClassDesc LANES = ClassDesc.of("dev.banyan.reduce.host.VectorLanes");
-    private static final ClassDesc PAIRS = ClassDesc.of("dev.banyan.reduce.host.PairLanes");
     private static final ClassDesc VECTOR = ClassDesc.of("jdk.incubator.vector.Vector");
     private static final ClassDesc SPECIES = ClassDesc.of("jdk.incubator.vector.VectorSpecies");
     private static final ClassDesc OPERATOR = ClassDesc.of("jdk.incubator.vector.VectorOperators$Associative");
     private static final ClassDesc ADDRESSES = CD_long.arrayType();
 
     private static final MethodTypeDesc LOAD = MethodTypeDesc.of(VECTOR, SPECIES, CD_long);
-    private static final MethodTypeDesc LOAD_HALF = MethodTypeDesc.of(VECTOR, CD_long);
-    private static final MethodTypeDesc ONE = MethodTypeDesc.of(VECTOR, VECTOR);
     private static final MethodTypeDesc TWO = MethodTypeDesc.of(VECTOR, VECTOR, VECTOR);
 
     private static final int ADDRESSES_SLOT = 1;
@@ -114,47 +109,29 @@ final class LoopGenerator {
         Label next = code.newLabel();
         code.iconst_0().istore(index).labelBinding(next);
         code.iload(index).iload(BYTES_SLOT).if_icmpge(end);
-        if (pairs()) {
-            evaluate("even");
-            evaluate("odd");
-            code.invokestatic(PAIRS, name("pack"), TWO);
-        } else {
-            evaluate("load");
-        }
+        evaluate();
         store();
         code.iinc(index, VectorLanes.species(shape.type()).vectorByteSize()).goto_(next);
         code.labelBinding(end).return_();
     }
 
     /** Leaves the value of the expression on the stack. */
-    private void evaluate(String load) {
+    private void evaluate() {
         int input = 0;
         for (char each : shape.code().toCharArray()) {
             switch (each) {
-                case Expression.INPUT -> load(load, input++);
+                case Expression.INPUT -> {
+                    species();
+                    address(input++);
+                    code.invokestatic(LANES, "load", LOAD);
+                }
                 case Expression.FOLD -> {
                     constant(1, OPERATOR);
                     code.invokestatic(LANES, "fold", MethodTypeDesc.of(VECTOR, VECTOR, VECTOR, OPERATOR));
                 }
                 case Expression.MEAN -> code.aload(divisors).invokestatic(LANES, "divide", TWO);
-                case Expression.ROUND -> {
-                    if (pairs() && shape.op() != ReduceOp.MIN && shape.op() != ReduceOp.MAX) {
-                        code.invokestatic(PAIRS, name("round"), ONE);
-                    }
-                }
                 default -> throw new IllegalArgumentException("no operation " + each + " in " + shape);
             }
-        }
-    }
-
-    private void load(String load, int input) {
-        if (pairs()) {
-            address(input);
-            code.invokestatic(PAIRS, name(load), LOAD_HALF);
-        } else {
-            species();
-            address(input);
-            code.invokestatic(LANES, load, LOAD);
         }
     }
 
@@ -180,14 +157,5 @@ final class LoopGenerator {
     private void constant(int at, ClassDesc type) {
         code.loadConstant(
                 DynamicConstantDesc.ofNamed(ConstantDescs.BSM_CLASS_DATA_AT, ConstantDescs.DEFAULT_NAME, type, at));
-    }
-
-    private boolean pairs() {
-        return shape.type() == DataType.F16 || shape.type() == DataType.BF16;
-    }
-
-    /** Returns a method of {@link PairLanes} for the type. */
-    private String name(String method) {
-        return method + (shape.type() == DataType.F16 ? "Half" : "Brain");
     }
 }
