@@ -11,8 +11,12 @@ import java.util.List;
 
 /** Compiles one schedule for a type and an operation. */
 final class HostCompiler {
-    /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
+    /** Length of a block. Measured: 16 to 64 KiB; some ten operands of it fit into a level 2 cache. */
     private static final int BLOCK_BYTES = 32 << 10;
+    /** Length of the shortest block that is worth a thread. */
+    private static final int SHORTEST_BLOCK_BYTES = 4 << 10;
+    /** Threads take blocks in turns; the last one that ends should not be far behind. */
+    private static final int BLOCKS_PER_THREAD = 4;
     /** Length of a block of 16-bit floats, which goes through all steps in the level 1 cache. */
     private static final int ROUNDED_BLOCK_BYTES = 8 << 10;
     /** So many bytes are read and written in less time than it takes to share them with a thread that is awake. */
@@ -50,14 +54,28 @@ final class HostCompiler {
         return compile(schedule.chunks(), false);
     }
 
+    /** Returns the length of a block; a multiple of a cache line, so that no two threads write one. */
+    private int blockElements(List<Chunk> chunks) {
+        long longest = 0;
+        long all = 0;
+        for (Chunk chunk : chunks) {
+            longest = Math.max(longest, chunk.bytes());
+            all += chunk.bytes();
+        }
+        long share = all / BLOCKS_PER_THREAD / (mostHelpers + 1);
+        int bytes = Math.clamp(share, SHORTEST_BLOCK_BYTES, rounds() ? ROUNDED_BLOCK_BYTES : BLOCK_BYTES)
+                / FusedLoop.UNIT
+                * FusedLoop.UNIT;
+        // The wide sums of integers are eight times as long as bytes.
+        return (int) Math.min(integerMean ? bytes / 8 : bytes / type.bytes(), longest / type.bytes());
+    }
+
     private boolean rounds() {
         return type == DataType.F16 || type == DataType.BF16;
     }
 
     private Program compile(List<Chunk> chunks, boolean fuses) {
-        int blockElements = (int) Math.min(
-                (rounds() ? ROUNDED_BLOCK_BYTES : BLOCK_BYTES) / type.bytes() / (integerMean ? 8 / type.bytes() : 1),
-                chunks.stream().mapToLong(Chunk::bytes).max().orElse(0) / type.bytes());
+        int blockElements = blockElements(chunks);
         int blockBytes = blockElements * type.bytes();
         ChunkCompiler compiler = new ChunkCompiler(schedule, mean, blockBytes);
         List<Program.Part> parts = new ArrayList<>();
