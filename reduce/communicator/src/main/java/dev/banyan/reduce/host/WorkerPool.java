@@ -34,6 +34,13 @@ final class WorkerPool implements AutoCloseable {
     /** A task of more bytes is worth waking a thread: some 50 us for one thread. */
     private static final long WORTH_WAKING_BYTES = 4 << 20;
 
+    /** So many short tasks in a row that no worker joins are a sign that workers have no processor. */
+    private static final int UNHELPED_TASKS = 32;
+    /** The numbers of short tasks that go without help after a task that was helped badly. */
+    private static final int SHORTEST_PAUSE = 64;
+
+    private static final int LONGEST_PAUSE = 4096;
+
     private static final long OPEN = 1L << 32;
 
     /** One thread. */
@@ -84,6 +91,7 @@ final class WorkerPool implements AutoCloseable {
                 return;
             }
             try {
+                helpedRound = rounds.get();
                 Task work = task;
                 if (work != null && participant <= invited) {
                     work.work(participant);
@@ -110,6 +118,17 @@ final class WorkerPool implements AutoCloseable {
     private int started;
     /** When the last task ended; only the thread that holds {@link #busy} accesses it. */
     private long lastEnd = System.nanoTime() - POLL_NANOS;
+
+    /** The number of short tasks that go without help from now on; only the holder of {@link #busy} accesses it. */
+    private int alone;
+    /** The value of {@link #alone} after the next task that was helped badly; held as that. */
+    private int pause = SHORTEST_PAUSE;
+    /** The number of the last short tasks that no worker joined; held as that. */
+    private int unhelped;
+    /** How long the caller waited at the end of the last task; held as that. */
+    private long waitedNanos;
+    /** The last round that a worker joined. */
+    private volatile long helpedRound;
 
     private @Nullable Task task;
     private int invited;
@@ -149,13 +168,19 @@ final class WorkerPool implements AutoCloseable {
             work.work(0);
             return;
         }
+        boolean brief = bytes < WORTH_WAKING_BYTES;
         try {
+            if (brief && alone > 0) {
+                alone--;
+                work.work(0);
+                return;
+            }
             invited = Math.min(helpers, workers.length);
             task = work;
             failure = null;
             entered.set(OPEN);
             rounds.incrementAndGet();
-            if (bytes >= WORTH_WAKING_BYTES || System.nanoTime() - lastEnd < POLL_NANOS) {
+            if (!brief || System.nanoTime() - lastEnd < POLL_NANOS) {
                 wakeInvited();
             }
             try {
@@ -163,6 +188,9 @@ final class WorkerPool implements AutoCloseable {
             } finally {
                 awaitWorkers(deadline);
                 lastEnd = System.nanoTime();
+            }
+            if (brief) {
+                judgeHelp();
             }
             Throwable thrown = failure;
             if (thrown != null) {
@@ -179,8 +207,26 @@ final class WorkerPool implements AutoCloseable {
                 workers[w].thread.start();
                 started++;
             } else if (workers[w].parked) {
+                // Waking takes long for the caller, so only one call does it.
+                workers[w].parked = false;
                 LockSupport.unpark(workers[w].thread);
             }
+        }
+    }
+
+    /**
+     * Decides after a short task whether the next ones go without help. On a busy machine a worker has no processor
+     * when it is woken, or loses it in the middle of a block, and the caller waits for that.
+     */
+    private void judgeHelp() {
+        boolean helped = helpedRound == rounds.get();
+        unhelped = helped ? 0 : unhelped + 1;
+        if (waitedNanos > POLL_NANOS / 2 || unhelped > UNHELPED_TASKS) {
+            alone = pause;
+            pause = Math.min(2 * pause, LONGEST_PAUSE);
+            unhelped = 0;
+        } else if (helped) {
+            pause = Math.max(SHORTEST_PAUSE, pause - 1);
         }
     }
 
@@ -207,6 +253,7 @@ final class WorkerPool implements AutoCloseable {
         }
         waiting = null;
         task = null;
+        waitedNanos = begin == 0 ? 0 : System.nanoTime() - begin;
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
