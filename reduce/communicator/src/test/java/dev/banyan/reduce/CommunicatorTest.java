@@ -260,10 +260,7 @@ class CommunicatorTest {
                         .isTrue());
     }
 
-    /**
-     * BF16 has kernels of plain loops, which allocate nothing even in the interpreter. Vectors are objects until the
-     * compiler has removed them. One round of many that allocates little is enough.
-     */
+    /** Vectors are objects until the compiler has removed them. One round of many that allocates little is enough. */
     @Test
     void blockingCallsAllocateNextToNothing() {
         int count = 100_000;

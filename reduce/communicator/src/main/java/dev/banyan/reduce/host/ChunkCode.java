@@ -1,7 +1,7 @@
 package dev.banyan.reduce.host;
 
 /** A chunk's steps, compiled. Immutable. */
-sealed interface ChunkCode permits StepCode, IntegerMeanCode {
+sealed interface ChunkCode permits FusedCode, StepCode, IntegerMeanCode {
     /**
      * Runs all steps on one block of the chunk.
      *
@@ -16,4 +16,12 @@ sealed interface ChunkCode permits StepCode, IntegerMeanCode {
 
     /** Returns the number of blocks that it reads or writes, for an estimate of its time. */
     int streams();
+
+    /**
+     * Extends buffers to the bytes that this code accesses without a check of its own.
+     *
+     * @param extents least length of each buffer in bytes
+     * @param bytes length of the chunk
+     */
+    default void extend(long[] extents, long bytes) {}
 }

@@ -2,18 +2,23 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.StepListener;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of one thread while it runs blocks of an executable: the buffers of the run, private memory in place of the
+ * The state of one thread while it runs blocks of a program: the buffers of the run, private memory in place of the
  * schedule's scratch memory, and a kernel. Scratch values never leave a block, so one block of each per thread is
  * enough, and it stays in cache.
  */
 final class Frame {
     /** Inputs of ranks 0..n-1, then outputs. */
     final MemorySegment[] buffers;
+    /** The address of each buffer. */
+    final long[] addressOf;
     /** Blocks of private memory, one after another. */
     final MemorySegment scratch;
+    /** The address of the private memory. */
+    final long scratchAddress;
     /** The kernel for the type and the operation; null for a collective that does not combine. */
     final @Nullable Kernel kernel;
     /** Sums of integers that are averaged; null where there are none. */
@@ -22,6 +27,10 @@ final class Frame {
     final MemorySegment[] segments;
     /** First byte in each operand. */
     final long[] offsets;
+    /** Operands of the loop that is running. */
+    final long[] addresses = new long[2 * FusedLoop.MOST_OPERANDS];
+    /** Memory of one unit for each of them. */
+    final long[] restAddresses = new long[2 * FusedLoop.MOST_OPERANDS];
     /** The listener of the run's steps, or null. */
     @Nullable
     StepListener listener;
@@ -30,18 +39,33 @@ final class Frame {
     /** Chunk that the thread is in, for the listener. */
     int chunk;
 
+    /**
+     * @param buffers the buffers of the run, which all frames share
+     * @param addressOf their addresses, which all frames share
+     * @param scratch private memory; a unit for each operand of a loop, then the blocks
+     * @param operands greatest number of operands of a step
+     */
     Frame(
             MemorySegment[] buffers,
+            long[] addressOf,
             MemorySegment scratch,
             @Nullable Kernel kernel,
             @Nullable WideSums sums,
             int operands) {
         this.buffers = buffers;
-        this.scratch = scratch;
+        this.addressOf = addressOf;
+        this.scratch = scratch.asSlice(restBytes());
+        scratchAddress = this.scratch.address();
+        Arrays.setAll(restAddresses, o -> scratch.address() + (long) o * FusedLoop.UNIT);
         this.kernel = kernel;
         this.sums = sums;
         segments = new MemorySegment[operands];
-        java.util.Arrays.fill(segments, MemorySegment.NULL);
+        Arrays.fill(segments, MemorySegment.NULL);
         offsets = new long[operands];
+    }
+
+    /** Returns the private memory that a frame needs beyond its blocks. */
+    static long restBytes() {
+        return 2L * FusedLoop.MOST_OPERANDS * FusedLoop.UNIT;
     }
 }

@@ -6,14 +6,12 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
-import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -44,13 +42,10 @@ public final class HostBackend implements Backend {
                     "Sets the number of worker threads of the host backend.")
             .withDefaultText("the JVM's available processors");
 
-    /** Length of a block. Measured: 8 to 16 KiB; some ten operands of it fit into a level 2 cache. */
-    private static final int BLOCK_BYTES = 16 << 10;
-    /**
-     * One more thread is woken for each of so many bytes that are read and written: then it saves more time than waking
-     * takes.
-     */
-    private static final long BYTES_PER_HELPER = 512 << 10;
+    private static final int ALIGNMENT = 64;
+    private static final int PAGE_BYTES = 4096;
+    /** The distance of two ranks' buffers in a page; a page has room for seven, and the eighth is at another place. */
+    private static final int STAGGER_BYTES = 9 * ALIGNMENT;
 
     private static final Logger LOG = LoggerFactory.getLogger(HostBackend.class);
     private static final AtomicInteger COUNT = new AtomicInteger();
@@ -118,14 +113,23 @@ public final class HostBackend implements Backend {
         if (!memory.scope().isAlive()) {
             throw new IllegalStateException("the backend's memory is freed already; allocate before it is closed");
         }
-        return memory.allocate(bytes, 64);
+        return staggered(rank, bytes, memory);
     }
 
     @Override
     public MemorySegment allocate(int rank, long bytes, Arena arena) {
         BackendArguments.checkAllocation(rank, ranks, bytes);
         BackendArguments.checkShared(arena);
-        return arena.allocate(bytes, 64);
+        return staggered(rank, bytes, arena);
+    }
+
+    /**
+     * Allocates memory whose place in a page depends on the rank. Large allocations begin at the same place of a page,
+     * so that equal offsets of all ranks would meet in the few lines of one set of the cache.
+     */
+    private static MemorySegment staggered(int rank, long bytes, Arena arena) {
+        long shift = (long) rank * STAGGER_BYTES % PAGE_BYTES;
+        return arena.allocate(shift + bytes, ALIGNMENT).asSlice(shift, bytes);
     }
 
     @Override
@@ -148,52 +152,8 @@ public final class HostBackend implements Backend {
     @Override
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks);
-        boolean mean = op == ReduceOp.AVG && schedule.collective().reduces() && ranks > 1;
-        boolean integerMean = mean && !type.isFloating();
-        int blockElements = (int) Math.min(
-                BLOCK_BYTES / type.bytes() / (integerMean ? 8 / type.bytes() : 1),
-                schedule.chunks().stream().mapToLong(Chunk::bytes).max().orElse(0) / type.bytes());
-        int blockBytes = blockElements * type.bytes();
-        ChunkCompiler compiler = new ChunkCompiler(schedule, mean, blockBytes);
-        List<HostExecutable.Part> parts = new ArrayList<>();
-        long blocks = 0;
-        long traffic = 0;
-        int operands = 0;
-        int privateBlocks = 0;
-        int sums = 0;
-        for (Chunk chunk : schedule.chunks()) {
-            ChunkCode code = integerMean ? compiler.integerMean(chunk) : compiler.steps(chunk);
-            long elements = chunk.bytes() / type.bytes();
-            parts.add(new HostExecutable.Part(code, elements, blocks));
-            blocks += Math.ceilDiv(elements, blockElements);
-            traffic += code.streams() * chunk.bytes();
-            switch (code) {
-                case StepCode steps -> operands = Math.max(operands, steps.maxOperands());
-                case IntegerMeanCode means -> sums = Math.max(sums, means.sums());
-            }
-            privateBlocks = Math.max(privateBlocks, code.privateBlocks());
-        }
-        int helpers = Math.clamp(Math.min(blocks - 1, traffic / BYTES_PER_HELPER), 0, pool.helpers());
-        MemorySegment[] buffers = new MemorySegment[2 * ranks];
-        KernelSpec spec = new KernelSpec(type, op == ReduceOp.AVG ? ReduceOp.SUM : op);
-        List<Frame> frames = new ArrayList<>();
-        Arena scratch = Arena.ofShared();
-        try {
-            for (int f = 0; f <= helpers; f++) {
-                frames.add(new Frame(
-                        buffers,
-                        scratch.allocate((long) privateBlocks * blockBytes, 64),
-                        schedule.collective().reduces() && !integerMean && blockElements > 0
-                                ? kernels.create(spec, blockElements)
-                                : null,
-                        integerMean ? new WideSums(type, sums, blockElements) : null,
-                        operands));
-            }
-        } catch (Throwable e) { // too little memory
-            scratch.close();
-            throw e;
-        }
-        return new HostExecutable(parts, blocks, blockElements, frames, buffers, scratch, this, pool, timeout);
+        HostCompiler compiler = new HostCompiler(schedule, type, op, kernels, pool.helpers());
+        return new HostExecutable(ranks, compiler, this, pool, timeout);
     }
 
     /** Runs the updates on the calling thread. */

@@ -4,40 +4,29 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.BackendArguments;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
-/**
- * A compiled schedule. Its chunks are cut into blocks; a block goes through all steps of its chunk
- * before the thread takes the next one, so that partial results stay in the thread's cache and every
- * buffer passes through memory once.
- */
+/** A schedule that is ready to run: as fused loops, or step by step where a listener wants to know of the steps. */
 final class HostExecutable implements Executable, WorkerPool.Task {
-    /**
-     * A chunk.
-     *
-     * @param code its steps
-     * @param elements its length
-     * @param firstBlock number of blocks of the chunks before it
-     */
-    record Part(ChunkCode code, long elements, long firstBlock) {}
+    /** A thread looks at the clock after so many blocks. */
+    private static final int BLOCKS_PER_LOOK = 8;
 
-    private final Part[] parts;
-    private final long blocks;
-    private final int blockElements;
     private final int ranks;
-    private final Frame[] frames;
-    private final MemorySegment[] buffers;
-    private final Arena scratch;
+    private final HostCompiler compiler;
     private final HostBackend backend;
     private final WorkerPool pool;
     private final long timeoutNanos;
+    private final Program fused;
+    /** Made when a listener is there for the first time. */
+    private @Nullable Program stepwise;
+    /** What the run works on. */
+    private Program program;
+
     private final AtomicLong nextBlock = new AtomicLong();
     private final AtomicBoolean running = new AtomicBoolean();
     private long deadline;
@@ -46,33 +35,15 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     /** Whether a worker did not end in time; it may still use the frames and all buffers. */
     private volatile boolean stuck;
 
-    /**
-     * @param parts the chunks
-     * @param blocks number of blocks of all of them
-     * @param frames one for each thread that may take part, the caller's first; all share {@code buffers}
-     * @param scratch the arena of the frames' private memory
-     * @param backend has the listener of steps
-     */
-    HostExecutable(
-            List<Part> parts,
-            long blocks,
-            int blockElements,
-            List<Frame> frames,
-            MemorySegment[] buffers,
-            Arena scratch,
-            HostBackend backend,
-            WorkerPool pool,
-            Duration timeout) {
-        this.parts = parts.toArray(Part[]::new);
-        this.blocks = blocks;
-        this.blockElements = blockElements;
-        this.ranks = buffers.length / 2;
-        this.frames = frames.toArray(Frame[]::new);
-        this.buffers = buffers;
-        this.scratch = scratch;
+    /** @param backend has the listener of steps */
+    HostExecutable(int ranks, HostCompiler compiler, HostBackend backend, WorkerPool pool, Duration timeout) {
+        this.ranks = ranks;
+        this.compiler = compiler;
         this.backend = backend;
         this.pool = pool;
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
+        fused = compiler.fused();
+        program = fused;
     }
 
     @Override
@@ -86,16 +57,16 @@ final class HostExecutable implements Executable, WorkerPool.Task {
                 throw new IllegalStateException("a thread is stuck in this executable since it timed out; "
                         + "close the communicator and make a new one");
             }
-            System.arraycopy(inputs, 0, buffers, 0, ranks);
-            System.arraycopy(outputs, 0, buffers, ranks, ranks);
+            StepListener listener = backend.listener();
+            program = listener == null ? fused : stepwise();
+            program.setBuffers(inputs, outputs);
+            if (listener != null) {
+                program.attach(listener, backend.nextRun());
+            }
             deadline = System.nanoTime() + timeoutNanos;
             late = false;
             nextBlock.set(0);
-            StepListener listener = backend.listener();
-            if (listener != null) {
-                attach(listener);
-            }
-            if (frames.length == 1) {
+            if (program.participants() == 1) {
                 work(0);
             } else {
                 runOnPool();
@@ -109,23 +80,24 @@ final class HostExecutable implements Executable, WorkerPool.Task {
             }
         } finally {
             if (!stuck) {
-                forgetBuffers();
+                program.forgetBuffers();
             }
             running.set(false);
         }
     }
 
-    private void attach(StepListener listener) {
-        long run = backend.nextRun();
-        for (Frame frame : frames) {
-            frame.listener = listener;
-            frame.run = run;
+    private Program stepwise() {
+        Program made = stepwise;
+        if (made == null) {
+            made = compiler.stepwise();
+            stepwise = made;
         }
+        return made;
     }
 
     private void runOnPool() {
         try {
-            pool.run(this, frames.length - 1, deadline);
+            pool.run(this, program.participants() - 1, program.traffic(), deadline);
         } catch (CollectiveTimeoutException e) {
             stuck = true;
             throw e;
@@ -134,20 +106,18 @@ final class HostExecutable implements Executable, WorkerPool.Task {
 
     @Override
     public void work(int participant) {
-        Frame frame = frames[participant];
+        Program current = program;
+        long blocks = current.blocks();
+        int part = 0;
+        int done = 0;
         try {
-            int part = 0;
             for (long block = nextBlock.getAndIncrement(); block < blocks; block = nextBlock.getAndIncrement()) {
-                while (part + 1 < parts.length && parts[part + 1].firstBlock() <= block) {
-                    part++;
-                }
-                Part current = parts[part];
-                frame.chunk = part;
-                long first = (block - current.firstBlock()) * blockElements;
-                current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));
+                part = current.runBlock(participant, block, part);
                 if (aborted) {
                     nextBlock.set(blocks);
-                } else if (nextBlock.get() < blocks && System.nanoTime() - deadline > 0) {
+                } else if (++done % BLOCKS_PER_LOOK == 0
+                        && nextBlock.get() < blocks
+                        && System.nanoTime() - deadline > 0) {
                     late = true;
                     nextBlock.set(blocks);
                 }
@@ -155,15 +125,6 @@ final class HostExecutable implements Executable, WorkerPool.Task {
         } catch (Throwable e) {
             nextBlock.set(blocks);
             throw e;
-        }
-    }
-
-    /** Drops the buffers, so that a cached plan does not keep the user's arenas alive. */
-    private void forgetBuffers() {
-        Arrays.fill(buffers, MemorySegment.NULL);
-        for (Frame frame : frames) {
-            Arrays.fill(frame.segments, MemorySegment.NULL);
-            frame.listener = null;
         }
     }
 
@@ -176,7 +137,11 @@ final class HostExecutable implements Executable, WorkerPool.Task {
     @Override
     public void close() {
         if (!stuck || !pool.isWorking()) {
-            scratch.close();
+            fused.close();
+            Program steps = stepwise;
+            if (steps != null) {
+                steps.close();
+            }
         }
     }
 }

@@ -24,8 +24,9 @@ enum Kernels {
         @Override
         Kernel create(KernelSpec spec, int blockElements) {
             return switch (spec.type()) {
-                // Conversions take most of the time, and the JIT vectorises them in plain loops.
-                case F16, BF16 -> PLAIN.create(spec, blockElements);
+                // Vectors have no conversion of 16-bit floats, but the JIT makes some of plain loops.
+                case F16 -> PLAIN.create(spec, blockElements);
+                case BF16 -> KernelTemplates.create(BrainKernel.class, spec, blockElements);
                 case F32, F64, I8, U8, I32, I64 -> KernelTemplates.create(VectorKernel.class, spec, blockElements);
             };
         }

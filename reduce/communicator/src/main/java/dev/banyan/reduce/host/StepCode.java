@@ -29,6 +29,7 @@ final class StepCode implements ChunkCode {
      */
     record Operand(int slot, long at, int rank) {}
 
+    private final List<Fused> steps;
     private final int elementBytes;
     private final int blockBytes;
     private final int divisor;
@@ -48,6 +49,7 @@ final class StepCode implements ChunkCode {
     private final int maxOperands;
 
     StepCode(List<Fused> steps, int elementBytes, int blockBytes, int divisor, int privateBlocks) {
+        this.steps = List.copyOf(steps);
         this.elementBytes = elementBytes;
         this.blockBytes = blockBytes;
         this.divisor = divisor;
@@ -81,6 +83,10 @@ final class StepCode implements ChunkCode {
                 }
             }
         }
+    }
+
+    List<Fused> steps() {
+        return steps;
     }
 
     /** Returns the number of operands that a frame must hold. */

@@ -1,69 +1,29 @@
 package dev.banyan.reduce.host;
 
-import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
-import java.nio.ByteOrder;
 import java.util.Objects;
-import jdk.incubator.vector.ByteVector;
-import jdk.incubator.vector.DoubleVector;
-import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.IntVector;
-import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Template of the vector kernels: up to four sources a pass, straight on the buffers; the plain kernel does the
- * elements that do not fill a vector. This is the only class that needs the module jdk.incubator.vector; it must not be
- * touched where that is missing.
+ * elements that do not fill a vector. Needs the module jdk.incubator.vector; it must not be touched where that is missing.
  *
  * <p>Type and operation are constants of the copy, so that the compiler sees vectors of one kind.
  */
 final class VectorKernel extends Kernel {
     private static final KernelSpec SPEC = KernelTemplates.specOf(MethodHandles.lookup());
-    private static final VectorSpecies<Object> LANES = lanes(SPEC.type());
-    private static final VectorOperators.Associative OP = operator(SPEC);
+    private static final VectorSpecies<Object> LANES = VectorLanes.species(SPEC.type());
+    private static final VectorOperators.Associative OP = VectorLanes.operator(SPEC.type(), SPEC.op());
     private static final int VECTOR = LANES.vectorByteSize();
-    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
-
-    /**
-     * All native memory, in a scope that never closes. With segments of several scopes and lengths, the compiler moves
-     * checks out of the loop on the evidence of its profile, then discards the loop (profile_predicate) and compiles it
-     * again, without end: that is over ten times slower.
-     */
-    @SuppressWarnings("restricted")
-    private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private final Kernel rest;
     private long[] restOffsets = {};
 
     VectorKernel(int blockElements) {
         rest = Kernels.PLAIN.create(SPEC, blockElements);
-    }
-
-    @SuppressWarnings("unchecked") // what the element type is matters to no method used here
-    private static VectorSpecies<Object> lanes(DataType type) {
-        VectorSpecies<?> species = switch (type) {
-            case F32 -> FloatVector.SPECIES_PREFERRED;
-            case F64 -> DoubleVector.SPECIES_PREFERRED;
-            case I8, U8 -> ByteVector.SPECIES_PREFERRED;
-            case I32 -> IntVector.SPECIES_PREFERRED;
-            case I64 -> LongVector.SPECIES_PREFERRED;
-            case F16, BF16 -> throw new IllegalArgumentException("no vectors of " + type);
-        };
-        return (VectorSpecies<Object>) species;
-    }
-
-    private static VectorOperators.Associative operator(KernelSpec spec) {
-        boolean unsigned = spec.type() == DataType.U8;
-        return switch (spec.op()) {
-            case SUM, AVG -> VectorOperators.ADD;
-            case PROD -> VectorOperators.MUL;
-            case MIN -> unsigned ? VectorOperators.UMIN : VectorOperators.MIN;
-            case MAX -> unsigned ? VectorOperators.UMAX : VectorOperators.MAX;
-        };
     }
 
     @Override
@@ -150,10 +110,10 @@ final class VectorKernel extends Kernel {
     }
 
     private static Vector<Object> load(long address) {
-        return LANES.fromMemorySegment(MEMORY, address, ORDER);
+        return VectorLanes.load(LANES, address);
     }
 
     private static void store(Vector<Object> vector, long address) {
-        vector.intoMemorySegment(MEMORY, address, ORDER);
+        VectorLanes.store(vector, address);
     }
 }

@@ -7,9 +7,12 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads that help the caller with a task. They are daemons, start when they are first needed, and are
- * parked while there is nothing to do. The pool helps with one task at a time; a caller that finds it
- * busy does its task alone, so callers never wait for each other.
+ * Threads that help the caller with a task. They are daemons and start when they are first needed. After a task they
+ * poll for the next one for some microseconds, and are parked then. The pool helps with one task at a time; a caller
+ * that finds it busy does its task alone, so callers never wait for each other.
+ *
+ * <p>A worker that polls joins any task. Parked ones are woken only for a long task, or if tasks follow each other so
+ * closely that they will find the workers awake from then on: waking takes longer than a short task.
  *
  * <p>Safe for use from any thread.
  */
@@ -24,13 +27,85 @@ final class WorkerPool implements AutoCloseable {
         void work(int participant);
     }
 
-    /** The number of times a waiting thread polls before it parks: some microseconds. */
-    private static final int SPINS = 200;
+    /** How long a thread polls before it parks; about what waking it takes. */
+    private static final long POLL_NANOS = 50_000;
+    /** The number of polls between two looks at the clock. */
+    private static final int POLLS_PER_LOOK = 32;
+    /** A task of more bytes is worth waking a thread: some 50 us for one thread. */
+    private static final long WORTH_WAKING_BYTES = 4 << 20;
+
+    /** So many short tasks in a row that no worker joins are a sign that workers have no processor. */
+    private static final int UNHELPED_TASKS = 32;
+    /** The numbers of short tasks that go without help after a task that was helped badly. */
+    private static final int SHORTEST_PAUSE = 64;
+
+    private static final int LONGEST_PAUSE = 4096;
 
     private static final long OPEN = 1L << 32;
 
+    /** One thread. */
+    private final class Worker implements Runnable {
+        final int participant;
+        final Thread thread;
+        volatile boolean parked;
+
+        Worker(int participant) {
+            this.participant = participant;
+            thread = new Thread(this, name + "-" + participant);
+            thread.setDaemon(true);
+        }
+
+        @Override
+        public void run() {
+            long served = 0;
+            while (!closed) {
+                long current = awaitRound(served);
+                if (current != served) {
+                    served = current;
+                    takePart();
+                }
+            }
+        }
+
+        /** Returns the number of the current round, which may be the one that was served. */
+        private long awaitRound(long served) {
+            long current = rounds.get();
+            long begin = System.nanoTime();
+            for (int polls = 1; current == served && !closed; polls++) {
+                Thread.onSpinWait();
+                if (polls % POLLS_PER_LOOK == 0 && System.nanoTime() - begin > POLL_NANOS) {
+                    parked = true;
+                    if (rounds.get() == served && !closed) {
+                        LockSupport.park(WorkerPool.this);
+                    }
+                    parked = false;
+                    begin = System.nanoTime();
+                }
+                current = rounds.get();
+            }
+            return current;
+        }
+
+        private void takePart() {
+            if (!enter()) {
+                return;
+            }
+            try {
+                helpedRound = rounds.get();
+                Task work = task;
+                if (work != null && participant <= invited) {
+                    work.work(participant);
+                }
+            } catch (Throwable e) {
+                failure = e;
+            } finally {
+                leave();
+            }
+        }
+    }
+
     private final String name;
-    private final Thread[] workers;
+    private final Worker[] workers;
     private final ReentrantLock busy = new ReentrantLock();
 
     /**
@@ -41,6 +116,19 @@ final class WorkerPool implements AutoCloseable {
 
     /** The number of workers that were started; only the thread that holds {@link #busy} accesses it. */
     private int started;
+    /** When the last task ended; only the thread that holds {@link #busy} accesses it. */
+    private long lastEnd = System.nanoTime() - POLL_NANOS;
+
+    /** The number of short tasks that go without help from now on; only the holder of {@link #busy} accesses it. */
+    private int alone;
+    /** The value of {@link #alone} after the next task that was helped badly; held as that. */
+    private int pause = SHORTEST_PAUSE;
+    /** The number of the last short tasks that no worker joined; held as that. */
+    private int unhelped;
+    /** How long the caller waited at the end of the last task; held as that. */
+    private long waitedNanos;
+    /** The last round that a worker joined. */
+    private volatile long helpedRound;
 
     private @Nullable Task task;
     private int invited;
@@ -55,11 +143,9 @@ final class WorkerPool implements AutoCloseable {
      */
     WorkerPool(String name, int helpers) {
         this.name = name;
-        workers = new Thread[helpers];
+        workers = new Worker[helpers];
         for (int w = 0; w < helpers; w++) {
-            int participant = w + 1;
-            workers[w] = new Thread(() -> serve(participant), name + "-" + participant);
-            workers[w].setDaemon(true);
+            workers[w] = new Worker(w + 1);
         }
     }
 
@@ -73,30 +159,38 @@ final class WorkerPool implements AutoCloseable {
      * worker that comes late is not waited for.
      *
      * @param helpers greatest number of workers that take part
+     * @param bytes number of bytes that the task reads and writes
      * @param deadline value of {@link System#nanoTime()} after which it gives up
      * @throws CollectiveTimeoutException if a worker did not end in time; the pool is then closed
      */
-    void run(Task work, int helpers, long deadline) {
+    void run(Task work, int helpers, long bytes, long deadline) {
         if (workers.length == 0 || closed || !busy.tryLock()) {
             work.work(0);
             return;
         }
+        boolean brief = bytes < WORTH_WAKING_BYTES;
         try {
-            invited = Math.min(helpers, workers.length);
-            for (; started < invited; started++) {
-                workers[started].start();
+            if (brief && alone > 0) {
+                alone--;
+                work.work(0);
+                return;
             }
+            invited = Math.min(helpers, workers.length);
             task = work;
             failure = null;
             entered.set(OPEN);
             rounds.incrementAndGet();
-            for (int w = 0; w < invited; w++) {
-                LockSupport.unpark(workers[w]);
+            if (!brief || System.nanoTime() - lastEnd < POLL_NANOS) {
+                wakeInvited();
             }
             try {
                 work.work(0);
             } finally {
                 awaitWorkers(deadline);
+                lastEnd = System.nanoTime();
+            }
+            if (brief) {
+                judgeHelp();
             }
             Throwable thrown = failure;
             if (thrown != null) {
@@ -107,22 +201,59 @@ final class WorkerPool implements AutoCloseable {
         }
     }
 
+    private void wakeInvited() {
+        for (int w = 0; w < invited; w++) {
+            if (w == started) {
+                workers[w].thread.start();
+                started++;
+            } else if (workers[w].parked) {
+                // Waking takes long for the caller, so only one call does it.
+                workers[w].parked = false;
+                LockSupport.unpark(workers[w].thread);
+            }
+        }
+    }
+
+    /**
+     * Decides after a short task whether the next ones go without help. On a busy machine a worker has no processor
+     * when it is woken, or loses it in the middle of a block, and the caller waits for that.
+     */
+    private void judgeHelp() {
+        boolean helped = helpedRound == rounds.get();
+        unhelped = helped ? 0 : unhelped + 1;
+        if (waitedNanos > POLL_NANOS / 2 || unhelped > UNHELPED_TASKS) {
+            alone = pause;
+            pause = Math.min(2 * pause, LONGEST_PAUSE);
+            unhelped = 0;
+        } else if (helped) {
+            pause = Math.max(SHORTEST_PAUSE, pause - 1);
+        }
+    }
+
     private void awaitWorkers(long deadline) {
-        waiting = Thread.currentThread();
         long left = entered.addAndGet(-OPEN);
         boolean interrupted = false;
-        int spins = 0;
-        while (left != 0 && (spins < SPINS || deadline - System.nanoTime() > 0)) {
-            if (spins++ < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                LockSupport.parkNanos(this, deadline - System.nanoTime());
-                interrupted |= Thread.interrupted();
+        long begin = left == 0 ? 0 : System.nanoTime();
+        for (int polls = 1; left != 0; polls++) {
+            Thread.onSpinWait();
+            if (polls % POLLS_PER_LOOK == 0) {
+                long now = System.nanoTime();
+                if (deadline - now <= 0 && now - begin > POLL_NANOS) {
+                    break;
+                }
+                if (now - begin > POLL_NANOS) {
+                    waiting = Thread.currentThread();
+                    if (entered.get() != 0) {
+                        LockSupport.parkNanos(this, deadline - now);
+                        interrupted |= Thread.interrupted();
+                    }
+                }
             }
             left = entered.get();
         }
         waiting = null;
         task = null;
+        waitedNanos = begin == 0 ? 0 : System.nanoTime() - begin;
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
@@ -130,30 +261,6 @@ final class WorkerPool implements AutoCloseable {
             close();
             throw new CollectiveTimeoutException(left + " of the worker threads of " + name
                     + " did not end in time; close the communicator and make a new one");
-        }
-    }
-
-    private void serve(int participant) {
-        long served = 0;
-        while (!closed) {
-            long current = rounds.get();
-            if (current == served) {
-                LockSupport.park(this);
-                continue;
-            }
-            served = current;
-            if (enter()) {
-                try {
-                    Task work = task;
-                    if (work != null && participant <= invited) {
-                        work.work(participant);
-                    }
-                } catch (Throwable e) {
-                    failure = e;
-                } finally {
-                    leave();
-                }
-            }
         }
     }
 
@@ -168,7 +275,10 @@ final class WorkerPool implements AutoCloseable {
 
     private void leave() {
         if (entered.decrementAndGet() == 0) {
-            LockSupport.unpark(waiting);
+            Thread caller = waiting;
+            if (caller != null) {
+                LockSupport.unpark(caller);
+            }
         }
     }
 
@@ -181,8 +291,8 @@ final class WorkerPool implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        for (Thread worker : workers) {
-            LockSupport.unpark(worker);
+        for (Worker worker : workers) {
+            LockSupport.unpark(worker.thread);
         }
     }
 }

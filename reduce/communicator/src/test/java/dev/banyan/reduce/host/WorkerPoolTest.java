@@ -31,6 +31,7 @@ class WorkerPoolTest {
                             await(all);
                         },
                         3,
+                        Long.MAX_VALUE,
                         in(30));
                 assertThat(seen).containsExactlyInAnyOrder(0, 1, 2, 3);
             }
@@ -43,7 +44,7 @@ class WorkerPoolTest {
             for (int round = 0; round < 5_000; round++) {
                 int helpers = round % 4;
                 Set<Integer> seen = ConcurrentHashMap.newKeySet();
-                pool.run(seen::add, helpers, in(30));
+                pool.run(seen::add, helpers, Long.MAX_VALUE, in(30));
                 assertThat(seen).contains(0).allMatch(participant -> participant <= helpers);
             }
         }
@@ -62,6 +63,7 @@ class WorkerPoolTest {
                             inside.decrementAndGet();
                         },
                         3,
+                        Long.MAX_VALUE,
                         in(30));
                 ended[0] = true;
                 assertThat(inside).hasValue(0);
@@ -82,12 +84,13 @@ class WorkerPoolTest {
                                 await(thrown);
                             },
                             1,
+                            Long.MAX_VALUE,
                             in(30)))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("bad block")
                     .hasCauseInstanceOf(IllegalArgumentException.class);
             AtomicInteger ran = new AtomicInteger();
-            pool.run(participant -> ran.incrementAndGet(), 1, in(30));
+            pool.run(participant -> ran.incrementAndGet(), 1, Long.MAX_VALUE, in(30));
             assertThat(ran.get()).isPositive();
         }
     }
@@ -107,11 +110,12 @@ class WorkerPoolTest {
                                 }
                             },
                             1,
+                            Long.MAX_VALUE,
                             System.nanoTime() + 1))
                     .isInstanceOf(CollectiveTimeoutException.class)
                     .hasMessageContaining("worker");
             AtomicInteger alone = new AtomicInteger();
-            pool.run(participant -> alone.incrementAndGet(), 1, in(30));
+            pool.run(participant -> alone.incrementAndGet(), 1, Long.MAX_VALUE, in(30));
             assertThat(alone).hasValue(1);
         } finally {
             release.countDown();
@@ -139,6 +143,7 @@ class WorkerPoolTest {
                         ended.incrementAndGet();
                     },
                     1,
+                    Long.MAX_VALUE,
                     in(30));
             assertThat(ended).hasValue(2);
             assertThat(Thread.interrupted()).isTrue();
@@ -156,11 +161,12 @@ class WorkerPoolTest {
                         await(release);
                     },
                     1,
+                    Long.MAX_VALUE,
                     in(30)));
             other.start();
             await(busy);
             AtomicInteger alone = new AtomicInteger();
-            pool.run(participant -> alone.incrementAndGet(), 1, in(30));
+            pool.run(participant -> alone.incrementAndGet(), 1, Long.MAX_VALUE, in(30));
             assertThat(alone).hasValue(1);
             release.countDown();
             other.join();

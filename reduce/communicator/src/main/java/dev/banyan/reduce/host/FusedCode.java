@@ -1,0 +1,108 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.host.StepCode.Operand;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** Fused loops, one after another. */
+final class FusedCode implements ChunkCode {
+    /** All native memory; the owners of buffers keep them open during a run, and {@link HostExecutable} checks lengths. */
+    @SuppressWarnings("restricted")
+    private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
+    private final FusedLoop[] loops;
+    /** Operands of loop l: firstOperand[l] up to firstOperand[l + 1]. */
+    private final int[] firstOperand;
+    /** The first output of each loop. */
+    private final int[] firstOutput;
+    /** The first operand of each loop that it does not read. */
+    private final int[] inputsEnd;
+
+    private final int[] slots;
+    private final long[] ats;
+    private final int elementBytes;
+    private final int blockBytes;
+    private final int divisor;
+    private final int privateBlocks;
+
+    FusedCode(List<Fusion.Pass> passes, int elementBytes, int blockBytes, int divisor, int privateBlocks) {
+        this.elementBytes = elementBytes;
+        this.blockBytes = blockBytes;
+        this.divisor = divisor;
+        this.privateBlocks = privateBlocks;
+        loops = new FusedLoop[passes.size()];
+        firstOperand = new int[loops.length + 1];
+        firstOutput = new int[loops.length];
+        inputsEnd = new int[loops.length];
+        for (int l = 0; l < loops.length; l++) {
+            LoopShape shape = passes.get(l).shape();
+            loops[l] = LoopGenerator.loop(shape);
+            inputsEnd[l] = firstOperand[l] + shape.inputs();
+            firstOutput[l] = shape.inPlace() ? firstOperand[l] : inputsEnd[l];
+            firstOperand[l + 1] = firstOperand[l] + passes.get(l).operands().size();
+        }
+        List<Operand> operands =
+                passes.stream().flatMap(pass -> pass.operands().stream()).toList();
+        slots = operands.stream().mapToInt(Operand::slot).toArray();
+        ats = operands.stream().mapToLong(Operand::at).toArray();
+    }
+
+    @Override
+    public int privateBlocks() {
+        return privateBlocks;
+    }
+
+    @Override
+    public int streams() {
+        int streams = 0;
+        for (int l = 0; l < loops.length; l++) {
+            streams += inputsEnd[l] - firstOperand[l] + firstOperand[l + 1] - firstOutput[l];
+        }
+        return streams;
+    }
+
+    @Override
+    public void extend(long[] extents, long bytes) {
+        for (int o = 0; o < slots.length; o++) {
+            if (slots[o] >= 0) {
+                extents[slots[o]] = Math.max(extents[slots[o]], ats[o] + bytes);
+            }
+        }
+    }
+
+    @Override
+    public void run(Frame frame, long firstElement, int elements) {
+        long delta = firstElement * elementBytes;
+        int bytes = elements * elementBytes;
+        int whole = bytes - bytes % FusedLoop.UNIT;
+        long[] addresses = frame.addresses;
+        for (int l = 0; l < loops.length; l++) {
+            int first = firstOperand[l];
+            int end = firstOperand[l + 1];
+            for (int o = first; o < end; o++) {
+                addresses[o - first] = slots[o] < 0
+                        ? frame.scratchAddress + ats[o] * blockBytes
+                        : frame.addressOf[slots[o]] + ats[o] + delta;
+            }
+            if (whole > 0) {
+                loops[l].run(addresses, whole, divisor);
+            }
+            if (whole < bytes) {
+                runRest(frame, l, whole, bytes - whole);
+            }
+        }
+    }
+
+    /** Runs a loop on elements that do not fill a unit, in copies of them. */
+    private void runRest(Frame frame, int loop, long at, int bytes) {
+        long[] copies = frame.restAddresses;
+        int first = firstOperand[loop];
+        for (int o = first; o < inputsEnd[loop]; o++) {
+            MemorySegment.copy(MEMORY, frame.addresses[o - first] + at, MEMORY, copies[o - first], bytes);
+        }
+        loops[loop].run(copies, FusedLoop.UNIT, divisor);
+        for (int o = firstOutput[loop]; o < firstOperand[loop + 1]; o++) {
+            MemorySegment.copy(MEMORY, copies[o - first], MEMORY, frame.addresses[o - first] + at, bytes);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+package dev.banyan.reduce.host;
+
+/**
+ * One pass over arrays: it evaluates an expression over its inputs, a vector at a time, and writes the result to all
+ * its outputs. An output may be one of the inputs. A loop has no state and serves any number of threads.
+ */
+abstract class FusedLoop {
+    /** The greatest number of inputs, and of outputs. */
+    static final int MOST_OPERANDS = 8;
+
+    /** The length in bytes of which a loop takes multiples only: that of the longest vectors. */
+    static final int UNIT = 64;
+
+    /**
+     * Runs the loop.
+     *
+     * @param addresses native addresses of the inputs and of the outputs, in the order of the loop's {@link LoopShape}
+     * @param bytes length of each of them, a multiple of {@link #UNIT}
+     * @param divisor what the shape's mean divides by; ignored without one
+     */
+    abstract void run(long[] addresses, int bytes, int divisor);
+}

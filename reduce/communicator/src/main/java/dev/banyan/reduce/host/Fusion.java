@@ -1,0 +1,175 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.host.StepCode.Fused;
+import dev.banyan.reduce.host.StepCode.Operand;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Fuses the steps of a chunk into loops that read every input once and write every output once: follows the steps
+ * symbolically, and makes one pass of the {@link Expression} that each written location holds at the end. The order
+ * in which the steps combine values is kept, and so are the bits of the results.
+ *
+ * <p>An expression of more inputs than a loop takes is cut: a part of it goes through private memory, a block at a
+ * time.
+ */
+final class Fusion {
+    /**
+     * A loop over some operands.
+     *
+     * @param shape the loop's shape
+     * @param operands the loop's addresses, in their order
+     */
+    record Pass(LoopShape shape, List<Operand> operands) {}
+
+    /** What locations hold at the end. */
+    private record Result(Expression value, List<Operand> outputs) {}
+
+    /** Thrown where steps cannot be fused. */
+    private static final class NotFusible extends Exception {
+        private static final long serialVersionUID = 1;
+    }
+
+    private final DataType type;
+    private final ReduceOp op;
+    private final List<Pass> passes = new ArrayList<>();
+    private int privateBlocks;
+
+    private Fusion(DataType type, ReduceOp op) {
+        this.type = type;
+        this.op = op;
+    }
+
+    /**
+     * Returns code that does what steps do.
+     *
+     * @param op how values are combined; not AVG
+     * @param blockBytes greatest length of a block
+     * @param divisor what means are divided by
+     * @return the steps themselves if they only copy, or round to 16 bits in between
+     */
+    static ChunkCode fuse(StepCode code, DataType type, ReduceOp op, int blockBytes, int divisor) {
+        boolean rounds = type == DataType.F16 || type == DataType.BF16;
+        if (rounds || code.steps().stream().allMatch(step -> step.sources().size() == 1)) {
+            return code;
+        }
+        Fusion fusion = new Fusion(type, op);
+        try {
+            fusion.add(code.steps());
+        } catch (NotFusible e) {
+            return code;
+        }
+        return new FusedCode(fusion.passes, type.bytes(), blockBytes, divisor, fusion.privateBlocks);
+    }
+
+    private void add(List<Fused> steps) throws NotFusible {
+        Map<Operand, Expression> values = new LinkedHashMap<>();
+        for (Fused step : steps) {
+            Expression value = value(step, values);
+            for (Operand target : step.targets()) {
+                values.put(target, value);
+            }
+        }
+        IdentityHashMap<Expression, Result> results = new IdentityHashMap<>();
+        List<Result> order = new ArrayList<>();
+        values.forEach((operand, value) -> {
+            if (operand.slot() >= 0 && !(value instanceof Expression.Input(Operand own) && own.equals(operand))) {
+                Result result = results.computeIfAbsent(value, _ -> {
+                    Result first = new Result(value, new ArrayList<>());
+                    order.add(first);
+                    return first;
+                });
+                result.outputs().add(operand);
+            }
+        });
+        Set<Operand> written = new HashSet<>();
+        for (Result result : order) {
+            if (result.value().inputs().stream().anyMatch(written::contains)) {
+                // An earlier pass would change what this one reads.
+                throw new NotFusible();
+            }
+            written.addAll(result.outputs());
+        }
+        for (Result result : order) {
+            addPasses(result.value(), result.outputs());
+        }
+    }
+
+    private Expression value(Fused step, Map<Operand, Expression> values) throws NotFusible {
+        Expression value = null;
+        for (Operand source : step.sources()) {
+            Expression next = values.get(source);
+            if (next == null) {
+                if (source.slot() < 0) {
+                    throw new NotFusible();
+                }
+                next = new Expression.Input(source);
+                values.put(source, next);
+            }
+            value = value == null ? next : Expression.fold(value, next);
+        }
+        if (value == null) {
+            throw new NotFusible();
+        }
+        return step.mean() ? Expression.mean(value) : value;
+    }
+
+    private void addPasses(Expression value, List<Operand> outputs) throws NotFusible {
+        Expression small = cut(value);
+        Set<Operand> inputs = new HashSet<>(small.inputs());
+        List<Operand> first = new ArrayList<>();
+        List<Operand> others = new ArrayList<>();
+        boolean inPlace = inputs.size() == small.inputs().size() && new HashSet<>(outputs).containsAll(inputs);
+        for (Operand output : outputs) {
+            if (!inPlace || !inputs.contains(output)) {
+                others.add(output);
+            }
+        }
+        int room = FusedLoop.MOST_OPERANDS - (inPlace ? inputs.size() : 0);
+        first.addAll(others.subList(0, Math.min(room, others.size())));
+        addPass(small, inPlace, first);
+        for (int o = first.size(); o < others.size(); o += FusedLoop.MOST_OPERANDS) {
+            Operand copied = inPlace ? small.inputs().getFirst() : first.getFirst();
+            addPass(
+                    new Expression.Input(copied),
+                    false,
+                    others.subList(o, Math.min(o + FusedLoop.MOST_OPERANDS, others.size())));
+        }
+    }
+
+    private void addPass(Expression value, boolean inPlace, List<Operand> outputs) {
+        List<Operand> operands = new ArrayList<>(value.inputs());
+        operands.addAll(outputs);
+        int inputs = value.inputs().size();
+        passes.add(new Pass(new LoopShape(type, op, value.code(), inputs, inPlace, outputs.size()), operands));
+    }
+
+    /** Returns the expression with parts of it in private memory, so that a loop can take it. */
+    private Expression cut(Expression value) throws NotFusible {
+        return switch (value) {
+            case Expression.Input input -> input;
+            case Expression.Mean mean -> Expression.mean(cut(mean.value()));
+            case Expression.Fold fold -> {
+                List<Expression> sides = new ArrayList<>(List.of(cut(fold.left()), cut(fold.right())));
+                while (sides.get(0).inputs().size() + sides.get(1).inputs().size() > FusedLoop.MOST_OPERANDS) {
+                    Expression longest = sides.stream()
+                            .filter(side -> side.inputs().size() > 1)
+                            .max(Comparator.comparingInt(side -> side.inputs().size()))
+                            .orElseThrow(NotFusible::new);
+                    Operand block = new Operand(-1, privateBlocks++, -1);
+                    addPass(longest, false, List.of(block));
+                    sides.set(sides.indexOf(longest), new Expression.Input(block));
+                }
+                yield Expression.fold(sides.get(0), sides.get(1));
+            }
+        };
+    }
+}

@@ -1,0 +1,139 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.backend.StepListener;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A compiled schedule and the state of the threads that run it. Its chunks are cut into blocks; a block goes through
+ * all steps of its chunk before the thread takes the next one, so that partial results stay in the thread's cache and
+ * every buffer passes through memory once.
+ */
+final class Program implements AutoCloseable {
+    /**
+     * A chunk.
+     *
+     * @param code its steps
+     * @param elements its length
+     * @param firstBlock number of blocks of the chunks before it
+     */
+    record Part(ChunkCode code, long elements, long firstBlock) {}
+
+    private final Part[] parts;
+    private final long blocks;
+    private final int blockElements;
+    private final long traffic;
+    private final MemorySegment[] buffers;
+    private final long[] addresses;
+    private final long[] extents;
+    private final Frame[] frames;
+    private final Arena scratch;
+
+    /**
+     * @param parts the chunks
+     * @param blocks number of blocks of all of them
+     * @param traffic bytes that a run reads and writes
+     * @param buffers the array of buffers that the frames share
+     * @param addresses the array of their addresses that the frames share
+     * @param extents least length of each buffer in bytes, where code does not check it
+     * @param frames one for each thread that may take part, the caller's first
+     * @param scratch the arena of the frames' private memory
+     */
+    Program(
+            List<Part> parts,
+            long blocks,
+            int blockElements,
+            long traffic,
+            MemorySegment[] buffers,
+            long[] addresses,
+            long[] extents,
+            List<Frame> frames,
+            Arena scratch) {
+        this.parts = parts.toArray(Part[]::new);
+        this.blocks = blocks;
+        this.blockElements = blockElements;
+        this.traffic = traffic;
+        this.buffers = buffers;
+        this.addresses = addresses;
+        this.extents = extents;
+        this.frames = frames.toArray(Frame[]::new);
+        this.scratch = scratch;
+    }
+
+    /** Returns the number of threads that may run blocks at the same time. */
+    int participants() {
+        return frames.length;
+    }
+
+    long blocks() {
+        return blocks;
+    }
+
+    /** Returns the number of bytes that a run reads and writes. */
+    long traffic() {
+        return traffic;
+    }
+
+    /**
+     * Sets the buffers of the next run.
+     *
+     * @throws IllegalArgumentException if one is too short
+     */
+    void setBuffers(MemorySegment[] inputs, MemorySegment[] outputs) {
+        int ranks = inputs.length;
+        for (int b = 0; b < extents.length; b++) {
+            MemorySegment buffer = b < ranks ? inputs[b] : outputs[b - ranks];
+            if (extents[b] > 0 && (buffer.byteSize() < extents[b] || !buffer.isNative())) {
+                throw new IllegalArgumentException("the " + (b < ranks ? "input" : "output") + " of rank " + b % ranks
+                        + " is not native memory of at least " + extents[b] + " bytes");
+            }
+            buffers[b] = buffer;
+            addresses[b] = buffer.address();
+        }
+    }
+
+    /** Sets the listener of the next run. */
+    void attach(StepListener listener, long run) {
+        for (Frame frame : frames) {
+            frame.listener = listener;
+            frame.run = run;
+        }
+    }
+
+    /** Drops the buffers, so that a cached plan does not keep the user's arenas alive. */
+    void forgetBuffers() {
+        Arrays.fill(buffers, MemorySegment.NULL);
+        for (Frame frame : frames) {
+            Arrays.fill(frame.segments, MemorySegment.NULL);
+            frame.listener = null;
+        }
+    }
+
+    /**
+     * Runs a block.
+     *
+     * @param participant whose frame it uses
+     * @param hint a part whose first block is not after this one
+     * @return the part of the block, the hint for later blocks
+     */
+    int runBlock(int participant, long block, int hint) {
+        int part = hint;
+        while (part + 1 < parts.length && parts[part + 1].firstBlock() <= block) {
+            part++;
+        }
+        Part current = parts[part];
+        Frame frame = frames[participant];
+        frame.chunk = part;
+        long first = (block - current.firstBlock()) * blockElements;
+        current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));
+        return part;
+    }
+
+    /** Frees the private memory. */
+    @Override
+    public void close() {
+        scratch.close();
+    }
+}

@@ -1,0 +1,77 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.ByteVector;
+import jdk.incubator.vector.DoubleVector;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.Vector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * What kernels and generated loops do with vectors. Where species and operation are constants of the caller, the
+ * compiler sees vectors of one kind.
+ *
+ * <p>Needs the module jdk.incubator.vector; it must not be touched where that is missing.
+ */
+final class VectorLanes {
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+    /**
+     * All native memory, in a scope that never closes. With segments of several scopes and lengths, the compiler moves
+     * checks out of the loop on the evidence of its profile, then discards the loop (profile_predicate) and compiles it
+     * again, without end: that is over ten times slower.
+     */
+    @SuppressWarnings("restricted")
+    private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
+    private VectorLanes() {}
+
+    /** Returns the longest vectors of a type; of 32-bit floats for the 16-bit types. */
+    @SuppressWarnings("unchecked") // what the element type is matters to no method used here
+    static VectorSpecies<Object> species(DataType type) {
+        VectorSpecies<?> species = switch (type) {
+            case F32, F16, BF16 -> FloatVector.SPECIES_PREFERRED;
+            case F64 -> DoubleVector.SPECIES_PREFERRED;
+            case I8, U8 -> ByteVector.SPECIES_PREFERRED;
+            case I32 -> IntVector.SPECIES_PREFERRED;
+            case I64 -> LongVector.SPECIES_PREFERRED;
+        };
+        return (VectorSpecies<Object>) species;
+    }
+
+    static VectorOperators.Associative operator(DataType type, ReduceOp op) {
+        boolean unsigned = type == DataType.U8;
+        return switch (op) {
+            case SUM, AVG -> VectorOperators.ADD;
+            case PROD -> VectorOperators.MUL;
+            case MIN -> unsigned ? VectorOperators.UMIN : VectorOperators.MIN;
+            case MAX -> unsigned ? VectorOperators.UMAX : VectorOperators.MAX;
+        };
+    }
+
+    static Vector<Object> load(VectorSpecies<Object> species, long address) {
+        return species.fromMemorySegment(MEMORY, address, ORDER);
+    }
+
+    static void store(Vector<Object> vector, long address) {
+        vector.intoMemorySegment(MEMORY, address, ORDER);
+    }
+
+    static Vector<Object> fold(Vector<Object> a, Vector<Object> b, VectorOperators.Associative op) {
+        return a.lanewise(op, b);
+    }
+
+    static Vector<Object> broadcast(VectorSpecies<Object> species, int value) {
+        return species.broadcast(value);
+    }
+
+    static Vector<Object> divide(Vector<Object> values, Vector<Object> divisors) {
+        return values.div(divisors);
+    }
+}

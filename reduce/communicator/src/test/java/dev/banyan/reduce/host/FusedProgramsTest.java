@@ -1,0 +1,207 @@
+package dev.banyan.reduce.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.StepListener;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.trees.network.Network;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Fused loops against the steps one by one, bit for bit. A run with a listener goes step by step. */
+@Timeout(value = 300, unit = TimeUnit.SECONDS)
+class FusedProgramsTest {
+    private static final Duration LONG = Duration.ofMinutes(1);
+    private static final int GUARD = 64;
+    private static final List<ReduceOp> OPERATIONS = List.of(ReduceOp.values());
+
+    private static final StepListener DEAF = new StepListener() {
+        @Override
+        public void moved(Move move) {}
+
+        @Override
+        public void computed(Computation computation) {}
+    };
+
+    @BeforeEach
+    void needsVectors() {
+        assumeTrue(Kernels.best() == Kernels.VECTOR, "needs --add-modules jdk.incubator.vector");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 7, 8, 9, 12, 17})
+    void anyScheduleOfAnyTypeGivesTheBitsOfItsSteps(int ranks) {
+        Random random = new Random(ranks);
+        for (int round = 0; round < 6; round++) {
+            for (CollectiveAlgorithm algorithm : algorithms(ranks, random)) {
+                CollectiveRequest request = Samples.request(ranks, 700, random);
+                Schedule schedule = algorithm.schedule(request);
+                for (DataType type : DataType.values()) {
+                    if (type.bytes() == request.elementBytes()) {
+                        ReduceOp op = OPERATIONS.get(random.nextInt(OPERATIONS.size()));
+                        check(schedule, type, op, random);
+                    }
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(DataType.class)
+    void everyOperationOnLongArraysGivesTheBitsOfItsSteps(DataType type) {
+        Random random = new Random(5);
+        for (ReduceOp op : OPERATIONS) {
+            for (boolean inPlace : new boolean[] {true, false}) {
+                for (CollectiveAlgorithm algorithm : algorithms(8, random)) {
+                    check(
+                            algorithm.schedule(new CollectiveRequest(
+                                    Collective.ALL_REDUCE, -1, 40_003, type.bytes(), inPlace, 4096)),
+                            type,
+                            op,
+                            random);
+                }
+            }
+        }
+    }
+
+    @Test
+    void chunksOfATreeBecomeOneLoop() {
+        Schedule schedule =
+                new StarAlgorithm(4).schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 100_000, 4, true, 1024));
+        assertThat(schedule.chunks()).hasSizeGreaterThan(100);
+        assertThat(ChunkRuns.joined(schedule.chunks()))
+                .singleElement()
+                .satisfies(chunk -> assertThat(chunk.bytes()).isEqualTo(400_000));
+    }
+
+    @Test
+    void anAllReduceReadsAndWritesEveryLineOnce() {
+        int ranks = 8;
+        for (boolean inPlace : new boolean[] {true, false}) {
+            for (CollectiveAlgorithm algorithm : algorithms(ranks, new Random(1))) {
+                Schedule schedule = algorithm.schedule(
+                        new CollectiveRequest(Collective.ALL_REDUCE, -1, 10_000, 4, inPlace, Long.MAX_VALUE));
+                ChunkCompiler compiler = new ChunkCompiler(schedule, false, 1024);
+                assertThat(schedule.chunks())
+                        .extracting(
+                                chunk -> Fusion.fuse(compiler.steps(chunk), DataType.F32, ReduceOp.SUM, 1024, ranks))
+                        .allSatisfy(code -> {
+                            assertThat(code).isInstanceOf(FusedCode.class);
+                            assertThat(code.streams()).isEqualTo(2 * ranks);
+                            assertThat(code.privateBlocks()).isZero();
+                        });
+            }
+        }
+    }
+
+    private static List<CollectiveAlgorithm> algorithms(int ranks, Random random) {
+        List<CollectiveAlgorithm> algorithms = new ArrayList<>(Samples.algorithms(ranks, random));
+        Network network = Network.of(Samples.machine(ranks, true, random));
+        algorithms.add(new PackedAlgorithm(ranks, Samples.packings(network, 5, random.nextLong())));
+        return algorithms;
+    }
+
+    private static void check(Schedule schedule, DataType type, ReduceOp op, Random random) {
+        long seed = random.nextLong();
+        try (HostBackend backend = new HostBackend(schedule.ranks(), 3, LONG);
+                Executable executable = backend.prepare(schedule, type, op)) {
+            byte[][] fused = run(executable, schedule, type, seed);
+            backend.setListener(DEAF);
+            byte[][] steps = run(executable, schedule, type, seed);
+            assertThat(Arrays.deepEquals(fused, steps))
+                    .as(
+                            "%s of %d %s, %s over %d ranks by %s, in place: %s, seed %d",
+                            schedule.collective(),
+                            schedule.count(),
+                            type,
+                            op,
+                            schedule.ranks(),
+                            schedule.algorithm(),
+                            schedule.inPlace(),
+                            seed)
+                    .isTrue();
+        }
+    }
+
+    /** Returns all buffers after a run, with what lies beside them. */
+    private static byte[][] run(Executable executable, Schedule schedule, DataType type, long seed) {
+        Random random = new Random(seed);
+        int ranks = schedule.ranks();
+        Collective collective = schedule.collective();
+        long input = collective.inputElements(schedule.count(), ranks) * type.bytes();
+        long output = collective.outputElements(schedule.count(), ranks) * type.bytes();
+        try (Arena arena = Arena.ofShared()) {
+            List<MemorySegment> all = new ArrayList<>();
+            MemorySegment[] inputs = new MemorySegment[ranks];
+            MemorySegment[] outputs = new MemorySegment[ranks];
+            for (int rank = 0; rank < ranks; rank++) {
+                inputs[rank] = buffer(schedule.inPlace() ? Math.max(input, output) : input, type, random, arena, all);
+                outputs[rank] = schedule.inPlace() ? inputs[rank] : buffer(output, type, random, arena, all);
+            }
+            executable.run(inputs, outputs);
+            return all.stream()
+                    .map(segment -> segment.toArray(ValueLayout.JAVA_BYTE))
+                    .toArray(byte[][]::new);
+        }
+    }
+
+    private static MemorySegment buffer(
+            long bytes, DataType type, Random random, Arena arena, List<MemorySegment> all) {
+        int shift = GUARD + random.nextInt(GUARD);
+        MemorySegment whole = arena.allocate(shift + bytes + GUARD, 64);
+        all.add(whole);
+        MemorySegment buffer = whole.asSlice(shift, bytes);
+        for (long at = 0; at < bytes; at += type.bytes()) {
+            set(buffer, at, type, random);
+        }
+        return buffer;
+    }
+
+    private static void set(MemorySegment buffer, long at, DataType type, Random random) {
+        switch (type) {
+            case F32 -> buffer.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) real(random));
+            case F64 -> buffer.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, real(random));
+            case F16 -> buffer.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, Float.floatToFloat16((float) real(random)));
+            case BF16 ->
+                buffer.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, (short)
+                        (Float.floatToIntBits((float) real(random)) >>> 16));
+            case I8, U8 -> buffer.set(ValueLayout.JAVA_BYTE, at, (byte) random.nextInt());
+            case I32 -> buffer.set(ValueLayout.JAVA_INT_UNALIGNED, at, random.nextInt());
+            case I64 -> buffer.set(ValueLayout.JAVA_LONG_UNALIGNED, at, random.nextLong());
+        }
+    }
+
+    /** No NaN, whose payload the order of two operands decides. */
+    private static double real(Random random) {
+        return switch (random.nextInt(16)) {
+            case 0 -> 0.0;
+            case 1 -> -0.0;
+            case 2 -> Float.POSITIVE_INFINITY;
+            case 3 -> 0x1p-24 * random.nextInt(64);
+            default -> Math.scalb(random.nextDouble() - 0.5, random.nextInt(20) - 10);
+        };
+    }
+}
