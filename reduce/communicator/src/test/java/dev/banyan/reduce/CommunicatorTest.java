@@ -11,7 +11,6 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
@@ -512,7 +511,7 @@ class CommunicatorTest {
             cache.get(
                     key,
                     made -> new Plan(
-                            AlgorithmConfig.of(AlgorithmChoice.RING),
+                            AlgorithmChoice.RING.label(),
                             new FakeExecutable(() -> {}, () -> closed.add(made.count()))));
         }
         assertThat(closed).containsExactly(2L, 3L);
