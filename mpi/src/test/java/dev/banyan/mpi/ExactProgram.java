@@ -136,7 +136,7 @@ final class ExactProgram {
         List<MemorySegment> inputs = IntStream.range(0, devices)
                 .mapToObj(_ -> arena.allocate((long) count * type.bytes(), 8))
                 .toList();
-        Random random = new Random(devices + count + type.ordinal());
+        Random random = new Random(devices + count + type.bytes());
         for (int i = 0; i < count; i++) {
             double size = Math.scalb(
                     1.0, random.nextInt(type == DataType.F16 ? 30 : 240) - (type == DataType.F16 ? 18 : 120));

@@ -46,7 +46,9 @@ public abstract sealed class ExactSum permits NarrowExactSum, DoubleExactSum {
     /** The code of an element that has an infinity or a NaN among its contributions. */
     static final int SPECIAL = 255;
 
-    final int[] codes = new int[BLOCK];
+    /** The codes, and behind {@link #BLOCK} what a subclass keeps there. */
+    final int[] codes = new int[2 * BLOCK];
+
     int elements;
     boolean special;
     private boolean placed;

@@ -1,6 +1,7 @@
 package dev.banyan.reduce.host;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
@@ -34,10 +35,14 @@ final class NarrowExactSum extends ExactSum {
     private final double[] scales = new double[SPECIAL + 1];
 
     private final double[] units = new double[SPECIAL + 1];
-    private final double[] high = new double[BLOCK];
-    private final double[] low = new double[BLOCK];
-    private final double[] scale = new double[BLOCK];
+    /**
+     * The multiples of 2^30, behind them the rests, and behind these the scales. They are one array, and the codes are one
+     * with the inputs' bits, since the JIT vectorises no loop that writes one of several arrays of the same type.
+     */
+    private final double[] sums = new double[3 * BLOCK];
+
     private final float[] values = new float[BLOCK];
+    private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
     private final short[] bits;
 
     NarrowExactSum(DataType type, int guard, int divisor) {
@@ -59,15 +64,12 @@ final class NarrowExactSum extends ExactSum {
     @Override
     void clear() {
         Arrays.fill(codes, 0, elements, 0);
-        Arrays.fill(high, 0, elements, 0);
-        Arrays.fill(low, 0, elements, 0);
+        Arrays.fill(sums, 0, elements, 0);
+        Arrays.fill(sums, BLOCK, BLOCK + elements, 0);
     }
 
-    private void load(MemorySegment input, long offset) {
-        if (type == DataType.F32) {
-            MemorySegment.copy(input, JAVA_FLOAT_UNALIGNED, offset, values, 0, elements);
-            return;
-        }
+    /** Loads 16-bit values as floats. */
+    private void widen(MemorySegment input, long offset) {
         MemorySegment.copy(input, JAVA_SHORT_UNALIGNED, offset, bits, 0, elements);
         if (type == DataType.BF16) {
             BrainFloat.widen(bits, values, elements);
@@ -78,9 +80,18 @@ final class NarrowExactSum extends ExactSum {
 
     @Override
     public void look(MemorySegment input, long offset) {
-        load(input, offset);
+        if (type == DataType.F32) {
+            MemorySegment.copy(input, JAVA_INT_UNALIGNED, offset, codes, BLOCK, elements);
+        } else {
+            widen(input, offset);
+            MemorySegment.copy(valuesAsMemory, JAVA_INT_UNALIGNED, 0, codes, BLOCK, elements);
+        }
+        look(codes, elements);
+    }
+
+    private static void look(int[] codes, int elements) {
         for (int i = 0; i < elements; i++) {
-            int value = Float.floatToRawIntBits(values[i]);
+            int value = codes[BLOCK + i];
             int code = Math.max((value >>> 23) & SPECIAL, 1) & maskOf(value ^ Integer.MIN_VALUE);
             codes[i] = Math.max(codes[i], code);
         }
@@ -89,13 +100,17 @@ final class NarrowExactSum extends ExactSum {
     @Override
     void place() {
         for (int i = 0; i < elements; i++) {
-            scale[i] = scales[codes[i]];
+            sums[2 * BLOCK + i] = scales[codes[i]];
         }
     }
 
     @Override
     void addPlaced(MemorySegment input, long offset) {
-        load(input, offset);
+        if (type == DataType.F32) {
+            MemorySegment.copy(input, JAVA_FLOAT_UNALIGNED, offset, values, 0, elements);
+        } else {
+            widen(input, offset);
+        }
         if (special) {
             for (int i = 0; i < elements; i++) {
                 if (codes[i] == SPECIAL) {
@@ -103,29 +118,35 @@ final class NarrowExactSum extends ExactSum {
                 }
             }
         }
+        add(values, sums, elements);
+    }
+
+    private static void add(float[] values, double[] sums, int elements) {
         for (int i = 0; i < elements; i++) {
-            double scaled = values[i] * scale[i];
-            double rounded = (scaled + TO_HIGH) - TO_HIGH;
-            high[i] += rounded;
-            low[i] += ((scaled - rounded) + TO_INTEGER) - TO_INTEGER;
+            double scaled = values[i] * sums[2 * BLOCK + i];
+            double high = (scaled + TO_HIGH) - TO_HIGH;
+            sums[i] += high;
+            sums[BLOCK + i] += ((scaled - high) + TO_INTEGER) - TO_INTEGER;
         }
     }
 
     private void addSpecial(int i) {
         float value = values[i];
-        low[i] += value > Float.MAX_VALUE || Float.isNaN(value) ? 1 : 0;
-        high[i] += value < -Float.MAX_VALUE || Float.isNaN(value) ? NEGATIVE_INFINITY : 0;
+        sums[BLOCK + i] += value > Float.MAX_VALUE || Float.isNaN(value) ? 1 : 0;
+        sums[i] += value < -Float.MAX_VALUE || Float.isNaN(value) ? NEGATIVE_INFINITY : 0;
         values[i] = 0;
     }
 
     @Override
     public void round() {
         for (int i = 0; i < elements; i++) {
-            double sum = high[i] + low[i];
-            double back = sum - high[i];
-            double lost = (high[i] - (sum - back)) + (low[i] - back);
+            double high = sums[i];
+            double low = sums[BLOCK + i];
+            double sum = high + low;
+            double back = sum - high;
+            double lost = (high - (sum - back)) + (low - back);
             if (codes[i] == SPECIAL) {
-                values[i] = specialSum(high[i] + low[i]);
+                values[i] = specialSum(sum);
             } else if (lost == 0 && exactDivision && type == DataType.F32) {
                 values[i] = (float) (sum * units[codes[i]]);
             } else {
@@ -194,7 +215,7 @@ final class NarrowExactSum extends ExactSum {
     @Override
     public void getWords(MemorySegment target) {
         for (int i = 0; i < elements; i++) {
-            target.setAtIndex(JAVA_LONG, i, (long) high[i] + (long) low[i]);
+            target.setAtIndex(JAVA_LONG, i, (long) sums[i] + (long) sums[BLOCK + i]);
         }
     }
 
@@ -202,8 +223,8 @@ final class NarrowExactSum extends ExactSum {
     public void setWords(MemorySegment source) {
         for (int i = 0; i < elements; i++) {
             long word = source.getAtIndex(JAVA_LONG, i);
-            high[i] = word & ~LOW_MASK;
-            low[i] = word & LOW_MASK;
+            sums[i] = word & ~LOW_MASK;
+            sums[BLOCK + i] = word & LOW_MASK;
         }
     }
 }

@@ -38,10 +38,10 @@ class ExactSumTest {
         "F16, 3, 500",
         "BF16, 8, 1000",
         "BF16, 6, 500",
-        "F64, 8, 200",
-        "F64, 1, 100",
-        "F64, 3, 200",
-        "F64, 64, 60",
+        "F64, 8, 100",
+        "F64, 1, 40",
+        "F64, 3, 100",
+        "F64, 64, 20",
         "F64, 1000, 4"
     })
     void sumsAreRoundedOnceAndWithinTheBoundOutsideTheWindow(DataType type, int contributions, int samples) {
