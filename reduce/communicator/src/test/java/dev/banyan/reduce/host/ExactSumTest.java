@@ -160,6 +160,18 @@ class ExactSumTest {
         assertThat(sums(DataType.F32, false, values, 1)[0]).isEqualTo(one);
     }
 
+    /** The example of docs/kvstore.md. */
+    @Test
+    void oneIsLeftOfOneBetweenTwoThatCancel() {
+        long[][] values = {{bits(1e8f), bits(1), bits(-1e8f)}};
+        assertThat((1e8f + 1) - 1e8f).isZero();
+        assertThat(sums(DataType.F32, false, values, 1)).containsExactly(bits(1));
+    }
+
+    private static long bits(float value) {
+        return Integer.toUnsignedLong(Float.floatToRawIntBits(value));
+    }
+
     @Test
     void onlyFloatsAreSummedSo() {
         assertThat(ExactSum.covers(DataType.F16, ReduceOp.AVG)).isTrue();
