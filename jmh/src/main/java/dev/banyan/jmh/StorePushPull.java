@@ -39,7 +39,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * by that without.
  *
  * <pre>
- * java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=false,true
+ * java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=0,1,exact
  * java -jar jmh/target/benchmarks.jar StorePushPull.pushPull -p fusion=256K -p traced=false,true
  * </pre>
  */
@@ -57,8 +57,8 @@ public class StorePushPull {
     public String fusion = "off";
 
     /** BANYAN_REPRODUCIBLE. */
-    @Param({"false"})
-    public boolean reproducible;
+    @Param({"0"})
+    public String reproducible = "0";
 
     /** Whether a trace recorder listens. It keeps all events. */
     @Param({"false"})
@@ -81,7 +81,7 @@ public class StorePushPull {
                 Presets.find("p3.16xlarge").orElseThrow(),
                 Config.builder()
                         .set(KVStore.FUSION_BYTES.name(), fusion)
-                        .set(Algorithms.REPRODUCIBLE, reproducible)
+                        .set(Algorithms.REPRODUCIBLE.name(), reproducible)
                         .build());
         KVStore opened = KVStore.create(type, ranks);
         long[] counts = GradientSizes.resnet50();

@@ -2,9 +2,12 @@ package dev.banyan.mpi;
 
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -13,8 +16,10 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -31,7 +36,8 @@ import java.util.stream.Stream;
  * memory}.
  *
  * <p><b>Order, results and failures</b> are those of {@link ProcessGroup}: all processes make the same calls in the
- * same order, one at a time, and all devices receive the same bits.
+ * same order, one at a time, and all devices receive the same bits. With BANYAN_REPRODUCIBLE=exact sums and means of
+ * floats have one phase, on the host: they depend neither on the number of processes nor on that of their devices.
  *
  * <p><b>Cost.</b> Creating one is a collective. With n processes, an allreduce of b bytes moves at least 2 b (n-1)/n
  * bytes over the network of each process, whatever its number of devices.
@@ -51,6 +57,9 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final List<ProcessGroup> groups;
     private final Leaders leaders;
     private final int devices;
+    /** Whether sums of floats are rounded once. */
+    private final boolean exact;
+
     private final CallQueue queue;
     private final CallQueue copies;
     private final Arena arena = Arena.ofShared();
@@ -74,6 +83,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean takesDeviceMemory) {
         this.local = Objects.requireNonNull(local, "local");
         ProcessGroup first = world.all().duplicate();
+        exact = exact(first, local);
         alike = alike(first, local, takesDeviceMemory);
         this.leaders = alike ? leaders : Leaders.ONE;
         groups = Stream.concat(
@@ -96,6 +106,15 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      */
     public static HierarchicalCommunicator create(World world, Communicator local) {
         return new HierarchicalCommunicator(world, local, Leaders.AUTO, world.takesDeviceMemory());
+    }
+
+    private static boolean exact(ProcessGroup group, Communicator local) {
+        boolean exact = local.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
+        if (group.combine(exact ? 1 : 0, ReduceOp.SUM) % group.size() != 0) {
+            throw new IllegalArgumentException(
+                    "some processes have BANYAN_REPRODUCIBLE=exact and others not; set it alike in all of them");
+        }
+        return exact;
     }
 
     /** Returns whether all processes have the same number of devices, kind of memory and choice. */
@@ -123,8 +142,14 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private void carryOut(CollectiveCall call) {
         // The host divides sums to get means.
         Between between = takesDeviceMemory && call.op() != ReduceOp.AVG ? direct : staged;
-        if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
-            mean(call);
+        if (exact && ExactSum.covers(call.type(), call.op())) {
+            onHost(
+                    call,
+                    arrays -> groups.getFirst()
+                            .roundedAsync("an array", arrays, call.count(), call.type(), call.op(), devices));
+        } else if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
+            // The sum may not fit the type.
+            onHost(call, arrays -> groups.getFirst().meanAsync("an array", arrays, call.count(), call.type(), devices));
         } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
             Completions.join(between.start(0, 0, call.outputs().getFirst(), call.count(), call.type(), call.op()));
         } else {
@@ -136,12 +161,11 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         }
     }
 
-    /** Averages integers on the host, as their sum may not fit their type. */
-    private void mean(CollectiveCall call) {
+    /** Runs a reduction that needs the arrays of all devices in host memory. */
+    private void onHost(CollectiveCall call, Function<List<MemorySegment>, CompletableFuture<Void>> reduction) {
         List<MemorySegment> arrays = call.outputs();
-        ProcessGroup group = groups.getFirst();
         if (local.inHostMemory()) {
-            Completions.join(group.meanAsync("an array", arrays, call.count(), call.type(), devices));
+            Completions.join(reduction.apply(arrays));
             return;
         }
         // A call that timed out may still access the copies, so the garbage collector frees them.
@@ -154,7 +178,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
                     return copy;
                 })
                 .toList();
-        Completions.join(group.meanAsync("an array", host, call.count(), call.type(), devices));
+        Completions.join(reduction.apply(host));
         for (int device = 0; device < arrays.size(); device++) {
             local.copyToDevice(arrays.get(device).asSlice(0, bytes), host.get(device));
         }

@@ -4,9 +4,12 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.Combiner;
+import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -39,7 +42,9 @@ import org.jspecify.annotations.Nullable;
  * buffers must not be accessed and their arenas must stay open; after a timeout MPI may still write to them. An invalid
  * buffer is rejected with an IllegalArgumentException.
  *
- * <p><b>Results</b> are the same bits on all processes, and from run to run of the same world.
+ * <p><b>Results</b> are the same bits on all processes, and from run to run of the same world. With
+ * BANYAN_REPRODUCIBLE=exact sums and means of floats are rounded once, as {@link ExactSum} does, whatever the number of
+ * processes; other operations are as ever.
  *
  * <p><b>Failures.</b> A call that does not end within BANYAN_TIMEOUT_MS fails with a
  * {@link dev.banyan.reduce.backend.CollectiveTimeoutException}, and a call that MPI rejects with an
@@ -65,6 +70,9 @@ public final class ProcessGroup implements AutoCloseable {
     private final int size;
     private final CallQueue queue;
     private final @Nullable OrderCheck order;
+    /** Whether sums of floats are rounded once. */
+    private final boolean exact;
+
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private ProcessGroup(World world, MemorySegment communicator) {
@@ -76,6 +84,7 @@ public final class ProcessGroup implements AutoCloseable {
         size = mpi.number(MpiCall.SIZE, communicator);
         queue = new CallQueue(
                 "banyan-mpi-group-" + COUNT.incrementAndGet(), world.config().get(Communicator.TIMEOUT), Duration.ZERO);
+        exact = world.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
         order = world.config().get(World.CHECK_ORDER) ? new OrderCheck(mpi, communicator, size) : null;
     }
 
@@ -203,10 +212,13 @@ public final class ProcessGroup implements AutoCloseable {
         if (mean && !type.isFloating()) {
             return meanAsync(name, List.of(buffer), count, type, contributions);
         }
+        if (exact && ExactSum.covers(type, op)) {
+            return roundedAsync(name, List.of(buffer), count, type, op, contributions);
+        }
         return submit(
                 words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT),
                 () -> {
-                    sum(memory, count, type, op);
+                    combine(memory, count, type, op);
                     if (mean) {
                         new Combiner(type, ReduceOp.SUM).divide(host(memory, count, type), count, contributions);
                     }
@@ -229,7 +241,30 @@ public final class ProcessGroup implements AutoCloseable {
                         .reduce(
                                 memory,
                                 count,
-                                wide -> sum(address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM)),
+                                wide -> combine(
+                                        address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM)),
+                arrays.toArray(MemorySegment[]::new));
+    }
+
+    /**
+     * Sums or averages arrays of floats of all processes and rounds once; each process may pass several, and every array
+     * receives the result.
+     *
+     * @param contributions the number of arrays of all processes
+     */
+    CompletableFuture<Void> roundedAsync(
+            String name, List<MemorySegment> arrays, long count, DataType type, ReduceOp op, int contributions) {
+        List<MemorySegment> memory =
+                arrays.stream().map(array -> host(address(array), count, type)).toList();
+        return submit(
+                words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT) + ", rounded once",
+                () -> new ExactReduction(type, op == ReduceOp.AVG, contributions)
+                        .reduce(
+                                memory,
+                                count,
+                                codes -> combine(address(codes), codes.byteSize(), DataType.U8, ReduceOp.MAX),
+                                wide -> combine(
+                                        address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM)),
                 arrays.toArray(MemorySegment[]::new));
     }
 
@@ -239,7 +274,7 @@ public final class ProcessGroup implements AutoCloseable {
         return memory.reinterpret(count * type.bytes());
     }
 
-    private void sum(MemorySegment memory, long count, DataType type, ReduceOp op) {
+    private void combine(MemorySegment memory, long count, DataType type, ReduceOp op) {
         MemorySegment operation = world.reductions().operation(type, op);
         pieces(
                 count,

@@ -5,6 +5,7 @@ import dev.banyan.config.Setting;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.CallQueue;
+import dev.banyan.schedule.plan.Algorithms;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
@@ -151,8 +152,8 @@ public final class World {
 
     /** Rejects settings that differ between processes and would make them wait for each other or mix up calls. */
     private void compareSettings(OrderCheck check) {
-        check.difference("has BANYAN_CHECK_ORDER=" + (config.get(CHECK_ORDER) ? 1 : 0) + " and BANYAN_OUTSTANDING="
-                        + config.get(OUTSTANDING))
+        check.difference("has BANYAN_CHECK_ORDER=" + (config.get(CHECK_ORDER) ? 1 : 0) + ", BANYAN_OUTSTANDING="
+                        + config.get(OUTSTANDING) + " and BANYAN_REPRODUCIBLE=" + config.get(Algorithms.REPRODUCIBLE))
                 .ifPresent(both -> {
                     throw new MpiException("the processes have different settings: " + both
                             + "; give all the same, variables also on other machines by mpirun -x NAME");

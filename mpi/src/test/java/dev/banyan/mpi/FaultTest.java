@@ -82,9 +82,9 @@ class FaultTest {
             assertThat(outcome.text())
                     .contains("rank " + rank + " failed: rank " + rank
                             + " of 2: the start of MPI: the processes have different settings: rank 0 has"
-                            + " BANYAN_CHECK_ORDER=1 and BANYAN_OUTSTANDING=3, but rank 1 has BANYAN_CHECK_ORDER=1 and"
-                            + " BANYAN_OUTSTANDING=2; give all the same, variables also on other machines by mpirun -x"
-                            + " NAME");
+                            + " BANYAN_CHECK_ORDER=1, BANYAN_OUTSTANDING=3 and BANYAN_REPRODUCIBLE=0, but rank 1 has"
+                            + " BANYAN_CHECK_ORDER=1, BANYAN_OUTSTANDING=2 and BANYAN_REPRODUCIBLE=0; give all the"
+                            + " same, variables also on other machines by mpirun -x NAME");
         }
     }
 

@@ -43,6 +43,18 @@ class WorldTest {
         assertThat(outcome.orphans()).isEmpty();
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4})
+    void sumsThatAreRoundedOnceDoNotDependOnTheNumberOfProcesses(int processes) throws Exception {
+        MpiRun.requireMpi();
+        Outcome outcome = new MpiRun(processes, ExactProgram.class)
+                .with("BANYAN_REPRODUCIBLE", "exact")
+                .run(folder);
+        assertThat(outcome.lines("passed 18 cases")).as(outcome.text()).isEqualTo(processes);
+        assertThat(outcome.status()).as(outcome.text()).isZero();
+        assertThat(outcome.orphans()).isEmpty();
+    }
+
     @Test
     void memoryOfDevicesGoesThroughPinnedMemoryAndStraight() throws Exception {
         MpiRun.requireMpi();

@@ -4,11 +4,14 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
+import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.program.ProgramLayout;
 import dev.banyan.simulate.Job;
@@ -20,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +42,8 @@ final class SimulatedBench implements Bench {
 
     private final Reporter reporter;
     private final @Nullable Path trace;
+    /** Whether sums of floats are rounded once. */
+    private final boolean exact = Config.load().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
 
     /**
      * @param execution what executes calls, if no timeline is asked for
@@ -88,12 +94,14 @@ final class SimulatedBench implements Bench {
             return 0;
         }
         reporter.lines(table.footer(rows));
-        reporter.lines(executors(rows));
+        reporter.lines(isExact(sweep.call()) ? stages() : executors(rows));
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().choices().getFirst(), chunks);
-            PlannedSchedule last = predictions.plan(sweep.call().request(sweep.largestCount(), true));
-            write(trace, predictions, List.of(last), 1);
+            List<PlannedSchedule> last = isExact(sweep.call())
+                    ? new ExactStages(sweep.call()).plan(predictions, sweep.largestCount())
+                    : List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
+            write(trace, predictions, last, 1, "the largest size, in place");
         }
         reporter.result(rows.stream().map(Row::json).toList());
         reporter.draw(chosen.machine().name(), rows);
@@ -101,9 +109,23 @@ final class SimulatedBench implements Bench {
     }
 
     private Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
+        if (isExact(call)) {
+            List<PlannedSchedule> stages = new ExactStages(call).plan(predictions, count);
+            String choices = stages.stream()
+                    .map(stage -> stage.choice().toString())
+                    .distinct()
+                    .collect(Collectors.joining("+"));
+            return Measurement.predicted(call, count, ExactStages.us(predictions, stages), choices, null);
+        }
         PlannedSchedule planned = predictions.plan(call.request(count, inPlace));
         return Measurement.predicted(
                 call, count, predictions.us(planned), planned.choice().toString(), range(planned));
+    }
+
+    private boolean isExact(Call call) {
+        return exact
+                && call.collective().reduces()
+                && ExactSum.covers(call.element().type(), call.op());
     }
 
     private @Nullable TimeRange range(PlannedSchedule planned) {
@@ -121,6 +143,13 @@ final class SimulatedBench implements Bench {
                         .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                         .load(),
                 by);
+    }
+
+    private static List<String> stages() {
+        return List.of(
+                "# BANYAN_REPRODUCIBLE=exact: exponents, then sums of 64 bits, one after the other; their conversions"
+                        + " are",
+                "# not in the times, and no GPU backend runs it yet");
     }
 
     /** What executes the calls, and which constants of that are assumed. */
@@ -162,6 +191,10 @@ final class SimulatedBench implements Bench {
 
     @Override
     public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
+        if (exact) {
+            throw new IllegalArgumentException("workloads are not predicted with BANYAN_REPRODUCIBLE=exact; leave"
+                    + " --workload out, or set it to 0 or 1");
+        }
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows = reporter.<Integer, WorkloadRow>rows(
                 workload.name(),
@@ -180,20 +213,19 @@ final class SimulatedBench implements Bench {
         }
         if (trace != null) {
             Predictions predictions = predictions(algorithms.choices().getFirst(), chunks);
-            write(trace, predictions, predictions.plan(workload), workload.keys());
+            write(trace, predictions, predictions.plan(workload), workload.keys(), "all keys in flight");
         }
         reporter.result(rows);
         return 0;
     }
 
-    private void write(Path file, Predictions predictions, List<PlannedSchedule> calls, int depth) {
+    private void write(Path file, Predictions predictions, List<PlannedSchedule> calls, int depth, String what) {
         TraceWriter timeline = new TraceWriter(chunks.network());
         List<Job> jobs = Predictions.jobs(calls, depth);
         double us = predictions.simulator(calls).run(jobs, timeline).endUs();
         TextFile.write(file, (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
-                "# timeline of " + (calls.size() == 1 ? "the largest size, in place" : "all keys in flight") + ", "
-                        + Numbers.plain(us) + " us: " + file + " (open it in ui.perfetto.dev)"));
+                "# timeline of " + what + ", " + Numbers.plain(us) + " us: " + file + " (open it in ui.perfetto.dev)"));
     }
 }

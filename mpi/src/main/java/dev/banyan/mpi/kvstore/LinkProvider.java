@@ -4,6 +4,8 @@ import dev.banyan.kvstore.StoreLink;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Reproducible;
 import java.util.List;
 
 /**
@@ -17,7 +19,8 @@ import java.util.List;
  *       variable, so that all processes run their collectives in the order of the calls while everything else overlaps.
  * </ul>
  *
- * <p>All types give the same bits. All processes open stores of the same types in the same order.
+ * <p>All types give the same bits; with BANYAN_REPRODUCIBLE=exact, which takes one device in each process, those of sums
+ * that are rounded once. All processes open stores of the same types in the same order.
  *
  * <p>Source: A. R. Mamidala, "Efficient embedding of MPI collectives in MXNET DAGs for scaling deep learning", 2018,
  * <a href="https://arxiv.org/abs/1802.06949">arXiv:1802.06949</a>.
@@ -30,6 +33,12 @@ public final class LinkProvider implements StoreLink.Provider {
 
     @Override
     public StoreLink create(String type, Communicator communicator, DependencyEngine engine) {
+        if (communicator.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT && communicator.size() > 1) {
+            throw new IllegalArgumentException(
+                    "a store of type " + type + " rounds the sum of the " + communicator.size()
+                            + " devices of a process before it sums over processes, which BANYAN_REPRODUCIBLE=exact"
+                            + " must not; start a process for each device, or use HierarchicalCommunicator");
+        }
         World world = World.open(communicator.config());
         world.all().agree("opens a store of type " + type);
         return switch (type) {

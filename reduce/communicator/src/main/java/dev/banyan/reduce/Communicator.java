@@ -4,15 +4,19 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -56,6 +60,10 @@ import org.slf4j.LoggerFactory;
  * threads that run nothing else; they may call the communicator and may block. Communicators are independent of each
  * other.
  *
+ * <p><b>Sums</b> of floats depend on the order that the algorithm gives them, unless BANYAN_REPRODUCIBLE says otherwise.
+ * With {@code exact} each is rounded once, as {@link ExactSum} defines it; products of floats are rejected then, and
+ * sums of floats fail on backends that cannot convert them (GPUs).
+ *
  * <p><b>Failures.</b> A call that has not ended within the configured timeout fails with a {@link
  * dev.banyan.reduce.backend.CollectiveTimeoutException}; the communicator is broken then: all calls that have not ended
  * fail, and {@link #failure} says why. Planning does not count towards the timeout. Blocking methods throw, futures
@@ -91,6 +99,9 @@ public final class Communicator implements AutoCloseable {
     private final Backend backend;
     private final boolean ownsBackend;
     private final Planner planner;
+    /** Whether sums of floats are rounded once. */
+    private final boolean exact;
+
     private final CallQueue queue;
     private final AtomicBoolean freed = new AtomicBoolean();
     private final PlanCache plans = new PlanCache(KEPT_PLANS);
@@ -103,6 +114,7 @@ public final class Communicator implements AutoCloseable {
         this.config = config;
         this.backend = backend;
         this.ownsBackend = ownsBackend;
+        exact = config.get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
         queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.get(TIMEOUT), GRACE);
         config.warnings().forEach(LOG::warn);
     }
@@ -384,6 +396,10 @@ public final class Communicator implements AutoCloseable {
      */
     public void check(CollectiveCall call) {
         checkOpen();
+        if (exact && call.collective().reduces() && call.type().isFloating() && call.op() == ReduceOp.PROD) {
+            throw new IllegalArgumentException("products of " + call.type()
+                    + " depend on their order, which BANYAN_REPRODUCIBLE=exact does not fix; set it to 1 for them");
+        }
         BufferCheck.check(call, size(), backend);
     }
 
@@ -676,7 +692,7 @@ public final class Communicator implements AutoCloseable {
             if (event.shouldCommit()) {
                 event.succeeded = succeeded;
                 event.collective = call.collective().label();
-                event.algorithm = ready.choice().toString();
+                event.algorithm = ready.algorithm();
                 event.bytes = call.count() * call.type().bytes();
                 event.ranks = size();
                 event.type = call.type().name();
@@ -688,6 +704,11 @@ public final class Communicator implements AutoCloseable {
     }
 
     private Plan plan(PlanKey key) {
+        if (exact && size() > 1 && key.collective().reduces() && ExactSum.covers(key.type(), key.op())) {
+            ExactSumRequest sum = new ExactSumRequest(
+                    key.collective(), key.root(), key.count(), key.type(), key.op() == ReduceOp.AVG, key.inPlace());
+            return new Plan(Reproducible.EXACT.toString(), backend.prepare(sum));
+        }
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(),
                 key.root(),
@@ -696,7 +717,7 @@ public final class Communicator implements AutoCloseable {
                 key.inPlace(),
                 config.get(Planner.CHUNK_BYTES));
         PlannedSchedule planned = planner.plan(request, key.hint());
-        return new Plan(planned.choice(), backend.prepare(planned.schedule(), key.type(), key.op()));
+        return new Plan(planned.choice().toString(), backend.prepare(planned.schedule(), key.type(), key.op()));
     }
 
     /** Returns one segment per rank; a lone buffer is the root's. */

@@ -1,12 +1,11 @@
 package dev.banyan.reduce;
 
 import dev.banyan.reduce.backend.Executable;
-import dev.banyan.schedule.plan.AlgorithmConfig;
 
 /**
- * A call's schedule, ready to run.
+ * A call that is ready to run.
  *
- * @param choice the algorithm
- * @param executable runs the schedule
+ * @param algorithm the algorithm, for recordings
+ * @param executable runs the call
  */
-record Plan(AlgorithmConfig choice, Executable executable) {}
+record Plan(String algorithm, Executable executable) {}

@@ -11,8 +11,9 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -509,13 +510,31 @@ class CommunicatorTest {
             cache.get(
                     key,
                     made -> new Plan(
-                            AlgorithmConfig.of(AlgorithmChoice.RING),
+                            AlgorithmChoice.RING.label(),
                             new FakeExecutable(() -> {}, () -> closed.add(made.count()))));
         }
         assertThat(closed).containsExactly(2L, 3L);
         assertThat(cache.size()).isEqualTo(2);
         cache.close();
         assertThat(closed).containsExactlyInAnyOrder(2L, 3L, 1L, 2L);
+    }
+
+    @Test
+    void aBackendThatCannotConvertFloatsSaysWhatElseThereIs() {
+        Config exact = Config.builder()
+                .set(Algorithms.REPRODUCIBLE, Reproducible.EXACT)
+                .build();
+        ScriptedBackend backend = new ScriptedBackend(() -> {});
+        try (Communicator communicator = Communicator.create(FOUR, exact, backend)) {
+            List<MemorySegment> buffers = communicator.allocateAll(4);
+            assertThatThrownBy(() -> communicator.allReduce(buffers, 1, DataType.F32, ReduceOp.SUM))
+                    .isInstanceOf(UnsupportedOperationException.class)
+                    .hasMessage(
+                            "BANYAN_REPRODUCIBLE=exact needs a backend that converts floats to fixed point, which fake"
+                                    + " cannot do yet; set it to 1, which sums in the order of ranks");
+            communicator.allReduce(buffers, 1, DataType.I32, ReduceOp.SUM);
+            assertThat(backend.prepared).hasValue(1);
+        }
     }
 
     private record FakeExecutable(Runnable onRun, Runnable onClose) implements Executable {

@@ -56,6 +56,19 @@ final class Floats {
         return sum;
     }
 
+    /** Sums that 64-bit floats hold without rounding, rounded once. */
+    static float[] roundedSum(List<MemorySegment> arrays) {
+        float[] sum = new float[values(arrays.getFirst()).length];
+        for (int i = 0; i < sum.length; i++) {
+            double exact = 0;
+            for (MemorySegment array : arrays) {
+                exact += array.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+            }
+            sum[i] = (float) exact;
+        }
+        return sum;
+    }
+
     /** First index at which values are further apart than a tolerance, or -1; AssertJ takes long for many. */
     static int mismatch(float[] expected, float[] values, float tolerance) {
         assertThat(values).hasSameSizeAs(expected);

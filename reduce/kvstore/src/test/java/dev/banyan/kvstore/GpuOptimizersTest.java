@@ -8,6 +8,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -36,7 +37,7 @@ class GpuOptimizersTest {
     private static final int GPUS = 8;
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
     private static final Config CONFIG = Config.builder()
-            .set(Algorithms.REPRODUCIBLE, true)
+            .set(Algorithms.REPRODUCIBLE, Reproducible.RANK_ORDER)
             .set(HostBackend.THREADS, 2)
             .build();
     /** Keys are shorter than ResNet-50's by this factor, to keep the test short. */

@@ -2,6 +2,7 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.BackendArguments;
@@ -154,6 +155,11 @@ public final class HostBackend implements Backend {
         BackendArguments.checkSchedule(schedule, type, ranks);
         HostCompiler compiler = new HostCompiler(schedule, type, op, kernels, pool.helpers());
         return new HostExecutable(ranks, compiler, this, pool, timeout);
+    }
+
+    @Override
+    public Executable prepare(ExactSumRequest request) {
+        return new HostExactSum(request, ranks, pool, timeout);
     }
 
     /** Runs the updates on the calling thread. */

@@ -38,12 +38,15 @@ import org.slf4j.LoggerFactory;
  * several threads at once.
  */
 public final class Algorithms {
-    /** Whether every element is summed in the order of ranks. */
-    public static final Setting<Boolean> REPRODUCIBLE = Setting.flag(
+    /** Which sums of floating-point numbers do not depend on size, algorithm, chunks and fusion. */
+    public static final Setting<Reproducible> REPRODUCIBLE = Setting.of(
             "BANYAN_REPRODUCIBLE",
-            false,
-            "Sums every element of a reduction in the order of ranks, whatever the size, the algorithm, the chunks and"
-                    + " the fusion.");
+            "0, 1 or exact",
+            Reproducible::parse,
+            Reproducible.NO,
+            "Makes the bits of a reduction independent of the size, the algorithm, the chunks and the fusion: 1 sums"
+                    + " every element in the order of ranks; exact sums floats without rounding in between and rounds"
+                    + " once, which makes them independent of the number of processes, too.");
     /** Whether single trees and multi-trees are exact. */
     public static final Setting<Boolean> TREE_BACKTRACK = Setting.flag(
             "MXNET_KVSTORE_TREE_BACKTRACK",
@@ -102,7 +105,7 @@ public final class Algorithms {
 
     /** Returns the same algorithm, with the summation in the order of ranks if the setting asks for it. */
     CollectiveAlgorithm ordered(TreeAlgorithm algorithm) {
-        return config.get(REPRODUCIBLE) ? new RankOrderAlgorithm(algorithm) : algorithm;
+        return config.get(REPRODUCIBLE) == Reproducible.RANK_ORDER ? new RankOrderAlgorithm(algorithm) : algorithm;
     }
 
     /**

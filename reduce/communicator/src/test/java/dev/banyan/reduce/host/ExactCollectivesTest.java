@@ -1,0 +1,201 @@
+package dev.banyan.reduce.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.config.Config;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.host.ExactOracle.Kind;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Reproducible;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Presets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** With BANYAN_REPRODUCIBLE=exact every collective gives the bits of sums that are rounded once. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class ExactCollectivesTest {
+    private static final int GUARD = 3;
+
+    /** 10,000 elements of all kinds, so that several blocks and threads take part; a count of blocks that is odd. */
+    @ParameterizedTest
+    @CsvSource({"F32, 8, 10000", "F32, 3, 1025", "F16, 5, 3001", "BF16, 4, 3001", "F64, 4, 3001"})
+    void allAlgorithmsChunksAndThreadsGiveTheSameBits(DataType type, int ranks, int count) {
+        ExactOracle oracle = new ExactOracle(type);
+        Random random = new Random(ranks);
+        Kind[] kinds = Kind.values();
+        int all = ranks * count;
+        long[][] values = IntStream.range(0, all)
+                .mapToObj(i -> oracle.sample(kinds[i % kinds.length], ranks, random))
+                .toArray(long[][]::new);
+        long[][] expected = {sums(type, ranks, false, values), sums(type, ranks, true, values)};
+        for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
+            for (long chunkBytes : new long[] {Long.MAX_VALUE, 4096}) {
+                try (Communicator communicator = communicator(algorithm, chunkBytes, ranks)) {
+                    for (Collective collective :
+                            List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
+                        for (boolean mean : new boolean[] {false, true}) {
+                            for (boolean inPlace : new boolean[] {false, true}) {
+                                check(communicator, collective, type, count, inPlace, mean, values, expected);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static Communicator communicator(AlgorithmChoice algorithm, long chunkBytes, int ranks) {
+        Config config = Config.builder()
+                .set(Algorithms.REPRODUCIBLE, Reproducible.EXACT)
+                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                .set(Planner.CHUNK_BYTES, chunkBytes)
+                .set(HostBackend.THREADS, chunkBytes == 4096 ? 1 : 3)
+                .build();
+        return Communicator.create(
+                Presets.find("p3.16xlarge")
+                        .orElseThrow()
+                        .subset(IntStream.range(0, ranks).toArray()),
+                config);
+    }
+
+    private static void check(
+            Communicator communicator,
+            Collective collective,
+            DataType type,
+            int count,
+            boolean inPlace,
+            boolean mean,
+            long[][] values,
+            long[][] expected) {
+        int ranks = communicator.size();
+        int root = collective.hasRoot() ? ranks - 1 : -1;
+        int inputElements = (int) collective.inputElements(count, ranks);
+        List<MemorySegment> inputs = IntStream.range(0, ranks)
+                .mapToObj(rank -> filled(communicator, type, values, inputElements, rank))
+                .toList();
+        List<MemorySegment> outputs = inPlace
+                ? inputs
+                : IntStream.range(0, collective == Collective.REDUCE ? 1 : ranks)
+                        .mapToObj(rank -> communicator.allocate(rank, (long) count * type.bytes() + GUARD))
+                        .toList();
+        ReduceOp op = mean ? ReduceOp.AVG : ReduceOp.SUM;
+        communicator.run(
+                inPlace
+                        ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
+                        : CollectiveCall.outOfPlace(collective, root, count, type, op, inputs, outputs));
+        long[] sums = expected[mean ? 1 : 0];
+        for (int rank = 0; rank < ranks; rank++) {
+            boolean receives = collective != Collective.REDUCE || rank == root;
+            int first = collective == Collective.REDUCE_SCATTER ? rank * count : 0;
+            if (receives) {
+                MemorySegment output = inPlace ? inputs.get(rank) : outputs.get(outputs.size() == 1 ? 0 : rank);
+                for (int i = 0; i < count; i++) {
+                    assertThat(bits(type, output, inPlace ? first + i : i))
+                            .as("%s of %s, element %s", collective, type, i)
+                            .isEqualTo(sums[first + i]);
+                }
+            }
+            // What is no result stays as it was.
+            for (int i = 0; i < inputElements; i++) {
+                if (!inPlace || !receives || i < first || i >= first + count) {
+                    assertThat(bits(type, inputs.get(rank), i)).isEqualTo(values[i][rank]);
+                }
+            }
+        }
+    }
+
+    private static MemorySegment filled(
+            Communicator communicator, DataType type, long[][] values, int count, int rank) {
+        MemorySegment input = communicator.allocate(rank, (long) count * type.bytes());
+        for (int i = 0; i < count; i++) {
+            set(type, input, i, values[i][rank]);
+        }
+        return input;
+    }
+
+    /** Returns the sums of one thread and one process, which {@link ExactSumTest} compares with decimals. */
+    private static long[] sums(DataType type, int ranks, boolean mean, long[][] values) {
+        ExactSum sum = ExactSum.of(type, ranks, mean);
+        long[] sums = new long[values.length];
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment one = arena.allocate(8, 8);
+            for (int i = 0; i < values.length; i++) {
+                sum.begin(1);
+                for (long value : values[i]) {
+                    set(type, one, 0, value);
+                    sum.look(one, 0);
+                }
+                for (long value : values[i]) {
+                    set(type, one, 0, value);
+                    sum.add(one, 0);
+                }
+                sum.round();
+                sum.store(one, 0);
+                sums[i] = bits(type, one, 0);
+            }
+        }
+        return sums;
+    }
+
+    private static void set(DataType type, MemorySegment array, long index, long bits) {
+        switch (type.bytes()) {
+            case 2 -> array.setAtIndex(ValueLayout.JAVA_SHORT, index, (short) bits);
+            case 4 -> array.setAtIndex(ValueLayout.JAVA_INT, index, (int) bits);
+            default -> array.setAtIndex(ValueLayout.JAVA_LONG, index, bits);
+        }
+    }
+
+    private static long bits(DataType type, MemorySegment array, long index) {
+        return switch (type.bytes()) {
+            case 2 -> Short.toUnsignedLong(array.getAtIndex(ValueLayout.JAVA_SHORT, index));
+            case 4 -> Integer.toUnsignedLong(array.getAtIndex(ValueLayout.JAVA_INT, index));
+            default -> array.getAtIndex(ValueLayout.JAVA_LONG, index);
+        };
+    }
+
+    @Test
+    void integersAndComparisonsAreReducedAsEver() {
+        try (Communicator communicator = communicator(AlgorithmChoice.RING, Long.MAX_VALUE, 4)) {
+            List<MemorySegment> buffers = communicator.allocateAll(4);
+            for (int rank = 0; rank < 4; rank++) {
+                buffers.get(rank).set(ValueLayout.JAVA_INT, 0, rank + 1);
+            }
+            communicator.allReduce(buffers, 1, DataType.I32, ReduceOp.SUM);
+            assertThat(buffers.get(3).get(ValueLayout.JAVA_INT, 0)).isEqualTo(10);
+            for (int rank = 0; rank < 4; rank++) {
+                buffers.get(rank).set(ValueLayout.JAVA_FLOAT, 0, rank);
+            }
+            communicator.allReduce(buffers, 1, DataType.F32, ReduceOp.MAX);
+            assertThat(buffers.get(0).get(ValueLayout.JAVA_FLOAT, 0)).isEqualTo(3);
+            communicator.allReduce(buffers, 0, DataType.F32, ReduceOp.SUM);
+        }
+    }
+
+    @Test
+    void productsOfFloatsAreRejected() {
+        try (Communicator communicator = communicator(AlgorithmChoice.STAR, Long.MAX_VALUE, 2)) {
+            List<MemorySegment> buffers = communicator.allocateAll(4);
+            assertThatThrownBy(() -> communicator.allReduce(buffers, 1, DataType.F32, ReduceOp.PROD))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("products of F32 depend on their order, which BANYAN_REPRODUCIBLE=exact does not fix;"
+                            + " set it to 1 for them");
+        }
+    }
+}
