@@ -90,7 +90,7 @@ public final class SimulatedCosts implements CostModel {
      * @param links as for {@link #simulator}
      */
     public Optional<ProgramLayout> program(Schedule schedule, List<LogicalLink> links) {
-        if (execution == Execution.CHUNKS
+        if (execution != Execution.PROGRAMS
                 || schedule.ranks() > MOST_RANKS_OF_PROGRAMS
                 || !programSimulator(links).canRun(schedule)) {
             return Optional.empty();

@@ -138,8 +138,8 @@ public final class BenchCommand extends Subcommand {
     @Option(
             names = {"-a", "--algorithm"},
             paramLabel = "NAME[,NAME]",
-            description = "auto, single-tree, multi-tree, packing, ring, star, or all (default: auto; of the short"
-                    + " sweep and of workloads all).")
+            description = "auto, single-tree, multi-tree, packing, ring, star, one-shot, or all (default: auto; of the"
+                    + " short sweep and of workloads all).")
     private @Nullable AlgorithmList algorithms;
 
     @Option(
@@ -263,15 +263,23 @@ public final class BenchCommand extends Subcommand {
         if (workload == null) {
             Sweep sweep = sweep(chosen.machine().size());
             requireOneToTrace(sweep.algorithms());
-            reporter.introduce(chosen, bench.devices(), config.warnings());
+            introduce(bench, chosen, config, reporter);
             wrong = bench.run(sweep);
         } else {
             AlgorithmList list = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
             requireOneToTrace(list);
-            reporter.introduce(chosen, bench.devices(), config.warnings());
+            introduce(bench, chosen, config, reporter);
             wrong = bench.run(workload, list, runs);
         }
         refuseWrong(wrong);
+    }
+
+    private void introduce(Bench bench, ChosenMachine chosen, Config config, Reporter reporter) {
+        reporter.introduce(chosen, bench.devices(), config.warnings());
+        if (backend == BenchBackend.HOST) {
+            reporter.lines(List.of("# auto takes the star on host memory, where all algorithms read and write each byte"
+                    + " of an all_reduce once"));
+        }
     }
 
     private static void refuseWrong(long wrong) {

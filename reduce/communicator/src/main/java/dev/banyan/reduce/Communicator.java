@@ -14,6 +14,7 @@ import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Reproducible;
@@ -131,7 +132,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator create(Machine machine, Config config) {
         checkDevices(machine);
         return new Communicator(
-                Planner.of(machine, config),
+                Planner.of(machine, config, Execution.LOOPS),
                 machine,
                 config,
                 new HostBackend(machine.size(), config.get(HostBackend.THREADS), config.get(TIMEOUT)),

@@ -8,6 +8,7 @@ import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -106,6 +107,11 @@ public final class HostBackend implements Backend {
     @Override
     public String name() {
         return "host";
+    }
+
+    @Override
+    public Execution execution() {
+        return Execution.LOOPS;
     }
 
     @Override

@@ -30,6 +30,9 @@ final class HostExactSum implements Executable, WorkerPool.Task {
 
     private final int sections;
     private final long sectionBlocks;
+    /** Bytes of all inputs. */
+    private final long read;
+
     private final long blocks;
     private final AtomicLong nextBlock = new AtomicLong();
     private final AtomicBoolean running = new AtomicBoolean();
@@ -49,7 +52,7 @@ final class HostExactSum implements Executable, WorkerPool.Task {
         sections = request.collective() == Collective.REDUCE_SCATTER ? ranks : 1;
         sectionBlocks = Math.ceilDiv(request.count(), ExactSum.BLOCK);
         blocks = sections * sectionBlocks;
-        long read = (long) sections * ranks * request.count() * request.type().bytes();
+        read = (long) sections * ranks * request.count() * request.type().bytes();
         int helpers = Math.clamp(Math.min(blocks - 1, read / BYTES_PER_HELPER), 0, pool.helpers());
         sums = IntStream.rangeClosed(0, helpers)
                 .mapToObj(_ -> ExactSum.of(request.type(), ranks, request.mean()))
@@ -94,7 +97,7 @@ final class HostExactSum implements Executable, WorkerPool.Task {
 
     private void runOnPool() {
         try {
-            pool.run(this, sums.length - 1, deadline);
+            pool.run(this, sums.length - 1, read, deadline);
         } catch (CollectiveTimeoutException e) {
             stuck = true;
             throw e;

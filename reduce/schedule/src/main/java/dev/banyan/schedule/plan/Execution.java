@@ -8,5 +8,10 @@ public enum Execution {
      * By {@linkplain dev.banyan.schedule.program device programs}, which cut data by themselves, where the devices
      * reach each other's memory; else chunk by chunk.
      */
-    PROGRAMS
+    PROGRAMS,
+    /**
+     * By loops over the memory of one host, which holds the data of all ranks. An allreduce reads and writes every line
+     * once whatever the tree is, and no link decides how long it takes.
+     */
+    LOOPS
 }

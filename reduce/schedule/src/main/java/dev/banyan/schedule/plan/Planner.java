@@ -95,6 +95,7 @@ public final class Planner {
     private final Algorithms algorithms;
     private final Prices prices;
     private final @Nullable FastestChoice fastest;
+    private final Execution execution;
 
     /**
      * Creates a planner with a given model, or with link costs alone.
@@ -103,6 +104,11 @@ public final class Planner {
      * @param model predicts on that machine; null for none
      */
     public Planner(Machine machine, Config config, @Nullable CostModel model) {
+        this(machine, config, model, Execution.CHUNKS);
+    }
+
+    private Planner(Machine machine, Config config, @Nullable CostModel model, Execution execution) {
+        this.execution = execution;
         this.machine = Objects.requireNonNull(machine, "machine");
         this.config = Objects.requireNonNull(config, "config");
         Optional<Tuning> tuning = Tuning.of(config);
@@ -126,17 +132,21 @@ public final class Planner {
         return of(machine, config, Execution.CHUNKS);
     }
 
-    /** Returns a planner with the model of the first {@link CostModel.Provider} on the class path. */
+    /**
+     * Returns a planner with the model of the first {@link CostModel.Provider} on the class path. It has none of {@linkplain
+     * Execution#LOOPS loops}: the star has the fewest steps, and all bytes pass once whatever the algorithm is.
+     */
     public static Planner of(Machine machine, Config config, Execution execution) {
         return new Planner(
                 machine,
                 config,
-                machine.size() < 2
+                machine.size() < 2 || execution == Execution.LOOPS
                         ? null
                         : ServiceLoader.load(CostModel.Provider.class)
                                 .findFirst()
                                 .map(provider -> provider.on(machine, execution))
-                                .orElse(null));
+                                .orElse(null),
+                execution);
     }
 
     /**
@@ -172,6 +182,9 @@ public final class Planner {
         AlgorithmConfig tuned = tuned(request);
         if (tuned.algorithm() != AlgorithmChoice.AUTO) {
             return tuned;
+        }
+        if (execution == Execution.LOOPS) {
+            return AlgorithmConfig.of(AlgorithmChoice.STAR);
         }
         return fastest != null && machine.size() <= MOST_MODELLED
                 ? fastest.of(ALL, request)
