@@ -247,8 +247,8 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
-     * Sums or averages arrays of floats of all processes and rounds once; each process may pass several, and every array
-     * receives the result.
+     * Sums or averages arrays of floats of all processes and rounds once; each process may pass several, and every
+     * array receives the result.
      *
      * @param contributions the number of arrays of all processes
      */

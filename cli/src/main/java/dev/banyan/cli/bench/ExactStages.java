@@ -7,8 +7,8 @@ import dev.banyan.schedule.type.DataType;
 import java.util.List;
 
 /**
- * What moves over links where floats are summed in fixed point, as BANYAN_REPRODUCIBLE=exact asks: first every element's
- * greatest exponent, 1 byte, to all ranks, then its sum, 8 bytes, 16 of F64. Conversions are not among it.
+ * What moves over links where floats are summed in fixed point, as BANYAN_REPRODUCIBLE=exact asks: first every
+ * element's greatest exponent, 1 byte, to all ranks, then its sum, 8 bytes, 16 of F64. Conversions are not among it.
  *
  * @param call a reduction of floats
  */

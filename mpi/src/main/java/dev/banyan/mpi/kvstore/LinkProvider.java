@@ -19,8 +19,8 @@ import java.util.List;
  *       variable, so that all processes run their collectives in the order of the calls while everything else overlaps.
  * </ul>
  *
- * <p>All types give the same bits; with BANYAN_REPRODUCIBLE=exact, which takes one device in each process, those of sums
- * that are rounded once. All processes open stores of the same types in the same order.
+ * <p>All types give the same bits; with BANYAN_REPRODUCIBLE=exact, which takes one device in each process, those of
+ * sums that are rounded once. All processes open stores of the same types in the same order.
  *
  * <p>Source: A. R. Mamidala, "Efficient embedding of MPI collectives in MXNET DAGs for scaling deep learning", 2018,
  * <a href="https://arxiv.org/abs/1802.06949">arXiv:1802.06949</a>.

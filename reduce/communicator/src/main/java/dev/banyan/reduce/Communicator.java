@@ -61,9 +61,9 @@ import org.slf4j.LoggerFactory;
  * threads that run nothing else; they may call the communicator and may block. Communicators are independent of each
  * other.
  *
- * <p><b>Sums</b> of floats depend on the order that the algorithm gives them, unless BANYAN_REPRODUCIBLE says otherwise.
- * With {@code exact} each is rounded once, as {@link ExactSum} defines it; products of floats are rejected then, and
- * sums of floats fail on backends that cannot convert them (GPUs).
+ * <p><b>Sums</b> of floats depend on the order that the algorithm gives them, unless BANYAN_REPRODUCIBLE says
+ * otherwise. With {@code exact} each is rounded once, as {@link ExactSum} defines it; products of floats are rejected
+ * then, and sums of floats fail on backends that cannot convert them (GPUs).
  *
  * <p><b>Failures.</b> A call that has not ended within the configured timeout fails with a {@link
  * dev.banyan.reduce.backend.CollectiveTimeoutException}; the communicator is broken then: all calls that have not ended

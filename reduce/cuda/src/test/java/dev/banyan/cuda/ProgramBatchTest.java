@@ -160,8 +160,8 @@ class ProgramBatchTest {
     }
 
     /**
-     * Launches in flight take turns between two sets of slots for lines; senders do not ask whether these are free where
-     * the launch before says so.
+     * Launches in flight take turns between two sets of slots for lines; senders do not ask whether these are free
+     * where the launch before says so.
      */
     @Test
     void launchesInFlightNeverTakeSlotsThatAreFull() {

@@ -22,7 +22,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** With BANYAN_REPRODUCIBLE=1 every way gives the bits of a plain sum in the order of ranks, with exact of the sum rounded once. */
+/**
+ * With BANYAN_REPRODUCIBLE=1 every way gives the bits of a plain sum in the order of ranks, with exact of the sum
+ * rounded once.
+ */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class ReproducibleStoreTest {
     private static final Machine MACHINE =

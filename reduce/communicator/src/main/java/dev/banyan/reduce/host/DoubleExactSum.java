@@ -11,7 +11,8 @@ import java.util.Arrays;
  * Exact sums of F64 in two 64-bit integers. With W = 62-g, an input becomes an integer of 2 W bits, cut off toward
  * zero, whose lower W bits and the signed rest are summed apart: n of each fit.
  *
- * <p>The code of an element: 0 if all contributions are -0, else 1 and the upper 7 bits of the greatest biased exponent.
+ * <p>The code of an element: 0 if all contributions are -0, else 1 and the upper 7 bits of the greatest biased
+ * exponent.
  */
 final class DoubleExactSum extends ExactSum {
     private static final int FRACTION_BITS = 52;

@@ -17,7 +17,9 @@ sealed interface Expression {
     /** The code of {@link Mean}, after its value. */
     char MEAN = '/';
 
-    /** Returns the expression in postfix notation, of the codes above. Its inputs are in the order of {@link #inputs}. */
+    /**
+     * Returns the expression in postfix notation, of the codes above. Its inputs are in the order of {@link #inputs}.
+     */
     String code();
 
     /** Returns the operands that it reads, from left to right. */

@@ -6,7 +6,9 @@ import java.util.List;
 
 /** Fused loops, one after another. */
 final class FusedCode implements ChunkCode {
-    /** All native memory; the owners of buffers keep them open during a run, and {@link HostExecutable} checks lengths. */
+    /**
+     * All native memory; the owners of buffers keep them open during a run, and {@link HostExecutable} checks lengths.
+     */
     @SuppressWarnings("restricted")
     private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 

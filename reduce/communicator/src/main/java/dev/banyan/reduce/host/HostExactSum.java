@@ -14,8 +14,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sums that are rounded once. Any rank's memory is within reach of every thread, so no schedule moves exponents and fixed
- * point between ranks: a thread takes a block of elements, reads it of all ranks, and writes it where it is wanted.
+ * Sums that are rounded once. Any rank's memory is within reach of every thread, so no schedule moves exponents and
+ * fixed point between ranks: a thread takes a block of elements, reads it of all ranks, and writes it where it is
+ * wanted.
  */
 final class HostExactSum implements Executable, WorkerPool.Task {
     /** Bytes to read for which one more thread is woken. */

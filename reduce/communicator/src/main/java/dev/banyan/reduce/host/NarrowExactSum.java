@@ -13,8 +13,9 @@ import java.util.Arrays;
  * Exact sums of F32, F16 and BF16, all as 32-bit floats in one 64-bit integer. An input x becomes the integer nearest
  * to x 2^(61-g-E), of less than 62-g bits, where E is the greatest exponent: n of them fit.
  *
- * <p>The integer is kept as two doubles, a multiple of 2^30 and the rest, which add up without rounding and, unlike 64-bit
- * integers, convert from floats in vectors on every machine. Loops run over heap arrays, which the JIT vectorises.
+ * <p>The integer is kept as two doubles, a multiple of 2^30 and the rest, which add up without rounding and, unlike
+ * 64-bit integers, convert from floats in vectors on every machine. Loops run over heap arrays, which the JIT
+ * vectorises.
  *
  * <p>The code of an element: 0 if all contributions are -0, else the greatest biased exponent, at least 1.
  */
@@ -36,8 +37,8 @@ final class NarrowExactSum extends ExactSum {
 
     private final double[] units = new double[SPECIAL + 1];
     /**
-     * The multiples of 2^30, behind them the rests, and behind these the scales. They are one array, and the codes are one
-     * with the inputs' bits, since the JIT vectorises no loop that writes one of several arrays of the same type.
+     * The multiples of 2^30, behind them the rests, and behind these the scales. They are one array, and the codes are
+     * one with the inputs' bits, since the JIT vectorises no loop that writes one of several arrays of the same type.
      */
     private final double[] sums = new double[3 * BLOCK];
 

@@ -9,7 +9,8 @@ import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Template of the vector kernels: up to four sources a pass, straight on the buffers; the plain kernel does the
- * elements that do not fill a vector. Needs the module jdk.incubator.vector; it must not be touched where that is missing.
+ * elements that do not fill a vector. Needs the module jdk.incubator.vector; it must not be touched where that is
+ * missing.
  *
  * <p>Type and operation are constants of the copy, so that the compiler sees vectors of one kind.
  */

@@ -35,8 +35,8 @@ final class DirectRounds {
     }
 
     /**
-     * Returns the rounds: for each device, those with which it exchanges, itself among them, in an order that is the same
-     * for all of them.
+     * Returns the rounds: for each device, those with which it exchanges, itself among them, in an order that is the
+     * same for all of them.
      */
     static List<int[][]> of(LinkMatrix links) {
         int n = links.size();

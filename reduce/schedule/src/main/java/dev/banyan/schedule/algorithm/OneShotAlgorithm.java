@@ -21,9 +21,9 @@ import org.apache.commons.numbers.fraction.BigFraction;
 /**
  * An allreduce in which every device sends its data to all others and sums up all of it itself, where all pairs are
  * linked. Where devices can be laid out in rows and columns that are, as on the hybrid cube mesh, those of a row
- * exchange their data and sum it up, and then those of a column do so with the sums. All devices sum up in one order, so
- * that their results are equal to the bit. Other collectives go along the tree by which a device's data comes together
- * there: a star, or two levels.
+ * exchange their data and sum it up, and then those of a column do so with the sums. All devices sum up in one order,
+ * so that their results are equal to the bit. Other collectives go along the tree by which a device's data comes
+ * together there: a star, or two levels.
  *
  * <p>Steps: n^2 + n with one round, for an allreduce. Depth: 1 or 2, the least of all algorithms; each device sends and
  * receives (n-1) times the data with one round. It is for data so small that only latency counts.
@@ -126,8 +126,8 @@ public final class OneShotAlgorithm implements TreeAlgorithm {
         }
 
         /**
-         * Returns the steps of a chunk. In each round a rank copies what those of its group hold, itself among them, and
-         * sums up the copies.
+         * Returns the steps of a chunk. In each round a rank copies what those of its group hold, itself among them,
+         * and sums up the copies.
          */
         private List<Step> steps(long begin) {
             List<Step> steps = new ArrayList<>();

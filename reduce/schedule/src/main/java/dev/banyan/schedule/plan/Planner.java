@@ -133,8 +133,9 @@ public final class Planner {
     }
 
     /**
-     * Returns a planner with the model of the first {@link CostModel.Provider} on the class path. It has none of {@linkplain
-     * Execution#LOOPS loops}: the star has the fewest steps, and all bytes pass once whatever the algorithm is.
+     * Returns a planner with the model of the first {@link CostModel.Provider} on the class path. It has none of
+     * {@linkplain Execution#LOOPS loops}: the star has the fewest steps, and all bytes pass once whatever the
+     * algorithm is.
      */
     public static Planner of(Machine machine, Config config, Execution execution) {
         return new Planner(

@@ -8,6 +8,7 @@ import dev.banyan.schedule.ScheduleProof;
 import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.Summation;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
@@ -37,7 +38,8 @@ class AlgorithmFiguresTest {
                 new ForestAlgorithm("multi-tree", Forest.equalShares(trees)),
                 new PackedAlgorithm(Network.of(Presets.find("dgx-a100").orElseThrow())),
                 new RingAlgorithm(IntStream.range(0, RANKS).toArray()),
-                new StarAlgorithm(RANKS));
+                new StarAlgorithm(RANKS),
+                new OneShotAlgorithm(LinkMatrix.of(Presets.find("dgx-a100").orElseThrow())));
     }
 
     /** The binomial tree in which a parent differs from its child in one bit. */
@@ -130,7 +132,7 @@ class AlgorithmFiguresTest {
     }
 
     @Test
-    void onlyReductionsToOneRankNeedScratch() {
+    void onlyReductionsToOneRankAndCopiesOfAllDataNeedScratch() {
         for (CollectiveAlgorithm algorithm : algorithms()) {
             String used = List.of(Collective.values()).stream()
                     .filter(collective -> algorithm
@@ -146,6 +148,7 @@ class AlgorithmFiguresTest {
                             switch (algorithm.name()) {
                                 case "star" -> "";
                                 case "packing" -> "reduce";
+                                case "one-shot" -> "all_reduce";
                                 default -> "reduce reduce_scatter";
                             });
         }
