@@ -41,6 +41,10 @@ final class Fusion {
     private final DataType type;
     private final ReduceOp op;
     private final List<Pass> passes = new ArrayList<>();
+    /** What several ranks compute of the same values is one value: the combination of two values, by identity. */
+    private final IdentityHashMap<Expression, IdentityHashMap<Expression, Expression>> folds = new IdentityHashMap<>();
+
+    private final IdentityHashMap<Expression, Expression> means = new IdentityHashMap<>();
     private int privateBlocks;
 
     private Fusion(DataType type, ReduceOp op) {
@@ -114,12 +118,16 @@ final class Fusion {
                 next = new Expression.Input(source);
                 values.put(source, next);
             }
-            value = value == null ? next : Expression.fold(value, next);
+            value = value == null ? next : fold(value, next);
         }
         if (value == null) {
             throw new NotFusible();
         }
-        return step.mean() ? Expression.mean(value) : value;
+        return step.mean() ? means.computeIfAbsent(value, Expression::mean) : value;
+    }
+
+    private Expression fold(Expression a, Expression b) {
+        return folds.computeIfAbsent(a, _ -> new IdentityHashMap<>()).computeIfAbsent(b, _ -> Expression.fold(a, b));
     }
 
     private void addPasses(Expression value, List<Operand> outputs) throws NotFusible {
