@@ -52,6 +52,7 @@ final class TreePeel {
     private final double[] soft;
     private final boolean[] grown;
     private final int[] via;
+    private final CheapestRanks reachable;
     private final int[] levels;
     private final int[] tree;
     private int height;
@@ -80,6 +81,7 @@ final class TreePeel {
         soft = new double[capacity.length];
         grown = new boolean[ranks];
         via = new int[ranks];
+        reachable = new CheapestRanks(ranks);
         levels = new int[ranks];
         tree = new int[ranks - 1];
         for (int rank = 0; rank < ranks && ranks > 2; rank++) {
@@ -188,27 +190,21 @@ final class TreePeel {
      */
     private void grow(int root, double depthPrice) {
         Arrays.fill(grown, false);
-        Arrays.fill(via, -1);
         grown[root] = true;
         levels[root] = 0;
         height = 0;
         int rank = root;
         for (int size = 0; size < tree.length; size++) {
+            double deeper = depthPrice * levels[rank];
             for (int i = links.firstEnd(rank); i < links.firstEnd(rank + 1); i++) {
                 int end = links.end(i);
                 int other = links.rankAt(end ^ 1);
-                if (!grown[other]
-                        && residual[end >> 1] > 0
-                        && (via[other] < 0 || cheaper(end, via[other], depthPrice))) {
+                int link = end >> 1;
+                if (!grown[other] && residual[link] > 0 && reachable.offer(other, hard[link], soft[link] + deeper)) {
                     via[other] = end;
                 }
             }
-            int next = -1;
-            for (int other = 0; other < ranks; other++) {
-                if (!grown[other] && via[other] >= 0 && (next < 0 || cheaper(via[other], via[next], depthPrice))) {
-                    next = other;
-                }
-            }
+            int next = reachable.poll();
             grown[next] = true;
             levels[next] = levels[links.rankAt(via[next])] + 1;
             height = Math.max(height, levels[next]);
@@ -216,14 +212,6 @@ final class TreePeel {
             rank = next;
         }
         work += (long) ranks * ranks + 2L * residual.length;
-    }
-
-    private boolean cheaper(int end, int than, double depthPrice) {
-        int difference = hard[end >> 1] - hard[than >> 1];
-        return difference < 0
-                || (difference == 0
-                        && soft[end >> 1] + depthPrice * levels[links.rankAt(end)]
-                                < soft[than >> 1] + depthPrice * levels[links.rankAt(than)]);
     }
 
     /** How much of a tree can be taken, as far as known, rounded down. */
