@@ -65,7 +65,7 @@ public final class WeakestPartition {
             placeOf[links.end(place)] = place;
         }
         neighbour = new int[ends];
-        Arrays.setAll(neighbour, place -> links.rankAt(links.end(place) ^ 1));
+        Arrays.setAll(neighbour, links::neighbour);
         mate = new int[ends];
         Arrays.setAll(mate, place -> placeOf[links.end(place) ^ 1]);
         movable = new long[ends];

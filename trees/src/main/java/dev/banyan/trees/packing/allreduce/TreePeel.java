@@ -170,13 +170,18 @@ final class TreePeel {
     /** Of some trees the one of which most can be taken, as far as known; of these the one grown least high. */
     private int[] choose(Taste taste, Random random) {
         int[] best = tree.clone();
+        long[] bestMask = {};
         long most = -1;
         int least = 0;
         for (int i = 0; i < Math.min(ranks, CANDIDATES); i++) {
             grow(ranks <= CANDIDATES ? i : random.nextInt(ranks), taste.depth);
-            long weight = most(tree, partitions.mask(tree));
+            long[] mask = partitions.mask(tree);
+            // Trees from different roots are often the same.
+            long weight = Arrays.equals(mask, bestMask) ? most : mostKnown(tree, mask);
+            work += (long) partitions.size() * mask.length;
             if (weight > most || (weight == most && height < least)) {
                 System.arraycopy(tree, 0, best, 0, best.length);
+                bestMask = mask;
                 most = weight;
                 least = height;
             }
@@ -196,12 +201,15 @@ final class TreePeel {
         int rank = root;
         for (int size = 0; size < tree.length; size++) {
             double deeper = depthPrice * levels[rank];
-            for (int i = links.firstEnd(rank); i < links.firstEnd(rank + 1); i++) {
-                int end = links.end(i);
-                int other = links.rankAt(end ^ 1);
-                int link = end >> 1;
-                if (!grown[other] && residual[link] > 0 && reachable.offer(other, hard[link], soft[link] + deeper)) {
-                    via[other] = end;
+            int stop = links.firstEnd(rank + 1);
+            for (int i = links.firstEnd(rank); i < stop; i++) {
+                int other = links.neighbour(i);
+                if (!grown[other]) {
+                    int end = links.end(i);
+                    int link = end >> 1;
+                    if (residual[link] > 0 && reachable.offer(other, hard[link], soft[link] + deeper)) {
+                        via[other] = end;
+                    }
                 }
             }
             int next = reachable.poll();
@@ -216,9 +224,13 @@ final class TreePeel {
 
     /** How much of a tree can be taken, as far as known, rounded down. */
     private long most(int[] tree, long[] mask) {
+        work += (long) partitions.size() * mask.length;
+        return mostKnown(tree, mask);
+    }
+
+    private long mostKnown(int[] tree, long[] mask) {
         long narrowest = narrowest(tree);
         int tightest = partitions.tightest(mask, narrowest);
-        work += (long) partitions.size() * mask.length;
         return tightest < 0 ? narrowest : partitions.slack(tightest) / partitions.excess(tightest, mask);
     }
 
