@@ -172,7 +172,8 @@ public final class Planner {
                 config,
                 provider.getClass().getName() + " " + execution,
                 List.of(Planner.class, Tree.class, Machine.class, provider.getClass()));
-        Planner planner = new Planner(machine, config, () -> provider.on(machine, execution), saved.orElse(null), execution);
+        Planner planner =
+                new Planner(machine, config, () -> provider.on(machine, execution), saved.orElse(null), execution);
         saved.map(SavedPlans::choices)
                 .filter(choices -> !choices.isEmpty())
                 .ifPresent(choices -> Thread.ofPlatform()
