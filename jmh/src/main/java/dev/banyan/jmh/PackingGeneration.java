@@ -10,11 +10,13 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
 import java.util.stream.IntStream;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -31,8 +33,8 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * Measures how long an optimal tree packing for an allreduce takes. The baseline is its bound, which a packing computes
  * first. Machines are presets; {@code sparse-n}, n devices in three random rings of one or two lanes; {@code dense-n},
- * n devices with one or two lanes between all pairs; and {@code torus-n}, n x n x n/2 devices with one lane to each
- * neighbour.
+ * n devices with one or two lanes between all pairs; {@code torus-n}, n x n x n/2 devices with one lane to each
+ * neighbour; and {@code random-torus-n}, n x n/2 x n/2 devices with one or two lanes to each.
  *
  * <pre>java -jar jmh/target/benchmarks.jar PackingGeneration</pre>
  *
@@ -65,6 +67,7 @@ public class PackingGeneration {
                     case "sparse" -> sparse(Integer.parseInt(machine.substring(dash + 1)));
                     case "dense" -> dense(Integer.parseInt(machine.substring(dash + 1)));
                     case "torus" -> torus(Integer.parseInt(machine.substring(dash + 1)));
+                    case "random-torus" -> randomTorus(Integer.parseInt(machine.substring(dash + 1)));
                     default -> Presets.find(machine).orElseThrow();
                 });
     }
@@ -101,14 +104,22 @@ public class PackingGeneration {
     }
 
     private static Machine torus(int n) {
-        int[] size = {n, n, n / 2};
-        int devices = n * n * (n / 2);
+        return torus(() -> 1, n, n, n / 2);
+    }
+
+    private static Machine randomTorus(int n) {
+        Random random = new Random((long) n * n * n / 4);
+        return torus(() -> 1 + random.nextInt(2), n, n / 2, n / 2);
+    }
+
+    private static Machine torus(IntSupplier lanes, int... size) {
+        int devices = Arrays.stream(size).reduce(1, (a, b) -> a * b);
         List<Link> links = new ArrayList<>();
         for (int device = 0; device < devices; device++) {
             int stride = 1;
             for (int length : size) {
                 int at = device / stride % length;
-                links.add(link(device, device + ((at + 1) % length - at) * stride, 1));
+                links.add(link(device, device + ((at + 1) % length - at) * stride, lanes.getAsInt()));
                 stride *= length;
             }
         }

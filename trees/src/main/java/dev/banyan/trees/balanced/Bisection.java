@@ -22,7 +22,7 @@ final class Bisection implements TreeBuilder {
     private final int[] members;
     /** n x n values of links, 0 where there is none, scaled down so that all of a machine sum to less than 2^60. */
     private final long[] cuts;
-    /** By device: values of its links across the split less those within its half. */
+    /** By place in {@code members}: values of a device's links across the split less those within its half. */
     private final long[] pull;
 
     /** Roots from which no balanced tree was found, by the fallback either where there is one. */
@@ -51,8 +51,8 @@ final class Bisection implements TreeBuilder {
             members[v] = v;
         }
         long[] values = links.values();
-        for (int pair = 0; pair < cuts.length; pair++) {
-            cuts[pair] = Math.max(0, values[pair]) >> levels;
+        for (int pair : links.pairs()) {
+            cuts[pair] = values[pair] >> levels;
         }
         for (int attempt = 0; attempt < TREE_TRIES; attempt++) {
             parents[root] = -1;
@@ -151,7 +151,8 @@ final class Bisection implements TreeBuilder {
 
     /** Kernighan-Lin: passes over the two halves of a cluster until one gains nothing. */
     private void improve(int from, int middle, int to) {
-        int swaps = Math.min(middle - from, to - middle);
+        // To exchange two equal halves gains nothing, so the last of their devices need not be tried.
+        int swaps = 2 * middle == from + to ? middle - from - 1 : Math.min(middle - from, to - middle);
         while (pass(from, middle, to, swaps)) {
             // The next pass starts from the better halves.
         }
@@ -167,12 +168,15 @@ final class Bisection implements TreeBuilder {
             for (int j = middle; j < to; j++) {
                 sum -= cuts[row + members[j]];
             }
-            pull[members[i]] = i < middle ? -sum : sum;
+            pull[i] = i < middle ? -sum : sum;
         }
         long gain = 0;
         long bestGain = 0;
         int bestPrefix = 0;
         for (int k = 0; k < swaps; k++) {
+            if (k > 0) {
+                follow(members[from + k - 1], members[middle + k - 1], from + k, middle, middle + k, to);
+            }
             gain += swapBest(from + k, middle, middle + k, to);
             if (gain > bestGain) {
                 bestGain = gain;
@@ -196,11 +200,10 @@ final class Bisection implements TreeBuilder {
         int bestI = firstFrom;
         int bestJ = secondFrom;
         for (int i = firstFrom; i < firstTo; i++) {
-            int a = members[i];
-            int row = a * n;
+            int row = members[i] * n;
+            long own = pull[i];
             for (int j = secondFrom; j < secondTo; j++) {
-                int b = members[j];
-                long gain = pull[a] + pull[b] - 2 * cuts[row + b];
+                long gain = own + pull[j] - 2 * cuts[row + members[j]];
                 if (gain > best) {
                     best = gain;
                     bestI = i;
@@ -208,19 +211,23 @@ final class Bisection implements TreeBuilder {
                 }
             }
         }
-        int a = members[bestI];
-        int b = members[bestJ];
         swap(bestI, firstFrom);
+        pull[bestI] = pull[firstFrom];
         swap(bestJ, secondFrom);
+        pull[bestJ] = pull[secondFrom];
         swap(firstFrom, secondFrom);
-        for (int i = firstFrom + 1; i < firstTo; i++) {
-            int device = members[i];
-            pull[device] += 2 * (cuts[device * n + a] - cuts[device * n + b]);
-        }
-        for (int j = secondFrom + 1; j < secondTo; j++) {
-            int device = members[j];
-            pull[device] += 2 * (cuts[device * n + b] - cuts[device * n + a]);
-        }
         return best;
+    }
+
+    /** Updates the pulls of the devices that are left in both halves after an exchange, of what is first and second now. */
+    private void follow(int first, int second, int firstFrom, int firstTo, int secondFrom, int secondTo) {
+        for (int i = firstFrom; i < firstTo; i++) {
+            int row = members[i] * n;
+            pull[i] += 2 * (cuts[row + second] - cuts[row + first]);
+        }
+        for (int j = secondFrom; j < secondTo; j++) {
+            int row = members[j] * n;
+            pull[j] += 2 * (cuts[row + first] - cuts[row + second]);
+        }
     }
 }

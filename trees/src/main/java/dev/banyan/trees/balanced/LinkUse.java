@@ -26,11 +26,23 @@ final class LinkUse {
     private static final int FIRST_SHIFT = 30;
 
     private final int size;
+    /** Pairs (a, b) of devices with a link, as {@code a * size + b}: by link, a < b, and then the same turned around. */
+    private final int[] pairs;
+    /** By pair, both ways: the index of its link. */
+    private final int[] linkOf;
+
     private final double[] weights;
     private final double[] perGbs;
+    /** Weights before any penalty, in whole units. */
+    private final long[] wholeWeights;
+
     private final int[] uses;
     /** Uses per GB/s, rounded, so that 2 trees on 25 GB/s are as much as 4 on 50. */
     private final float[] loads;
+    /** By link: its penalised weight and its load as parts of values. */
+    private final long[] weightParts;
+
+    private final long[] loadParts;
 
     private final long[] values;
     /** By uses: the penalty to that power. */
@@ -51,23 +63,39 @@ final class LinkUse {
     LinkUse(LinkMatrix matrix, double penalty, int trees) {
         requireConnected(matrix);
         size = matrix.size();
-        int pairs = size * size;
-        weights = new double[pairs];
-        perGbs = new double[pairs];
-        uses = new int[pairs];
-        loads = new float[pairs];
-        values = new long[pairs];
+        int[] joined = new int[size * size];
+        int ends = 0;
+        for (int a = 0; a < size; a++) {
+            for (int b = a + 1; b < size; b++) {
+                if (matrix.weight(a, b) > 0) {
+                    joined[ends++] = a * size + b;
+                    joined[ends++] = b * size + a;
+                }
+            }
+        }
+        pairs = Arrays.copyOf(joined, ends);
+        int count = ends / 2;
+        linkOf = new int[size * size];
+        weights = new double[count];
+        perGbs = new double[count];
+        wholeWeights = new long[count];
+        uses = new int[count];
+        loads = new float[count];
+        weightParts = new long[count];
+        loadParts = new long[count];
+        values = new long[size * size];
         Arrays.fill(values, NONE);
         double[] bandwidths = matrix.pairBandwidths();
         double heaviest = 0;
         double slowest = 0;
-        for (int pair = 0; pair < pairs; pair++) {
-            weights[pair] = matrix.weight(pair / size, pair % size);
-            if (weights[pair] > 0) {
-                perGbs[pair] = 1 / bandwidths[pair];
-                heaviest = Math.max(heaviest, weights[pair]);
-                slowest = Math.max(slowest, perGbs[pair]);
-            }
+        for (int link = 0; link < count; link++) {
+            int pair = pairs[2 * link];
+            linkOf[pair] = link;
+            linkOf[pairs[2 * link + 1]] = link;
+            weights[link] = matrix.weight(pair / size, pair % size);
+            perGbs[link] = 1 / bandwidths[pair];
+            heaviest = Math.max(heaviest, weights[link]);
+            slowest = Math.max(slowest, perGbs[link]);
         }
         factors = new double[trees + 1];
         factors[0] = 1;
@@ -77,6 +105,10 @@ final class LinkUse {
         units = 1L << (FIRST_SHIFT - (Integer.SIZE - Integer.numberOfLeadingZeros(size - 1)));
         weightUnits = units / heaviest;
         loadUnits = units / (slowest * (2.0 * trees + 1));
+        for (int link = 0; link < count; link++) {
+            wholeWeights[link] = Math.round(weights[link] * weightUnits);
+            setParts(link);
+        }
         revalueAll();
     }
 
@@ -91,18 +123,23 @@ final class LinkUse {
     }
 
     private void revalueAll() {
-        for (int pair = 0; pair < values.length; pair++) {
-            if (weights[pair] > 0) {
-                values[pair] = value(pair);
-            }
+        for (int link = 0; link < uses.length; link++) {
+            long value = value(link);
+            values[pairs[2 * link]] = value;
+            values[pairs[2 * link + 1]] = value;
         }
     }
 
-    private long value(int pair) {
+    private void setParts(int link) {
         // Rounded; at least 1, for a link stays a link however often it was penalised.
-        long weight = Math.max(1, (long) (weights[pair] * factors[uses[pair]] * weightUnits + 0.5));
-        long load = Math.max(1, (long) ((2 * uses[pair] + 1) * perGbs[pair] * loadUnits + 0.5));
-        return loadFirst ? (Math.max(1, units - load) << FIRST_SHIFT) + weight : (weight << FIRST_SHIFT) - load;
+        weightParts[link] = Math.max(1, (long) (weights[link] * factors[uses[link]] * weightUnits + 0.5));
+        loadParts[link] = Math.max(1, (long) ((2 * uses[link] + 1) * perGbs[link] * loadUnits + 0.5));
+    }
+
+    private long value(int link) {
+        return loadFirst
+                ? (Math.max(1, units - loadParts[link]) << FIRST_SHIFT) + weightParts[link]
+                : (weightParts[link] << FIRST_SHIFT) - loadParts[link];
     }
 
     /** From now on values order links by load first and by weight second. */
@@ -120,6 +157,11 @@ final class LinkUse {
     /** Number of devices n. */
     int size() {
         return size;
+    }
+
+    /** Pairs (a, b) of devices with a link, each as {@code a * size + b}, and in both orders; not to be changed. */
+    int[] pairs() {
+        return pairs;
     }
 
     /** n x n values, row after row, positive or {@link #NONE}; not to be changed, and new after each tree. */
@@ -141,15 +183,13 @@ final class LinkUse {
         for (int device = 0; device < size; device++) {
             int parent = parents[device];
             if (parent >= 0) {
-                int down = parent * size + device;
-                int up = device * size + parent;
-                uses[down] += by;
-                uses[up] += by;
-                loads[down] = (float) (uses[down] * perGbs[down]);
-                loads[up] = loads[down];
-                // Weights and loads are those of the pair.
-                values[down] = value(down);
-                values[up] = values[down];
+                int pair = parent * size + device;
+                int link = linkOf[pair];
+                uses[link] += by;
+                loads[link] = (float) (uses[link] * perGbs[link]);
+                setParts(link);
+                values[pair] = value(link);
+                values[device * size + parent] = values[pair];
             }
         }
     }
@@ -163,7 +203,7 @@ final class LinkUse {
         return busiest;
     }
 
-    /** Number of links, each counted both ways, that bear at least a load. */
+    /** Number of links that bear at least a load. */
     int linksLoaded(float least) {
         int count = 0;
         for (float load : loads) {
@@ -177,7 +217,7 @@ final class LinkUse {
     /** Whether a tree uses a link that bears at least a load. */
     boolean usesLoaded(int[] parents, float least) {
         for (int device = 0; device < size; device++) {
-            if (parents[device] >= 0 && loads[parents[device] * size + device] >= least) {
+            if (parents[device] >= 0 && loads[linkOf[parents[device] * size + device]] >= least) {
                 return true;
             }
         }
@@ -189,7 +229,7 @@ final class LinkUse {
         long sum = 0;
         for (int device = 0; device < size; device++) {
             if (parents[device] >= 0) {
-                sum += Math.round(weights[parents[device] * size + device] * weightUnits);
+                sum += wholeWeights[linkOf[parents[device] * size + device]];
             }
         }
         return sum;

@@ -37,6 +37,11 @@ final class SubsetSearch implements TreeBuilder {
         for (int level = 0; level <= top; level++) {
             int[] sets = plan.sets(level);
             for (int row = 0; row < sets.length; row++) {
+                if ((sets[row] >> root & 1) != 0) {
+                    // No other device is ever the root of a part that holds the root of the tree.
+                    fillBest(level, row, sets[row], root);
+                    continue;
+                }
                 fillBest(level, row, sets[row]);
                 if (level == top) {
                     fillJoined(level, row, sets[row], root, root + 1);
@@ -82,6 +87,25 @@ final class SubsetSearch implements TreeBuilder {
         for (int r = 0; r < n; r++) {
             target[to + r] = orNone(target[to + r]);
         }
+    }
+
+    /** Fills the entry of one device of the set. */
+    private void fillBest(int level, int row, int set, int root) {
+        int size = Integer.bitCount(set);
+        long value = size == 1 ? 0 : LinkUse.NONE;
+        if (size > 1) {
+            int[] rows = plan.rows(level - 1);
+            long[] kept = best[level - 1];
+            long[] met = joined[level - 1];
+            int place = Integer.bitCount(set & ((1 << root) - 1));
+            for (int split : plan.splits(level, size)) {
+                if ((split >> place & 1) != 0) {
+                    int part = Integer.expand(split, set);
+                    value = Math.max(value, kept[rows[part] * n + root] + met[rows[set ^ part] * n + root]);
+                }
+            }
+        }
+        best[level][row * n + root] = orNone(value);
     }
 
     private void fillJoined(int level, int row, int set, int from, int to) {

@@ -26,35 +26,56 @@ import java.util.Arrays;
 public final class WeakestPartition {
     private final DuplexLinks links;
     private final int nodes;
-    /** By end of a link: what enters the rank there by the link and may be turned around to enter the other. */
+    /** Links are seen from their ends; the places of the ends at a node follow each other. */
+    private final int[] firstPlace;
+    /** By place: the node at the other end. */
+    private final int[] neighbour;
+    /** By place: the place of the other end. */
+    private final int[] mate;
+    /** By place: what enters the node there by the link and may be turned around to enter the neighbour. */
     private final long[] movable;
     /** By node: what may still enter it. */
     private final long[] spare;
 
+    /** By node: the capacity to the nodes that were added, or less than 0 once it was added itself. */
     private final long[] attached;
-    private final boolean[] added;
+
     private final int[] order;
     private final DisjointSets parts;
+    /** By node: its level of the last search if that is at least {@link #base}; older searches have lower levels. */
     private final int[] level;
+
+    private int base;
+    /** The nodes that the last search found. */
     private final int[] queue;
-    private final int[] current;
-    /** The ends at which the links of the path leave its nodes. */
-    private final int[] path;
+
+    private int found;
+    /** By node: the place from which the last search came. */
+    private final int[] via;
 
     /** For the links of a graph; capacities are given for each run. */
     public WeakestPartition(DuplexLinks links) {
         this.links = links;
         nodes = links.nodes();
-        movable = new long[2 * links.links()];
+        int ends = 2 * links.links();
+        firstPlace = new int[nodes + 1];
+        Arrays.setAll(firstPlace, links::firstEnd);
+        int[] placeOf = new int[ends];
+        for (int place = 0; place < ends; place++) {
+            placeOf[links.end(place)] = place;
+        }
+        neighbour = new int[ends];
+        Arrays.setAll(neighbour, links::neighbour);
+        mate = new int[ends];
+        Arrays.setAll(mate, place -> placeOf[links.end(place) ^ 1]);
+        movable = new long[ends];
         spare = new long[nodes];
         attached = new long[nodes];
-        added = new boolean[nodes];
         order = new int[nodes];
         parts = new DisjointSets(nodes);
         level = new int[nodes];
         queue = new int[nodes];
-        current = new int[nodes];
-        path = new int[nodes];
+        via = new int[nodes];
     }
 
     /**
@@ -67,21 +88,21 @@ public final class WeakestPartition {
     public long find(long[] capacity, long t) {
         Arrays.fill(movable, 0);
         Arrays.fill(attached, 0);
-        Arrays.fill(added, false);
         parts.separate();
         long filled = 0;
         int joined = 0;
         for (int step = 0; step < nodes; step++) {
             int node = mostAttached();
             order[step] = node;
-            added[node] = true;
-            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
-                int end = links.end(i);
-                int other = links.rankAt(end ^ 1);
-                if (added[other]) {
-                    movable[end] = capacity[end >> 1];
+            attached[node] = -1;
+            int end = firstPlace[node + 1];
+            for (int place = firstPlace[node]; place < end; place++) {
+                int other = neighbour[place];
+                long most = capacity[links.end(place) >> 1];
+                if (attached[other] < 0) {
+                    movable[place] = most;
                 } else {
-                    attached[other] += capacity[end >> 1];
+                    attached[other] += most;
                 }
             }
             long room = t * step - filled;
@@ -93,15 +114,11 @@ public final class WeakestPartition {
                     parts.union(order[joined], order[0]);
                 }
             } else {
-                for (int i = 0; i <= step; i++) {
-                    if (level[order[i]] >= 0) {
-                        parts.union(order[i], node);
-                    }
+                for (int i = 1; i < found; i++) {
+                    parts.union(queue[i], node);
                 }
             }
-            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
-                movable[links.end(i)] = 0;
-            }
+            Arrays.fill(movable, firstPlace[node], end, 0);
             spare[node] = t;
         }
         return filled - t * (nodes - 1);
@@ -114,85 +131,77 @@ public final class WeakestPartition {
 
     /** Well attached nodes first keep flows short. */
     private int mostAttached() {
-        int best = -1;
-        for (int node = 0; node < nodes; node++) {
-            if (!added[node] && (best < 0 || attached[node] > attached[best])) {
+        int best = 0;
+        for (int node = 1; node < nodes; node++) {
+            if (attached[node] > attached[best]) {
                 best = node;
             }
         }
         return best;
     }
 
-    /** Dinic's algorithm from a node to all that may still be entered. */
+    /** Shortest augmenting paths from a node to all that may still be entered. */
     private long flow(int source, long limit) {
         long total = 0;
-        while (total < limit && findLevels(source)) {
-            for (int node = 0; node < nodes; node++) {
-                current[node] = links.firstEnd(node);
+        while (total < limit) {
+            int open = search(source);
+            if (open == found) {
+                return total;
             }
-            long pushed = push(source, limit - total);
-            while (pushed > 0) {
-                total += pushed;
-                pushed = total < limit ? push(source, limit - total) : 0;
+            for (int i = open; i < found && total < limit; i++) {
+                if (spare[queue[i]] > 0) {
+                    total += push(source, queue[i], limit - total);
+                }
             }
         }
         return total;
     }
 
-    /** Whether a node that may be entered is in reach; no level beyond the first such one is searched. */
-    private boolean findLevels(int source) {
-        Arrays.fill(level, -1);
-        level[source] = 0;
+    /** Returns the position in the queue of the nearest node that may be entered; {@link #found} if there is none. */
+    private int search(int source) {
+        if (base > Integer.MAX_VALUE - 2 * nodes) {
+            Arrays.fill(level, 0);
+            base = 0;
+        }
+        base += nodes;
+        level[source] = base;
         queue[0] = source;
-        int tail = 1;
+        found = 1;
         int last = Integer.MAX_VALUE;
-        for (int head = 0; head < tail && level[queue[head]] < last; head++) {
+        int open = -1;
+        for (int head = 0; head < found && level[queue[head]] < last; head++) {
             int node = queue[head];
-            for (int i = links.firstEnd(node); i < links.firstEnd(node + 1); i++) {
-                int end = links.end(i);
-                int next = links.rankAt(end ^ 1);
-                if (movable[end] > 0 && level[next] < 0) {
-                    level[next] = level[node] + 1;
-                    queue[tail++] = next;
-                    if (spare[next] > 0) {
-                        last = level[next];
+            int below = level[node] + 1;
+            int end = firstPlace[node + 1];
+            for (int place = firstPlace[node]; place < end; place++) {
+                int next = neighbour[place];
+                if (level[next] < base && movable[place] > 0) {
+                    level[next] = below;
+                    via[next] = place;
+                    if (spare[next] > 0 && open < 0) {
+                        last = below;
+                        open = found;
                     }
+                    queue[found++] = next;
                 }
             }
         }
-        return last < Integer.MAX_VALUE;
+        return open < 0 ? found : open;
     }
 
-    private long push(int source, long limit) {
-        int depth = 0;
-        int node = source;
-        while (node == source || spare[node] == 0) {
-            int i = current[node];
-            int stop = links.firstEnd(node + 1);
-            while (i < stop
-                    && (movable[links.end(i)] == 0 || level[links.rankAt(links.end(i) ^ 1)] != level[node] + 1)) {
-                i++;
+    /** Pushes along the path that the search found. */
+    private long push(int source, int sink, long limit) {
+        long amount = Math.min(limit, spare[sink]);
+        for (int node = sink; node != source; node = neighbour[mate[via[node]]]) {
+            amount = Math.min(amount, movable[via[node]]);
+        }
+        if (amount > 0) {
+            for (int node = sink; node != source; node = neighbour[mate[via[node]]]) {
+                movable[via[node]] -= amount;
+                movable[mate[via[node]]] += amount;
             }
-            current[node] = i;
-            if (i < stop) {
-                path[depth] = links.end(i);
-                node = links.rankAt(path[depth++] ^ 1);
-            } else if (depth == 0) {
-                return 0;
-            } else {
-                node = links.rankAt(path[--depth]);
-                current[node]++;
-            }
+            spare[sink] -= amount;
         }
-        long amount = Math.min(limit, spare[node]);
-        for (int i = 0; i < depth; i++) {
-            amount = Math.min(amount, movable[path[i]]);
-        }
-        for (int i = 0; i < depth; i++) {
-            movable[path[i]] -= amount;
-            movable[path[i] ^ 1] += amount;
-        }
-        spare[node] -= amount;
         return amount;
     }
 }

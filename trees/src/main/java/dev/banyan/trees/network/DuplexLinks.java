@@ -17,6 +17,7 @@ public final class DuplexLinks {
     private final long[] capacity;
     private final int[] firstEnd;
     private final int[] ends;
+    private final int[] neighbours;
 
     private DuplexLinks(Network network) {
         nodes = network.ranks();
@@ -43,6 +44,8 @@ public final class DuplexLinks {
         for (int end = 0; end < rankAt.length; end++) {
             ends[filled[rankAt[end]]++] = end;
         }
+        neighbours = new int[2 * links];
+        Arrays.setAll(neighbours, index -> rankAt[ends[index] ^ 1]);
     }
 
     /**
@@ -87,5 +90,10 @@ public final class DuplexLinks {
     /** An end at a rank; the other end of its link is {@code end ^ 1}. */
     public int end(int index) {
         return ends[index];
+    }
+
+    /** The rank at the other end of the link whose end is {@link #end} of an index. */
+    public int neighbour(int index) {
+        return neighbours[index];
     }
 }

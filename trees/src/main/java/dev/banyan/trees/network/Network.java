@@ -76,11 +76,19 @@ public final class Network {
         this.name = name;
         this.ranks = ranks;
         this.nodes = nodes;
-        from = arcs.stream().mapToInt(Arc::from).toArray();
-        to = arcs.stream().mapToInt(Arc::to).toArray();
-        capacity = arcs.stream().mapToLong(Arc::capacity).toArray();
-        latencyUs = arcs.stream().mapToDouble(Arc::latencyUs).toArray();
-        kind = arcs.stream().map(Arc::kind).toArray(Link.Kind[]::new);
+        from = new int[arcs.size()];
+        to = new int[arcs.size()];
+        capacity = new long[arcs.size()];
+        latencyUs = new double[arcs.size()];
+        kind = new Link.Kind[arcs.size()];
+        for (int arc = 0; arc < kind.length; arc++) {
+            Arc given = arcs.get(arc);
+            from[arc] = given.from();
+            to[arc] = given.to();
+            capacity[arc] = given.capacity();
+            latencyUs[arc] = given.latencyUs();
+            kind[arc] = given.kind();
+        }
         this.unitGbs = unitGbs;
         this.nvlinkOnly = nvlinkOnly;
         this.warnings = List.copyOf(warnings);

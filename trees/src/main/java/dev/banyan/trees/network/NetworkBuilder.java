@@ -8,11 +8,14 @@ import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
 
-/** Chooses the links of a group and turns them into arcs; used once. */
+/**
+ * Chooses the links of a group and turns them into arcs; used once. It is written with loops, since the first plan of a
+ * process waits for it, and the first use of each lambda takes about a millisecond.
+ */
 final class NetworkBuilder {
     /** Resolution in GB/s where no link is wider than {@link #WIDEST}. */
     private static final double RESOLUTION = 1e-6;
@@ -65,7 +68,13 @@ final class NetworkBuilder {
         List<Wire> wires = wires(false);
         List<Wire> nvlinks = wires(true);
         double others = mostOverOtherLinks();
-        if (joinsAllRanks(nvlinks.stream().filter(wire -> wire.gbs() >= others).toList())) {
+        List<Wire> fast = new ArrayList<>();
+        for (Wire wire : nvlinks) {
+            if (wire.gbs() >= others) {
+                fast.add(wire);
+            }
+        }
+        if (joinsAllRanks(fast)) {
             return network(usefulOf(nvlinks), true, List.of());
         }
         if (joinsAllRanks(wires)) {
@@ -88,10 +97,11 @@ final class NetworkBuilder {
                 in[link.a()] += link.gbsBToA();
             }
         }
-        return Arrays.stream(group)
-                .mapToDouble(device -> Math.min(out[device], in[device]))
-                .min()
-                .orElseThrow();
+        double least = Double.POSITIVE_INFINITY;
+        for (int device : group) {
+            least = Math.min(least, Math.min(out[device], in[device]));
+        }
+        return least;
     }
 
     Network buildOfAllLinks() {
@@ -139,13 +149,21 @@ final class NetworkBuilder {
                 wires.add(new Wire(link.b(), link.a(), link.gbsBToA(), link.latencyUs(), link.kind()));
             }
         }
-        double widest = wires.stream().mapToDouble(Wire::gbs).max().orElse(0);
-        double resolution = resolution(widest);
-        wires.removeIf(wire -> Math.round(wire.gbs() / resolution) == 0);
-        return wires;
+        double resolution = resolution(wires);
+        List<Wire> kept = new ArrayList<>();
+        for (Wire wire : wires) {
+            if (Math.round(wire.gbs() / resolution) > 0) {
+                kept.add(wire);
+            }
+        }
+        return kept;
     }
 
-    private static double resolution(double widest) {
+    private static double resolution(List<Wire> wires) {
+        double widest = 0;
+        for (Wire wire : wires) {
+            widest = Math.max(widest, wire.gbs());
+        }
         return Math.max(RESOLUTION, widest / WIDEST);
     }
 
@@ -155,7 +173,12 @@ final class NetworkBuilder {
 
     private boolean reachesAllRanks(List<Wire> wires, boolean backwards) {
         boolean[] reached = reached(group[0], neighbours(wires, backwards), true);
-        return Arrays.stream(group).allMatch(device -> reached[device]);
+        for (int device : group) {
+            if (!reached[device]) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private List<List<Integer>> neighbours(List<Wire> wires, boolean backwards) {
@@ -201,10 +224,12 @@ final class NetworkBuilder {
                 note(wire.from(), wire.to(), neighbour, passes);
                 note(wire.to(), wire.from(), neighbour, passes);
             }
-            List<Wire> next = kept.stream()
-                    .filter(wire -> (part[wire.from()] >= 0 || passes[wire.from()])
-                            && (part[wire.to()] >= 0 || passes[wire.to()]))
-                    .toList();
+            List<Wire> next = new ArrayList<>();
+            for (Wire wire : kept) {
+                if ((part[wire.from()] >= 0 || passes[wire.from()]) && (part[wire.to()] >= 0 || passes[wire.to()])) {
+                    next.add(wire);
+                }
+            }
             changed = next.size() < kept.size();
             kept = next;
         }
@@ -219,24 +244,26 @@ final class NetworkBuilder {
     private Network network(List<Wire> wires, boolean nvlinkOnly, List<String> warnings) {
         int[] index = new int[part.length];
         List<Network.Node> nodes = nodes(wires, index);
-        double resolution =
-                resolution(wires.stream().mapToDouble(Wire::gbs).max().orElse(0));
-        Map<Long, Network.Arc> merged = new TreeMap<>();
+        double resolution = resolution(wires);
+        SortedMap<Long, Network.Arc> merged = new TreeMap<>();
         for (Wire wire : wires) {
             int from = index[wire.from()];
             int to = index[wire.to()];
-            merged.merge(
-                    (long) from * nodes.size() + to,
-                    new Network.Arc(from, to, Math.round(wire.gbs() / resolution), wire.latencyUs(), wire.kind()),
-                    NetworkBuilder::together);
+            Network.Arc arc =
+                    new Network.Arc(from, to, Math.round(wire.gbs() / resolution), wire.latencyUs(), wire.kind());
+            long place = (long) from * nodes.size() + to;
+            Network.Arc other = merged.get(place);
+            merged.put(place, other == null ? arc : together(other, arc));
         }
-        long unit = merged.values().stream()
-                .map(arc -> BigInteger.valueOf(arc.capacity()))
-                .reduce(BigInteger.ZERO, BigInteger::gcd)
-                .longValueExact();
-        List<Network.Arc> arcs = merged.values().stream()
-                .map(arc -> new Network.Arc(arc.from(), arc.to(), arc.capacity() / unit, arc.latencyUs(), arc.kind()))
-                .toList();
+        BigInteger divisor = BigInteger.ZERO;
+        for (Network.Arc arc : merged.values()) {
+            divisor = divisor.gcd(BigInteger.valueOf(arc.capacity()));
+        }
+        long unit = divisor.longValueExact();
+        List<Network.Arc> arcs = new ArrayList<>();
+        for (Network.Arc arc : merged.values()) {
+            arcs.add(new Network.Arc(arc.from(), arc.to(), arc.capacity() / unit, arc.latencyUs(), arc.kind()));
+        }
         return new Network(
                 machine.name(),
                 group.length,
@@ -260,10 +287,10 @@ final class NetworkBuilder {
             nodes.add(new Network.Node(device, machine.node(device).name(), Network.Kind.RANK));
         }
         boolean[] used = new boolean[part.length];
-        wires.forEach(wire -> {
+        for (Wire wire : wires) {
             used[wire.from()] = true;
             used[wire.to()] = true;
-        });
+        }
         for (int node = 0; node < part.length; node++) {
             if (used[node] && part[node] < 0) {
                 index[node] = nodes.size();

@@ -25,17 +25,21 @@ import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.render.LevelText;
 import dev.banyan.trees.render.TreeDrawing;
 import dev.banyan.trees.ring.RingFinder;
-import java.util.HashMap;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The algorithms of one machine. Each is made when it is first needed, and once. Not safe for use from
- * several threads at once.
+ * The algorithms of one machine. Each is made when it is first needed, and once. Safe for use from any thread.
  */
 public final class Algorithms {
     /** Which sums of floating-point numbers do not depend on size, algorithm, chunks and fusion. */
@@ -74,15 +78,18 @@ public final class Algorithms {
 
     private final Machine machine;
     private final Config config;
-    private final Map<Kind, TreeAlgorithm> made = new HashMap<>();
-    private final IdentityHashMap<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
+    private final @Nullable SavedPlans saved;
+    private final ConcurrentMap<Kind, TreeAlgorithm> made = new ConcurrentHashMap<>();
+    private final Map<TreePacking, List<LogicalLink>> links = Collections.synchronizedMap(new IdentityHashMap<>());
 
     /** The key of an algorithm. */
     private record Kind(AlgorithmChoice choice, int maxTrees) {}
 
-    Algorithms(Machine machine, Config config) {
+    /** @param saved the trees of earlier processes; null for none */
+    Algorithms(Machine machine, Config config, @Nullable SavedPlans saved) {
         this.machine = machine;
         this.config = config;
+        this.saved = saved;
     }
 
     private static double penalty(String text) {
@@ -121,6 +128,22 @@ public final class Algorithms {
                 : List.of();
     }
 
+    /** Makes the algorithms of earlier choices, which the first calls will probably need, and a schedule of each. */
+    void prepare(List<Map.Entry<CollectiveRequest, AlgorithmConfig>> choices) {
+        Set<AlgorithmConfig> prepared = new HashSet<>();
+        for (Map.Entry<CollectiveRequest, AlgorithmConfig> known : choices) {
+            AlgorithmConfig choice = known.getValue();
+            if (prepared.add(choice.withChunkBytes(Long.MAX_VALUE))) {
+                try {
+                    ordered(get(choice)).schedule(known.getKey());
+                    links(choice, known.getKey());
+                } catch (RuntimeException e) {
+                    LOG.debug("{} cannot be planned ahead", known, e);
+                }
+            }
+        }
+    }
+
     private TreeAlgorithm make(AlgorithmChoice choice, int maxTrees) {
         return switch (choice) {
             case SINGLE_TREE -> new ForestAlgorithm(choice.label(), forest(0));
@@ -143,7 +166,9 @@ public final class Algorithms {
     private Packings packings(int maxTrees) {
         Network network = Network.of(machine);
         network.warnings().forEach(LOG::warn);
-        Packings best = Packings.best(network, maxTrees);
+        Packings best = saved == null
+                ? Packings.best(network, maxTrees)
+                : new SavedPackings(saved, network, maxTrees, Packings.best(network, maxTrees));
         return !config.get(LOG_TREE)
                 ? best
                 : (collective, root) -> {

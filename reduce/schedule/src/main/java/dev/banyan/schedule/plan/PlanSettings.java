@@ -20,7 +20,8 @@ public final class PlanSettings implements SettingProvider {
                                 Algorithms.TREE_BACKTRACK,
                                 Algorithms.LINK_USAGE_PENALTY,
                                 Algorithms.SEED,
-                                Algorithms.LOG_TREE),
+                                Algorithms.LOG_TREE,
+                                SavedPlans.ENABLED),
                         Tuning.SETTINGS.stream())
                 .toList();
     }

@@ -6,11 +6,13 @@ import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
+import dev.banyan.trees.Tree;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,8 +36,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Algorithms and times of the model are kept. With the simulator, all first decisions for the 157 keys of resnet-50
  * in a fresh JVM on two busy cores took 2.3 s of their thread on p3.16xlarge, 3.4 s on mi250x8, 3.1 s on dgx-2 and 5.2
- * s on p2.16xlarge; packings of few trees are 0.7 s of the first and 2.7 s of the last. Not safe for use from several
- * threads at once.
+ * s on p2.16xlarge; packings of few trees
+ * are 0.7 s of the first and 2.7 s of the last. A planner of {@link #of} keeps the choices and packed trees that it
+ * finds in the user's cache folder, and a thread of its own makes those of earlier processes again from when the planner
+ * is created. Not safe for use from several threads at once.
  */
 public final class Planner {
     /** The default of the array bound, in elements. */
@@ -94,7 +98,9 @@ public final class Planner {
     private final Map<Collective, SizeRules> tuned;
     private final Algorithms algorithms;
     private final Prices prices;
-    private final @Nullable FastestChoice fastest;
+    private final @Nullable SavedPlans saved;
+    private final @Nullable Supplier<CostModel> model;
+    private @Nullable FastestChoice fastest;
     private final Execution execution;
 
     /**
@@ -104,10 +110,19 @@ public final class Planner {
      * @param model predicts on that machine; null for none
      */
     public Planner(Machine machine, Config config, @Nullable CostModel model) {
-        this(machine, config, model, Execution.CHUNKS);
+        this(machine, config, model == null ? null : () -> model, null, Execution.CHUNKS);
     }
 
-    private Planner(Machine machine, Config config, @Nullable CostModel model, Execution execution) {
+    /**
+     * @param model makes the model when it is first needed; null for none
+     * @param saved the plans of earlier processes; null for none
+     */
+    Planner(
+            Machine machine,
+            Config config,
+            @Nullable Supplier<CostModel> model,
+            @Nullable SavedPlans saved,
+            Execution execution) {
         this.execution = execution;
         this.machine = Objects.requireNonNull(machine, "machine");
         this.config = Objects.requireNonNull(config, "config");
@@ -117,11 +132,18 @@ public final class Planner {
         if (config.get(ALGORITHM).leavesOpen()) {
             objection.ifPresent(LOG::warn);
         }
-        algorithms = new Algorithms(machine, config);
+        this.saved = saved;
+        this.model = machine.size() > 1 ? model : null;
+        algorithms = new Algorithms(machine, config, saved);
         prices = new Prices(machine, algorithms::get);
-        fastest = model != null && machine.size() > 1
-                ? new FastestChoice(model, algorithms, prices, machine.size())
-                : null;
+    }
+
+    /** Returns the choice by the model, which is made when it is first needed; null without a model. */
+    private @Nullable FastestChoice fastest() {
+        if (fastest == null && model != null) {
+            fastest = new FastestChoice(model.get(), algorithms, prices, machine.size());
+        }
+        return fastest;
     }
 
     /**
@@ -138,16 +160,27 @@ public final class Planner {
      * algorithm is.
      */
     public static Planner of(Machine machine, Config config, Execution execution) {
-        return new Planner(
+        Optional<CostModel.Provider> found = machine.size() < 2 || execution == Execution.LOOPS
+                ? Optional.empty()
+                : ServiceLoader.load(CostModel.Provider.class).findFirst();
+        if (found.isEmpty()) {
+            return new Planner(machine, config, null, null, execution);
+        }
+        CostModel.Provider provider = found.get();
+        Optional<SavedPlans> saved = SavedPlans.of(
                 machine,
                 config,
-                machine.size() < 2 || execution == Execution.LOOPS
-                        ? null
-                        : ServiceLoader.load(CostModel.Provider.class)
-                                .findFirst()
-                                .map(provider -> provider.on(machine, execution))
-                                .orElse(null),
-                execution);
+                provider.getClass().getName() + " " + execution,
+                List.of(Planner.class, Tree.class, Machine.class, provider.getClass()));
+        Planner planner =
+                new Planner(machine, config, () -> provider.on(machine, execution), saved.orElse(null), execution);
+        saved.map(SavedPlans::choices)
+                .filter(choices -> !choices.isEmpty())
+                .ifPresent(choices -> Thread.ofPlatform()
+                        .daemon()
+                        .name("banyan-planner")
+                        .start(() -> planner.algorithms.prepare(choices)));
+        return planner;
     }
 
     /**
@@ -176,8 +209,8 @@ public final class Planner {
         if (bound.isPresent()) {
             return request.count() <= bound.get()
                     ? AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE)
-                    : fastest != null && machine.size() <= MOST_MODELLED
-                            ? fastest.of(SEVERAL_TREES, request)
+                    : model != null && machine.size() <= MOST_MODELLED
+                            ? modelled(SEVERAL_TREES, request)
                             : AlgorithmConfig.of(prices.cheapest(SEVERAL_TREES, request));
         }
         AlgorithmConfig tuned = tuned(request);
@@ -187,12 +220,23 @@ public final class Planner {
         if (execution == Execution.LOOPS) {
             return AlgorithmConfig.of(AlgorithmChoice.STAR);
         }
-        return fastest != null && machine.size() <= MOST_MODELLED
-                ? fastest.of(ALL, request)
+        return model != null && machine.size() <= MOST_MODELLED
+                ? modelled(ALL, request)
                 : AlgorithmConfig.of(
                         request.count() > DEFAULT_TREE_ARRAY_BOUND
                                 ? prices.cheapest(request)
                                 : AlgorithmChoice.SINGLE_TREE);
+    }
+
+    private AlgorithmConfig modelled(List<AlgorithmChoice> candidates, CollectiveRequest request) {
+        Optional<AlgorithmConfig> known = saved == null ? Optional.empty() : saved.choice(request);
+        return known.orElseGet(() -> {
+            AlgorithmConfig choice = Objects.requireNonNull(fastest()).of(candidates, request);
+            if (saved != null) {
+                saved.put(request, choice);
+            }
+            return choice;
+        });
     }
 
     private AlgorithmConfig tuned(CollectiveRequest request) {
@@ -202,7 +246,8 @@ public final class Planner {
 
     /** Returns the same choice with the fastest length of chunks by prediction, if the choice leaves it open. */
     public AlgorithmConfig cut(AlgorithmConfig choice, CollectiveRequest request) {
-        return choice.cuts() || fastest == null ? choice : fastest.cut(choice, request);
+        FastestChoice model = choice.cuts() ? null : fastest();
+        return model == null ? choice : model.cut(choice, request);
     }
 
     /**
@@ -214,11 +259,12 @@ public final class Planner {
      * @throws IllegalStateException if there is no cost model, or the machine has one device
      */
     public double predictedUs(AlgorithmConfig choice, CollectiveRequest request) {
-        if (fastest == null) {
+        FastestChoice model = fastest();
+        if (model == null) {
             throw new IllegalStateException("nothing predicts times on " + machine.name()
                     + "; it takes a cost model, such as the simulator, and two devices");
         }
-        return fastest.us(choice, request);
+        return model.us(choice, request);
     }
 
     /**

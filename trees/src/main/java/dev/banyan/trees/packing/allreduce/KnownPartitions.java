@@ -102,7 +102,8 @@ final class KnownPartitions {
         for (int i = 0; i < partitions.size(); i++) {
             Partition partition = partitions.get(i);
             int excess = partition.excess(tree);
-            if (excess > 0) {
+            // Most partitions allow more than the tightest so far, which takes no division to see.
+            if (excess > 0 && partition.slack < (whole + 1) * excess) {
                 long quotient = partition.slack / excess;
                 long remainder = partition.slack % excess;
                 if (quotient < whole || (quotient == whole && remainder * of < rest * excess)) {

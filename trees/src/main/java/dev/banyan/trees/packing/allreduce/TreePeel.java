@@ -52,6 +52,7 @@ final class TreePeel {
     private final double[] soft;
     private final boolean[] grown;
     private final int[] via;
+    private final CheapestRanks reachable;
     private final int[] levels;
     private final int[] tree;
     private int height;
@@ -80,6 +81,7 @@ final class TreePeel {
         soft = new double[capacity.length];
         grown = new boolean[ranks];
         via = new int[ranks];
+        reachable = new CheapestRanks(ranks);
         levels = new int[ranks];
         tree = new int[ranks - 1];
         for (int rank = 0; rank < ranks && ranks > 2; rank++) {
@@ -168,13 +170,18 @@ final class TreePeel {
     /** Of some trees the one of which most can be taken, as far as known; of these the one grown least high. */
     private int[] choose(Taste taste, Random random) {
         int[] best = tree.clone();
+        long[] bestMask = {};
         long most = -1;
         int least = 0;
         for (int i = 0; i < Math.min(ranks, CANDIDATES); i++) {
             grow(ranks <= CANDIDATES ? i : random.nextInt(ranks), taste.depth);
-            long weight = most(tree, partitions.mask(tree));
+            long[] mask = partitions.mask(tree);
+            // Trees from different roots are often the same.
+            long weight = Arrays.equals(mask, bestMask) ? most : mostKnown(tree, mask);
+            work += (long) partitions.size() * mask.length;
             if (weight > most || (weight == most && height < least)) {
                 System.arraycopy(tree, 0, best, 0, best.length);
+                bestMask = mask;
                 most = weight;
                 least = height;
             }
@@ -188,27 +195,24 @@ final class TreePeel {
      */
     private void grow(int root, double depthPrice) {
         Arrays.fill(grown, false);
-        Arrays.fill(via, -1);
         grown[root] = true;
         levels[root] = 0;
         height = 0;
         int rank = root;
         for (int size = 0; size < tree.length; size++) {
-            for (int i = links.firstEnd(rank); i < links.firstEnd(rank + 1); i++) {
-                int end = links.end(i);
-                int other = links.rankAt(end ^ 1);
-                if (!grown[other]
-                        && residual[end >> 1] > 0
-                        && (via[other] < 0 || cheaper(end, via[other], depthPrice))) {
-                    via[other] = end;
+            double deeper = depthPrice * levels[rank];
+            int stop = links.firstEnd(rank + 1);
+            for (int i = links.firstEnd(rank); i < stop; i++) {
+                int other = links.neighbour(i);
+                if (!grown[other]) {
+                    int end = links.end(i);
+                    int link = end >> 1;
+                    if (residual[link] > 0 && reachable.offer(other, hard[link], soft[link] + deeper)) {
+                        via[other] = end;
+                    }
                 }
             }
-            int next = -1;
-            for (int other = 0; other < ranks; other++) {
-                if (!grown[other] && via[other] >= 0 && (next < 0 || cheaper(via[other], via[next], depthPrice))) {
-                    next = other;
-                }
-            }
+            int next = reachable.poll();
             grown[next] = true;
             levels[next] = levels[links.rankAt(via[next])] + 1;
             height = Math.max(height, levels[next]);
@@ -218,19 +222,15 @@ final class TreePeel {
         work += (long) ranks * ranks + 2L * residual.length;
     }
 
-    private boolean cheaper(int end, int than, double depthPrice) {
-        int difference = hard[end >> 1] - hard[than >> 1];
-        return difference < 0
-                || (difference == 0
-                        && soft[end >> 1] + depthPrice * levels[links.rankAt(end)]
-                                < soft[than >> 1] + depthPrice * levels[links.rankAt(than)]);
-    }
-
     /** How much of a tree can be taken, as far as known, rounded down. */
     private long most(int[] tree, long[] mask) {
+        work += (long) partitions.size() * mask.length;
+        return mostKnown(tree, mask);
+    }
+
+    private long mostKnown(int[] tree, long[] mask) {
         long narrowest = narrowest(tree);
         int tightest = partitions.tightest(mask, narrowest);
-        work += (long) partitions.size() * mask.length;
         return tightest < 0 ? narrowest : partitions.slack(tightest) / partitions.excess(tightest, mask);
     }
 
