@@ -45,7 +45,10 @@ class ProgramFaultTest {
     private final CudaEmulator emulator = EmulatedGpus.driver();
     /** Of the current case. */
     private volatile Duration deadline = DEADLINE;
-    /** Whether a sound call had no time to end on a busy machine: the case begins anew with a longer deadline. */
+    /**
+     * Whether a busy machine had no time for a sound call, or for an exception: the case begins anew with a longer
+     * deadline.
+     */
     private volatile boolean tooShort;
 
     private int met;
@@ -235,9 +238,12 @@ class ProgramFaultTest {
             return e;
         } finally {
             ticker.interrupt();
-            assertThat(naps.get() * TICK_NANOS)
-                    .as("time of %s", fault)
-                    .isLessThan(deadline.plusSeconds(1).toNanos());
+            if (naps.get() * TICK_NANOS >= deadline.plusSeconds(1).toNanos()) {
+                assertThat(deadline)
+                        .as("deadline of %s, which takes longer", fault)
+                        .isLessThan(PATIENCE);
+                tooShort = true;
+            }
         }
     }
 }
