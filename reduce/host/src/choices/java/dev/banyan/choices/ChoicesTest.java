@@ -14,15 +14,15 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ChoicesTest {
     @ParameterizedTest
     @CsvSource({
-        "p3.16xlarge, 1024, packing/4",
-        "p3.16xlarge, 65536, packing/4",
+        "p3.16xlarge, 1024, one-shot",
+        "p3.16xlarge, 65536, one-shot",
         "p3.16xlarge, 1048576, packing/4",
         "p3.16xlarge, 16777216, packing",
-        "dgx-a100, 1024, packing",
-        "dgx-a100, 65536, packing",
+        "dgx-a100, 1024, one-shot",
+        "dgx-a100, 65536, one-shot",
         "dgx-a100, 1048576, packing",
         "dgx-a100, 16777216, packing",
-        "pcie-8, 1024, star",
+        "pcie-8, 1024, one-shot",
         "pcie-8, 65536, star",
         "pcie-8, 1048576, ring",
         "pcie-8, 16777216, packing",
