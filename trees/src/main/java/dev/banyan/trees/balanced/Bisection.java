@@ -219,7 +219,9 @@ final class Bisection implements TreeBuilder {
         return best;
     }
 
-    /** Updates the pulls of the devices that are left in both halves after an exchange, of what is first and second now. */
+    /**
+     * Updates the pulls of the devices that are left in both halves after an exchange, of what is first and second now.
+     */
     private void follow(int first, int second, int firstFrom, int firstTo, int secondFrom, int secondTo) {
         for (int i = firstFrom; i < firstTo; i++) {
             int row = members[i] * n;

@@ -26,7 +26,9 @@ final class LinkUse {
     private static final int FIRST_SHIFT = 30;
 
     private final int size;
-    /** Pairs (a, b) of devices with a link, as {@code a * size + b}: by link, a < b, and then the same turned around. */
+    /**
+     * Pairs (a, b) of devices with a link, as {@code a * size + b}: by link, a < b, and then the same turned around.
+     */
     private final int[] pairs;
     /** By pair, both ways: the index of its link. */
     private final int[] linkOf;

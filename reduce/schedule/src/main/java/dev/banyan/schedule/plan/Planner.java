@@ -36,10 +36,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Algorithms and times of the model are kept. With the simulator, all first decisions for the 157 keys of resnet-50
  * in a fresh JVM on two busy cores took 2.3 s of their thread on p3.16xlarge, 3.4 s on mi250x8, 3.1 s on dgx-2 and 5.2
- * s on p2.16xlarge; packings of few trees
- * are 0.7 s of the first and 2.7 s of the last. A planner of {@link #of} keeps the choices and packed trees that it
- * finds in the user's cache folder, and a thread of its own makes those of earlier processes again from when the planner
- * is created. Not safe for use from several threads at once.
+ * s on p2.16xlarge; packings of few trees are 0.7 s of the first and 2.7 s of the last. A planner of {@link #of} keeps
+ * the choices and packed trees that it finds in the user's cache folder, and a thread of its own makes those of
+ * earlier processes again from when the planner is created. Not safe for use from several threads at once.
  */
 public final class Planner {
     /** The default of the array bound, in elements. */
