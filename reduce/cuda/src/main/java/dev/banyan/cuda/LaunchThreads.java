@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -27,6 +28,10 @@ final class LaunchThreads {
     private static final long DEVICES = (1L << DEVICE_BITS) - 1;
     /** Spins between two looks at the clock. */
     private static final int SPINS = 64;
+    /** A thread that launches may have lost its core. */
+    private static final int SPINS_PER_NAP = 1_000;
+
+    private static final long NAP_NANOS = 1_000;
 
     private static final VarHandle TICKET;
 
@@ -39,10 +44,13 @@ final class LaunchThreads {
     }
 
     private final int devices;
-    private final List<Helper> helpers;
+    private final int mostHelpers;
+    /** Started when they are first woken. */
+    private List<Helper> helpers = List.of();
+
     private final IntConsumer launch;
     private final AtomicInteger done = new AtomicInteger();
-    private final RuntimeException[] failures;
+    private final Throwable[] failures;
     /** The round and the next device; devices that have been taken are below. */
     @SuppressWarnings("UnusedVariable") // through TICKET
     private long ticket;
@@ -51,8 +59,6 @@ final class LaunchThreads {
     private long lastRound;
 
     /**
-     * Starts the helpers.
-     *
      * @param threads that launch, the calling one among them; at least 1
      * @param devices number of devices
      * @param launch launches on a device, 0..devices-1; called by any of the threads, for one device at a time
@@ -60,12 +66,10 @@ final class LaunchThreads {
     LaunchThreads(int threads, int devices, IntConsumer launch) {
         this.devices = devices;
         this.launch = launch;
-        failures = new RuntimeException[devices];
+        failures = new Throwable[devices];
+        mostHelpers = Math.min(threads, devices) - 1;
         ticket = devices;
         lastRound = System.nanoTime() - 2 * AWAKE_NANOS;
-        helpers = IntStream.range(1, Math.min(threads, devices))
-                .mapToObj(_ -> new Helper())
-                .toList();
     }
 
     /** Returns how many threads launch on some devices if nothing else is said: no more than a quarter of the cores. */
@@ -76,39 +80,52 @@ final class LaunchThreads {
     /**
      * Launches on all devices, and returns when that is done.
      *
-     * @throws RuntimeException what a launch has thrown, of the first device that did; all others were launched
+     * @throws RuntimeException what a launch has thrown, of the first device that did, as errors are too; all others
+     *     were launched
      */
     void launchAll() {
         done.setPlain(0);
         long round = ((long) TICKET.get(this) | DEVICES) + 1;
         TICKET.setRelease(this, round);
         takeAll(round);
-        while (done.getAcquire() < devices) {
+        for (int spins = 1; done.getAcquire() < devices; spins++) {
+            if (spins % SPINS_PER_NAP == 0) {
+                LockSupport.parkNanos(NAP_NANOS);
+            }
             Thread.onSpinWait();
         }
+        throwFirstFailure();
         wakeHelpers();
+    }
+
+    @SuppressWarnings("NullAway") // an array of what may be null
+    private void throwFirstFailure() {
         for (int d = 0; d < devices; d++) {
-            RuntimeException failure = failures[d];
+            Throwable failure = failures[d];
             if (failure != null) {
-                forgetFailures();
-                throw failure;
+                Arrays.fill(failures, null);
+                switch (failure) {
+                    case RuntimeException e -> throw e;
+                    case Error e -> throw e;
+                    default -> throw new IllegalStateException(failure);
+                }
             }
         }
     }
 
-    @SuppressWarnings("NullAway") // an array of what may be null
-    private void forgetFailures() {
-        java.util.Arrays.fill(failures, null);
-    }
-
     private void wakeHelpers() {
-        if (helpers.isEmpty()) {
+        if (mostHelpers < 1) {
             return;
         }
         long now = System.nanoTime();
         boolean often = now - lastRound < AWAKE_NANOS;
         lastRound = now;
         if (often) {
+            if (helpers.isEmpty()) {
+                helpers = IntStream.range(0, mostHelpers)
+                        .mapToObj(_ -> new Helper())
+                        .toList();
+            }
             for (Helper helper : helpers) {
                 helper.wake();
             }
@@ -129,7 +146,7 @@ final class LaunchThreads {
     private void launchOn(int d) {
         try {
             launch.accept(d);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             failures[d] = e;
         } finally {
             done.getAndAdd(1);

@@ -128,7 +128,7 @@ final class ProgramLauncher {
      * Launches one kernel on each device that carries out some calls, one after another.
      *
      * @param members calls with one kernel, that touch no buffer together
-     * @throws CudaException if the driver refuses that; what was launched before on other devices is told to end
+     * @throws CudaException if the driver refuses that; what was launched on other devices is told to end
      */
     ProgramRun launch(List<ProgramBatch.Member> members) {
         clearLinesIfFlagsRepeat(
@@ -153,7 +153,7 @@ final class ProgramLauncher {
         ONE_ORDER.lock();
         try {
             launching.launchAll();
-        } catch (CudaException e) {
+        } catch (RuntimeException | Error e) {
             stop();
             throw e;
         } finally {

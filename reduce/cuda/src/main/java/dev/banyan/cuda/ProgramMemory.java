@@ -13,7 +13,9 @@ import jcuda.driver.JCudaDriver;
  * at a time, in the order of launches:
  *
  * <ul>
- *   <li>Slots belong to the block that receives. Its senders fill them only when its loop has begun.
+ *   <li>Slots belong to the block that receives. Its senders fill them only when its loop has begun; those of lines
+ *       also when they are in the half that no launch can still read, see {@link
+ *       dev.banyan.schedule.program.ProgramLayout#takesLinesOnce}.
  *   <li>The data flag of a channel belongs to the block that receives, and the number of the channel there. The next
  *     sender posts it only when the loop before has ended.
  *   <li>A credit flag lies with the sender and belongs to the receiving block, which alone writes it.

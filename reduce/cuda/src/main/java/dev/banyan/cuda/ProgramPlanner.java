@@ -246,6 +246,8 @@ final class ProgramPlanner {
             private final int[][] blockOf;
             /** For each device, the slots of its blocks. */
             private final Map<CudaDevice, List<Long>> slots = new HashMap<>();
+            /** Bytes of the slots of a block, half of which is a set of slots for lines. */
+            private final long bytesOfABlock;
 
             Tables(ProgramLayout layout, long[] offsets) throws NoProgramException {
                 this.layout = layout;
@@ -259,9 +261,13 @@ final class ProgramPlanner {
                                 program.lanes().get(l).moves().get(m).rank());
                     }
                 }
-                long bytes = slotsOfABlock();
+                bytesOfABlock = slotsOfABlock();
                 for (CudaDevice device : devices) {
-                    slots.put(device, bytes == 0 ? List.of() : memory.slots(device, form(), bytes, blocksOf(device)));
+                    slots.put(
+                            device,
+                            bytesOfABlock == 0
+                                    ? List.of()
+                                    : memory.slots(device, form(), bytesOfABlock, blocksOf(device)));
                 }
             }
 
@@ -460,8 +466,16 @@ final class ProgramPlanner {
                 int number = incoming(lane, channel.to()).indexOf(c);
                 List<Long> regions = slots.getOrDefault(ranks.get(lane.receiver(channel)), List.of());
                 long region = regions.get(blockOf[l][channel.to()]);
-                return ProgramLoop.Place.slots(
-                        region + number * channelBytes(lane), slotBytes(lane), lowLatency ? 1 : slots(), form(), c);
+                // The sets are the halves of the block's slots: plans whose lines are of other lengths share these.
+                return lowLatency
+                        ? ProgramLoop.Place.slots(
+                                region + (long) number * slotBytes(lane),
+                                Math.toIntExact(bytesOfABlock / 2),
+                                1,
+                                form(),
+                                c)
+                        : ProgramLoop.Place.slots(
+                                region + number * channelBytes(lane), slotBytes(lane), slots(), form(), c);
             }
 
             private ProgramLoop.Place local(Location location) {

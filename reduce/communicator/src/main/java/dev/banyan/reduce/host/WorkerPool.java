@@ -180,10 +180,10 @@ final class WorkerPool implements AutoCloseable {
             failure = null;
             entered.set(OPEN);
             rounds.incrementAndGet();
-            if (!brief || System.nanoTime() - lastEnd < POLL_NANOS) {
-                wakeInvited();
-            }
             try {
+                if (!brief || System.nanoTime() - lastEnd < POLL_NANOS) {
+                    wakeInvited();
+                }
                 work.work(0);
             } finally {
                 awaitWorkers(deadline);

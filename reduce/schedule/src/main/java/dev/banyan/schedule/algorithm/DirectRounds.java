@@ -74,7 +74,7 @@ final class DirectRounds {
                     return true;
                 }
                 used[device] = false;
-                if (at == 0) {
+                if (at % width == 0) {
                     return false;
                 }
             }

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -43,7 +44,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A thread of its own writes the file, under another name at first, readable by the user alone. Files that are
  * damaged or cannot be read or written count as absent. At most {@value #MOST_ENTRIES} choices and trees each are kept
- * in a file, and {@value #MOST_FILES} files. Safe for use from any thread.
+ * in a file, and {@value #MOST_FILES} files. Of processes that write one file at the same time, the last one wins.
+ * Safe for use from any thread.
  */
 final class SavedPlans {
     /** Whether plans are kept in the user's cache folder. */
@@ -129,11 +131,16 @@ final class SavedPlans {
 
     private static Optional<Path> folder() {
         String cache = System.getenv("XDG_CACHE_HOME");
-        String home = System.getProperty("user.home", "");
-        if (cache != null && Path.of(cache).isAbsolute()) {
-            return Optional.of(Path.of(cache, "banyan"));
+        try {
+            if (cache != null && Path.of(cache).isAbsolute()) {
+                return Optional.of(Path.of(cache, "banyan"));
+            }
+            Path home = Path.of(System.getProperty("user.home", ""));
+            return home.isAbsolute() ? Optional.of(home.resolve(".cache").resolve("banyan")) : Optional.empty();
+        } catch (InvalidPathException e) {
+            LOG.debug("Plans are not saved: the folder of the user's cache has no name that Java can read", e);
+            return Optional.empty();
         }
-        return home.isEmpty() ? Optional.empty() : Optional.of(Path.of(home, ".cache", "banyan"));
     }
 
     /** Returns the archives of classes with their sizes and times; empty if one is no archive and may change unseen. */
@@ -231,7 +238,11 @@ final class SavedPlans {
                         Integer.parseInt(words[5]),
                         Boolean.parseBoolean(words[6]),
                         Long.parseLong(words[7]));
-                add(choices, request, AlgorithmConfig.parse(words[1]));
+                AlgorithmConfig choice = AlgorithmConfig.parse(words[1]);
+                if (choice.algorithm() == AlgorithmChoice.AUTO) {
+                    throw new IllegalArgumentException("auto is no choice");
+                }
+                add(choices, request, choice);
             }
         });
     }
