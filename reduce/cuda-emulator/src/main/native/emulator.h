@@ -134,6 +134,7 @@ typedef struct {
 typedef struct {
     const struct Kernel *kernel;
     unsigned grid[3], block[3], shared_bytes; /* shared_bytes are those that the launch adds */
+    size_t parameter_bytes;
     unsigned char parameters[PARAMETER_BYTES];
 } Launch;
 

@@ -40,15 +40,25 @@ static int conducting;
 
 /* ---- Operations ---- */
 
+static const Work MARKING = {.kind = MARK};
+
+/* Leaves out the bytes that no kind but a launch uses, and of a launch those behind its kernel's parameters. */
+static void copy_work(Work *to, const Work *from) {
+    _Static_assert(sizeof(Copy) >= sizeof(Fill) && sizeof(Copy) >= sizeof(Host), "the largest one but a launch");
+    memcpy(to, from,
+           from->kind == KERNEL ? offsetof(Work, launch.parameters) + from->launch.parameter_bytes
+                                : offsetof(Work, copy) + sizeof from->copy);
+}
+
 Op *new_op(const Work *work) {
     Op *op = pop(&spare);
     Op **next = op ? op->next : NULL;
     int room = op ? op->room : 0;
     if (!op) op = malloc(sizeof *op);
-    memset(op, 0, sizeof *op);
+    memset((unsigned char *)op + offsetof(Op, waits), 0, sizeof *op - offsetof(Op, waits));
     op->next = next;
     op->room = room;
-    op->work = *work;
+    copy_work(&op->work, work);
     op->refs = 1;
     return op;
 }
@@ -639,7 +649,7 @@ API CUresult cuStreamSynchronize(Handle handle) {
         TRY(check_implicit(stream));
         /* The default stream waits for the others of its context. */
         Op *op;
-        TRY(submit(stream, &(Work){.kind = MARK}, &op));
+        TRY(submit(stream, &MARKING, &op));
         CUresult code = wait_for(op);
         drop(op);
         TRY(code);
@@ -764,7 +774,7 @@ static CUresult record(Handle handle, Handle stream_handle, unsigned flags) {
     }
     if (flags) return INVALID_VALUE;
     Op *op;
-    code = submit(stream, &(Work){.kind = MARK}, &op);
+    code = submit(stream, &MARKING, &op);
     if (!code) set_event(event, op);
     return code;
 }

@@ -165,9 +165,11 @@ CUresult make_launch(Handle handle, const unsigned *shape, unsigned shared_bytes
     const Kernel *kernel = function->kernel;
     if (!fits(shape, kernel->most_threads)) return INVALID_VALUE;
     if ((unsigned long long)kernel->shared_bytes + shared_bytes > MOST_SHARED_BYTES) return INVALID_VALUE;
-    *work = (Work){.kind = KERNEL, .context = function->module->context};
+    work->kind = KERNEL;
+    work->context = function->module->context;
     Launch *launch = &work->launch;
     launch->kernel = kernel;
+    launch->parameter_bytes = (size_t)kernel->parameter_bytes;
     launch->shared_bytes = shared_bytes;
     memcpy(launch->grid, shape, sizeof launch->grid);
     memcpy(launch->block, shape + 3, sizeof launch->block);

@@ -44,7 +44,8 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * Measures what the host does to start an allreduce of 8 bytes on 8 GPUs: one kernel on each, and events. It takes
  * turns between two sets of buffers, as those of a call may always be others. The emulated driver is paused meanwhile,
- * so that its kernels do not take the cores; they run between the measurements.
+ * so that its kernels do not take the cores; they run between the measurements, and longer than these: the compiler
+ * needs half a minute to see enough starts.
  *
  * <pre>
  * sh reduce/cuda-emulator/src/main/native/build.sh /tmp/emulated
@@ -56,8 +57,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
-@Warmup(iterations = 10, time = 1)
-@Measurement(iterations = 10, time = 1)
+@Warmup(iterations = 5, time = 10)
+@Measurement(iterations = 5, time = 5)
 @Fork(value = 3, jvmArgsAppend = "--enable-native-access=ALL-UNNAMED")
 public class GpuStart {
     private static final int STARTS = 100;

@@ -52,6 +52,11 @@ final class BufferAccess {
         this.memory = memory;
     }
 
+    /** Returns how often the backend's users have freed memory: what was checked before may be other memory now. */
+    long frees() {
+        return memory.frees();
+    }
+
     /**
      * Checks and grants a use of a buffer.
      *

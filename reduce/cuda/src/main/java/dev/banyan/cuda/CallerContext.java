@@ -14,21 +14,19 @@ final class CallerContext implements AutoCloseable {
     /** Nobody reads what was popped. */
     private static final CUcontext POPPED = new CUcontext();
 
-    private final int captureMode;
+    private final CaptureMode captureMode = CaptureMode.relax();
 
-    private CallerContext(int captureMode) {
-        this.captureMode = captureMode;
-    }
+    private CallerContext() {}
 
     /** @throws CudaException if the driver refuses that */
     static CallerContext keep(CudaDevice device) {
-        Cuda.check(push(device), "cuCtxPushCurrent to device " + device.ordinal());
-        return new CallerContext(CaptureMode.relax());
+        Cuda.check(push(device), "cuCtxPushCurrent", "", device);
+        return new CallerContext();
     }
 
     /** Does the same, or nothing where the driver refuses it: for what must not fail. */
     static @Nullable CallerContext tryKeep(CudaDevice device) {
-        return push(device) == CUresult.CUDA_SUCCESS ? new CallerContext(CaptureMode.relax()) : null;
+        return push(device) == CUresult.CUDA_SUCCESS ? new CallerContext() : null;
     }
 
     private static int push(CudaDevice device) {
@@ -37,7 +35,7 @@ final class CallerContext implements AutoCloseable {
 
     @Override
     public void close() {
-        CaptureMode.restore(captureMode);
+        captureMode.restore();
         JCudaDriver.cuCtxPopCurrent(POPPED);
     }
 }

@@ -10,22 +10,21 @@ import jcuda.driver.JCudaDriver;
  * is. In the relaxed mode nothing is refused that has nothing to do with the captured stream.
  */
 final class CaptureMode {
-    private CaptureMode() {}
+    /** The mode that the thread does not have: the relaxed one, or the one before. */
+    private final int[] other = {CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED};
+
+    private CaptureMode() {
+        JCudaDriver.cuThreadExchangeStreamCaptureMode(other);
+    }
 
     /** Relaxes the mode of the calling thread, and returns the one before. */
-    static int relax() {
-        return exchange(CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED);
+    static CaptureMode relax() {
+        return new CaptureMode();
     }
 
     /** Gives the calling thread the mode that it had. */
-    static void restore(int mode) {
-        exchange(mode);
-    }
-
-    private static int exchange(int mode) {
-        int[] exchanged = {mode};
-        JCudaDriver.cuThreadExchangeStreamCaptureMode(exchanged);
-        return exchanged[0];
+    void restore() {
+        JCudaDriver.cuThreadExchangeStreamCaptureMode(other);
     }
 
     /** Whether an error says that a stream is captured, and nothing about a device. */

@@ -17,6 +17,18 @@ final class Cuda {
         }
     }
 
+    /**
+     * Does the same for calls that must be fast: a message is made of its parts for an error alone.
+     *
+     * @param function of the driver
+     * @param what what was tried, e.g. {@code  behind ring}; empty if the function says it
+     */
+    static void check(int result, String function, String what, CudaDevice device) {
+        if (result != CUresult.CUDA_SUCCESS) {
+            check(result, function + what + " on device " + device.ordinal());
+        }
+    }
+
     /** Name of an error, e.g. {@code CUDA_ERROR_OUT_OF_MEMORY}. */
     static String name(int result) {
         return CUresult.stringFor(result);

@@ -416,17 +416,17 @@ public final class CudaBackend implements Backend {
         CudaGroup open = groups.get(Thread.currentThread());
         return switch (executable) {
             case ProgramExecutable program -> {
-                program.check(access, inputs, outputs);
+                ProgramBatch.Member call = program.call(access, inputs, outputs);
                 if (open == null) {
                     try {
-                        yield launched(List.of(program.member()), callers).future();
+                        yield launched(call.alone(), callers).future();
                     } catch (CudaException e) {
                         throw failed(e);
                     }
                 }
-                if (!open.add(program.member(), callers)) {
+                if (!open.add(call, callers)) {
                     flush(open);
-                    open.add(program.member(), callers);
+                    open.add(call, callers);
                 }
                 yield open.future();
             }

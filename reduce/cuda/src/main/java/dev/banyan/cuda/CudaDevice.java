@@ -83,7 +83,7 @@ final class CudaDevice implements AutoCloseable {
 
     /** Makes the calling thread's driver calls go to this device. */
     void enter() {
-        Cuda.check(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent to device " + ordinal);
+        Cuda.check(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "", this);
     }
 
     /** Does the same where the driver lets it, and returns whether it did. */

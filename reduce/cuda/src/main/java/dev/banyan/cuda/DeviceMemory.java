@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 import jcuda.Pointer;
@@ -34,6 +35,8 @@ final class DeviceMemory {
     private final ConcurrentNavigableMap<Long, Allocation> allocations = new ConcurrentSkipListMap<>();
     /** Free what arenas gave back. */
     private final ConcurrentLinkedQueue<IntSupplier> kept = new ConcurrentLinkedQueue<>();
+
+    private final AtomicLong frees = new AtomicLong();
 
     /**
      * @param ranks the device of each rank
@@ -85,6 +88,7 @@ final class DeviceMemory {
     /** Frees memory of a device unless that is done; {@link #freeKept} does it where something runs. */
     private void free(long address) {
         if (allocations.remove(address) != null) {
+            frees.incrementAndGet();
             free(() -> JCudaDriver.cuMemFree(new DeviceAddress(address)));
         }
     }
@@ -141,6 +145,11 @@ final class DeviceMemory {
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("the buffer at 0x" + Long.toHexString(buffer.address())
                         + " is on device " + ordinal + ", which has no rank"));
+    }
+
+    /** Returns how often memory of a device was freed. */
+    long frees() {
+        return frees.get();
     }
 
     /** Whether bytes are within one piece of memory that was allocated here on a rank's device. */

@@ -19,6 +19,7 @@ final class ProgramBatch {
         private final ProgramExecutable executable;
         private final long[] inputs;
         private final long[] outputs;
+        private final List<Member> alone = List.of(this);
 
         /**
          * @param inputs address of each rank's input
@@ -32,6 +33,11 @@ final class ProgramBatch {
 
         ProgramExecutable executable() {
             return executable;
+        }
+
+        /** Returns a list of nothing but this call. */
+        List<Member> alone() {
+            return alone;
         }
 
         ProgramPlan plan() {
@@ -80,6 +86,15 @@ final class ProgramBatch {
         long begin = entry.getKey().address(member.inputs(), member.outputs());
         Map.Entry<Long, Long> below = touched.lowerEntry(begin + entry.getValue());
         return below != null && below.getValue() > begin;
+    }
+
+    /** Returns the blocks of a launch on a device: as many as the call has that needs most. */
+    static int blocks(List<Member> members, int d) {
+        int blocks = 0;
+        for (int m = 0; m < members.size(); m++) {
+            blocks = Math.max(blocks, members.get(m).plan().parts().get(d).blocks());
+        }
+        return blocks;
     }
 
     /** Whether a call of an executable is among them. */

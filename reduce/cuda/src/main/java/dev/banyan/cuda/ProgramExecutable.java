@@ -5,29 +5,35 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /** A device program on its backend. */
 final class ProgramExecutable implements Executable {
+    /** As many tensors of a network have one shape, or a few more. */
+    private static final int MOST_KNOWN = 64;
+
     private final CudaBackend backend;
     private final ProgramPlan plan;
     private final long timeoutMillis;
     private volatile long lastNanos;
     private volatile boolean aborted;
-    /** Of the last run: a training step uses the same buffers again and again. */
-    private long[] inputs;
+    private final int ranks;
+    /** Calls with the buffers that were checked last: a training step uses the same buffers again and again. */
+    private final List<ProgramBatch.Member> known = new ArrayList<>();
 
-    private long[] outputs;
-    private boolean checked;
+    private int nextToForget;
+    /** How often memory had been freed when the known buffers were checked. */
+    private long frees;
 
     ProgramExecutable(CudaBackend backend, ProgramPlan plan, int ranks, long timeoutMillis) {
         this.backend = backend;
         this.plan = plan;
         this.timeoutMillis = timeoutMillis;
-        inputs = new long[ranks];
-        outputs = new long[ranks];
+        this.ranks = ranks;
     }
 
     @Override
@@ -42,7 +48,7 @@ final class ProgramExecutable implements Executable {
     @Override
     public @Nullable CompletableFuture<Void> start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
-        BackendArguments.checkBuffers(inputs, outputs, this.inputs.length);
+        BackendArguments.checkBuffers(inputs, outputs, ranks);
         return plan.loops().isEmpty() && streams == null ? null : backend.start(this, inputs, outputs, streams);
     }
 
@@ -85,23 +91,32 @@ final class ProgramExecutable implements Executable {
     }
 
     /**
-     * Takes the buffers of the next run, in turn with other starts of the backend.
+     * Returns a call with some buffers, in turn with other starts of the backend. Allocates nothing where the call is
+     * one of the last {@value #MOST_KNOWN} ones.
      *
      * @throws IllegalArgumentException if a buffer is no memory of its rank's device, or ends too early
      */
-    void check(BufferAccess access, MemorySegment[] in, MemorySegment[] out) {
-        if (!checked || !isOf(inputs, in) || !isOf(outputs, out)) {
-            checked = false;
-            inputs = addresses(in);
-            outputs = addresses(out);
-            plan.uses().forEach((use, bytes) -> access.check(use, bytes, inputs, outputs));
-            checked = true;
+    ProgramBatch.Member call(BufferAccess access, MemorySegment[] in, MemorySegment[] out) {
+        if (frees != access.frees()) {
+            frees = access.frees();
+            known.clear();
+            nextToForget = 0;
         }
-    }
-
-    /** Returns a call with the buffers that were last checked. */
-    ProgramBatch.Member member() {
-        return new ProgramBatch.Member(this, inputs, outputs);
+        for (int k = 0; k < known.size(); k++) {
+            ProgramBatch.Member call = known.get(k);
+            if (isOf(call.inputs(), in) && isOf(call.outputs(), out)) {
+                return call;
+            }
+        }
+        ProgramBatch.Member call = new ProgramBatch.Member(this, addresses(in), addresses(out));
+        plan.uses().forEach((use, bytes) -> access.check(use, bytes, call.inputs(), call.outputs()));
+        if (known.size() < MOST_KNOWN) {
+            known.add(call);
+        } else {
+            known.set(nextToForget, call);
+            nextToForget = (nextToForget + 1) % MOST_KNOWN;
+        }
+        return call;
     }
 
     private static boolean isOf(long[] addresses, MemorySegment[] buffers) {

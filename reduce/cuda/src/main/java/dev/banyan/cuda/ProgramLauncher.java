@@ -4,6 +4,7 @@ import dev.banyan.schedule.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
@@ -119,7 +120,9 @@ final class ProgramLauncher {
             for (CUevent event : ended) {
                 Cuda.check(
                         JCudaDriver.cuStreamWaitEvent(lane.stream, event, 0),
-                        "cuStreamWaitEvent in the stream of programs on device " + lane.device.ordinal());
+                        "cuStreamWaitEvent",
+                        " in the stream of programs",
+                        lane.device);
             }
         }
     }
@@ -128,28 +131,27 @@ final class ProgramLauncher {
      * Launches one kernel on each device that carries out some calls, one after another.
      *
      * @param members calls with one kernel, that touch no buffer together
-     * @throws CudaException if the driver refuses that; what was launched on other devices is told to end
+     * @throws CudaException if the driver refuses that; what was launched on other devices is asked to end
      */
     ProgramRun launch(List<ProgramBatch.Member> members) {
-        clearLinesIfFlagsRepeat(
-                members.stream().mapToLong(member -> member.plan().values()).sum());
-        long[] bases = new long[members.size()];
-        for (int m = 0; m < bases.length; m++) {
-            bases[m] = base;
-            base += members.get(m).plan().values();
+        long values = 0;
+        boolean synchronizes = false;
+        for (int m = 0; m < members.size(); m++) {
+            values += members.get(m).plan().values();
+            synchronizes |= members.get(m).plan().program().synchronizes();
         }
-        int[] blocks = blocks(members);
-        List<HostBlock> batches = members.size() == 1 ? List.of() : batches(members, bases);
+        clearLinesIfFlagsRepeat(values);
+        List<HostBlock> batches = members.size() == 1 ? List.of() : batches(members);
         boolean areFree = isSynchronized
                 && members.size() == 1
                 && members.getFirst().plan().takesLinesOnce();
-        for (int d = 0; d < blocks.length; d++) {
+        for (int d = 0; d < lanes.size(); d++) {
             lanes.get(d).parameters.set(SETS, areFree ? set + FREE : set);
-            prepare(lanes.get(d), members, bases[0], d, blocks[d], batches);
+            prepare(lanes.get(d), members, base, d, batches);
         }
+        base += values;
         set = 1 - set;
-        isSynchronized =
-                members.stream().anyMatch(member -> member.plan().program().synchronizes());
+        isSynchronized = synchronizes;
         ONE_ORDER.lock();
         try {
             launching.launchAll();
@@ -159,7 +161,7 @@ final class ProgramLauncher {
         } finally {
             ONE_ORDER.unlock();
         }
-        return new ProgramRun(members, bases, blocks, this, ended(), batches);
+        return new ProgramRun(members, base - members.getLast().plan().values(), this, ended(), batches);
     }
 
     private List<CUevent> ended() {
@@ -167,30 +169,21 @@ final class ProgramLauncher {
         for (int d = 0; d < ended.length; d++) {
             ended[d] = Objects.requireNonNull(lanes.get(d).ended);
         }
-        return List.of(ended);
-    }
-
-    /** Returns the blocks of a launch on each device: as many as the call has that needs most. */
-    private int[] blocks(List<ProgramBatch.Member> members) {
-        int[] blocks = new int[lanes.size()];
-        for (ProgramBatch.Member member : members) {
-            for (int d = 0; d < blocks.length; d++) {
-                blocks[d] = Math.max(blocks[d], member.plan().parts().get(d).blocks());
-            }
-        }
-        return blocks;
+        return Arrays.asList(ended);
     }
 
     /** Writes the records of the calls for each device. */
-    private List<HostBlock> batches(List<ProgramBatch.Member> members, long[] bases) {
+    private List<HostBlock> batches(List<ProgramBatch.Member> members) {
         List<HostBlock> batches = new ArrayList<>(lanes.size());
         for (int d = 0; d < lanes.size(); d++) {
             HostBlock block = batchBlock(lanes.get(d));
             MemorySegment records = block.memory();
-            for (int m = 0; m < bases.length; m++) {
+            long first = base;
+            for (int m = 0; m < members.size(); m++) {
                 ProgramBatch.Member member = members.get(m);
                 long table = member.plan().parts().get(d).table().address().value();
-                ProgramCall.write(records, m, table, bases[m], member.inputs(), member.outputs());
+                ProgramCall.write(records, m, table, first, member.inputs(), member.outputs());
+                first += member.plan().values();
             }
             batches.add(block);
         }
@@ -204,8 +197,9 @@ final class ProgramLauncher {
 
     /** Notes what a launch does on a device. */
     private static void prepare(
-            Lane lane, List<ProgramBatch.Member> members, long base, int d, int blocks, List<HostBlock> batches) {
+            Lane lane, List<ProgramBatch.Member> members, long base, int d, List<HostBlock> batches) {
         ProgramBatch.Member first = members.getFirst();
+        int blocks = ProgramBatch.blocks(members, d);
         lane.name = first.plan().name();
         lane.blocks = blocks;
         lane.function = blocks == 0 ? null : first.plan().parts().get(d).function();
@@ -213,8 +207,8 @@ final class ProgramLauncher {
             return;
         }
         lane.threads = 0;
-        for (ProgramBatch.Member member : members) {
-            lane.threads = Math.max(lane.threads, member.plan().threads());
+        for (int m = 0; m < members.size(); m++) {
+            lane.threads = Math.max(lane.threads, members.get(m).plan().threads());
         }
         LaunchParameters words = lane.parameters;
         words.set(TABLE, first.plan().parts().get(d).table().address().value());
@@ -232,7 +226,9 @@ final class ProgramLauncher {
         if (lane.function != null) {
             Cuda.check(
                     lane.parameters.launch(lane.function, lane.blocks, lane.threads, lane.stream),
-                    "cuLaunchKernel of " + lane.name + " on device " + lane.device.ordinal());
+                    "cuLaunchKernel of ",
+                    lane.name,
+                    lane.device);
         }
         lane.ended = record(lane, lane.name);
     }
@@ -253,9 +249,7 @@ final class ProgramLauncher {
 
     private static CUevent record(Lane lane, String what) {
         CUevent event = lane.events.take();
-        Cuda.check(
-                JCudaDriver.cuEventRecord(event, lane.stream),
-                "cuEventRecord behind " + what + " on device " + lane.device.ordinal());
+        Cuda.check(JCudaDriver.cuEventRecord(event, lane.stream), "cuEventRecord behind ", what, lane.device);
         return event;
     }
 

@@ -13,8 +13,7 @@ final class ProgramRun extends Run {
     private static final long GRACE_NANOS = 500_000_000;
 
     private final List<ProgramBatch.Member> members;
-    private final long[] bases;
-    private final int[] blocks;
+    private final long lastBase;
     private final ProgramLauncher launcher;
     private final List<CUevent> ended;
     private final List<HostBlock> batches;
@@ -23,21 +22,18 @@ final class ProgramRun extends Run {
 
     /**
      * @param members the calls that it carries out
-     * @param bases of the flags of each call
-     * @param blocks of the launch on each device
+     * @param lastBase of the flags of the last call
      * @param ended an event behind it on each device
      * @param batches what kernels read, of each device; none for one call
      */
     ProgramRun(
             List<ProgramBatch.Member> members,
-            long[] bases,
-            int[] blocks,
+            long lastBase,
             ProgramLauncher launcher,
             List<CUevent> ended,
             List<HostBlock> batches) {
         this.members = members;
-        this.bases = bases;
-        this.blocks = blocks;
+        this.lastBase = lastBase;
         this.launcher = launcher;
         this.ended = ended;
         this.batches = batches;
@@ -98,7 +94,7 @@ final class ProgramRun extends Run {
     }
 
     private boolean isDone(int d) {
-        return blocks[d] == 0 || launcher.isDone(d, bases[bases.length - 1]);
+        return launcher.isDone(d, lastBase) || ProgramBatch.blocks(members, d) == 0;
     }
 
     @Override
@@ -132,7 +128,8 @@ final class ProgramRun extends Run {
         String waiting = "";
         for (int d = 0; d < ended.size(); d++) {
             CudaDevice device = first().plan().parts().get(d).device();
-            for (int block = 0; block < blocks[d]; block++) {
+            int blocks = ProgramBatch.blocks(members, d);
+            for (int block = 0; block < blocks; block++) {
                 ProgramStatus status = launcher.status(d, block);
                 if (status.code() == ProgramStatus.Code.TIMEOUT
                         || (waiting.isEmpty() && status.code() == ProgramStatus.Code.ABORTED)) {
@@ -150,9 +147,9 @@ final class ProgramRun extends Run {
 
     /** The value that a block waited for tells which call it was in. */
     private String describe(ProgramStatus status) {
-        int member = bases.length - 1;
-        while (member > 0 && status.wanted() < bases[member]) {
-            member--;
+        int member = members.size() - 1;
+        for (long base = lastBase; member > 0 && status.wanted() < base; member--) {
+            base -= members.get(member - 1).plan().values();
         }
         return members.get(member).plan().describe(status);
     }

@@ -11,6 +11,8 @@ import jcuda.driver.JCudaDriver;
 
 /** Puts a backend's streams behind and before what is in the caller's, by events. Used by one thread at a time. */
 final class StreamJoin {
+    private static final String CALLERS = " the caller's stream";
+
     private final List<CudaDevice> ranks;
     /** One per rank; made when first needed. */
     private final List<CUevent> reached = new ArrayList<>();
@@ -45,7 +47,9 @@ final class StreamJoin {
         for (int rank = 0; rank < ranks.size(); rank++) {
             Cuda.check(
                     JCudaDriver.cuStreamIsCapturing(streams.streams().get(rank), captureStatus),
-                    "cuStreamIsCapturing of the caller's stream of rank " + rank);
+                    "cuStreamIsCapturing of",
+                    CALLERS,
+                    ranks.get(rank));
             if (captureStatus[0] != CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE) {
                 throw new IllegalArgumentException("the stream of rank " + rank
                         + " captures a graph, and a collective can't be part of one; end the capture first");
@@ -62,10 +66,14 @@ final class StreamJoin {
             Cuda.check(
                     JCudaDriver.cuEventRecord(
                             reached.get(rank), streams.streams().get(rank)),
-                    "cuEventRecord in the caller's stream of rank " + rank);
+                    "cuEventRecord in",
+                    CALLERS,
+                    device);
             Cuda.check(
                     JCudaDriver.cuStreamWaitEvent(own.apply(rank), reached.get(rank), 0),
-                    "cuStreamWaitEvent for the caller's stream of rank " + rank);
+                    "cuStreamWaitEvent for",
+                    CALLERS,
+                    device);
         }
     }
 
@@ -79,7 +87,9 @@ final class StreamJoin {
             ranks.get(rank).enter();
             Cuda.check(
                     JCudaDriver.cuStreamWaitEvent(streams.streams().get(rank), done.apply(rank), 0),
-                    "cuStreamWaitEvent in the caller's stream of rank " + rank);
+                    "cuStreamWaitEvent in",
+                    CALLERS,
+                    ranks.get(rank));
         }
     }
 

@@ -229,10 +229,10 @@ class EmulatedGraphsTest {
             fails(cuStreamEndCapture(stream, new CUgraph()), CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         }
         ok(cuStreamBeginCapture(stream, CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL));
-        int before = CaptureMode.relax();
+        CaptureMode before = CaptureMode.relax();
         queries.forEach(query -> ok(query.getAsInt()));
         fails(cuStreamQuery(null), CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-        CaptureMode.restore(before);
+        before.restore();
         captured(stream);
     }
 
