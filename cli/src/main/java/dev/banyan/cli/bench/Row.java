@@ -11,8 +11,16 @@ import org.jspecify.annotations.Nullable;
  * @param algorithm what carried the call out
  * @param call the call
  * @param count elements, as the collective counts them
+ * @param loopUs median time in us of {@link FusedLoop}, measured between this row and the next; null if it was not
+ *     measured
  */
-record Row(AlgorithmChoice algorithm, Call call, long count, Measurement outOfPlace, Measurement inPlace) {
+record Row(
+        AlgorithmChoice algorithm,
+        Call call,
+        long count,
+        Measurement outOfPlace,
+        Measurement inPlace,
+        @Nullable Double loopUs) {
     long bytes() {
         return call.size(count);
     }
@@ -39,6 +47,9 @@ record Row(AlgorithmChoice algorithm, Call call, long count, Measurement outOfPl
         json.put("root", call.root());
         json.put("ranks", call.ranks());
         json.put("inPlace", inPlace.json());
+        if (loopUs != null) {
+            json.put("loopUs", loopUs);
+        }
         return json;
     }
 }

@@ -87,7 +87,8 @@ final class SimulatedBench implements Bench {
                             sweep.call(),
                             count,
                             predicted(predictions, sweep.call(), count, false),
-                            predicted(predictions, sweep.call(), count, true));
+                            predicted(predictions, sweep.call(), count, true),
+                            null);
                 },
                 table::row);
         if (rows.isEmpty()) {

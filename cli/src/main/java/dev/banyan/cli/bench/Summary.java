@@ -6,6 +6,7 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -84,6 +85,30 @@ final class Summary {
         return from == null
                 ? several.label() + " does not beat single-tree at the largest size here"
                 : several.label() + " is faster than single-tree from " + size(from) + " on";
+    }
+
+    /** Times in place beside those of the loop written by hand; nothing where that was not measured. */
+    List<String> besideLoop() {
+        if (bySize.getFirst().getFirst().loopUs() == null) {
+            return List.of();
+        }
+        List<String> lines = new ArrayList<>();
+        lines.add("# what to expect: median time (us) in place, and of a loop written by hand on the same buffers,"
+                + " in turns");
+        lines.add(algorithms.stream()
+                .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
+                .collect(Collectors.joining("", Numbers.format("# %10s%13s ", "size", "loop"), "")));
+        for (List<Row> rows : bySize) {
+            double loop = rows.stream()
+                    .mapToDouble(row -> Objects.requireNonNull(row.loopUs()))
+                    .min()
+                    .orElseThrow();
+            lines.add(rows.stream()
+                    .map(row -> Numbers.format("%13.1f ", row.inPlace().medianUs()))
+                    .collect(Collectors.joining("", Numbers.format("# %10s%13.1f ", size(rows.getFirst()), loop), "")));
+        }
+        lines.add("#");
+        return lines;
     }
 
     /** The memory's bounds at the largest size, out of place and in place, and each algorithm's share of them. */

@@ -7,17 +7,27 @@ import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Runs a sweep and reports it. */
-record SweepBench(RankSite site, Reporter reporter) {
+/**
+ * Runs a sweep and reports it. On host memory each row is warmed up until it is steady, and is followed by what it is
+ * judged by: a loop written by hand, and a plain copy at the largest size.
+ */
+final class SweepBench {
     private static final long SEED = 2024;
-    /** Long enough, over all algorithms, for the JVM to compile what they share before the first is measured. */
-    private static final long WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** Whether the JVM was started with the module that {@link FusedLoop} needs. */
+    private static final boolean HAS_VECTORS =
+            ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
 
-    private static final long WARM_UP_BYTES = 256 << 10;
-    private static final int MOST_WARM_UPS = 20_000;
+    private final RankSite site;
+    private final Reporter reporter;
+    private @Nullable CopyBound apartBound;
+    private @Nullable CopyBound inPlaceBound;
+
+    SweepBench(RankSite site, Reporter reporter) {
+        this.site = site;
+        this.reporter = reporter;
+    }
 
     /** Returns the number of wrong elements. */
     long run(Sweep sweep) {
@@ -35,9 +45,8 @@ record SweepBench(RankSite site, Reporter reporter) {
             ReferenceCheck check = sweep.checked()
                     ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
                     : null;
-            if (first.isOfHost() && sweep.repeats().warmups() > 0) {
-                warmUp(sweep, calls);
-            }
+            boolean onHost = first.isOfHost();
+            FusedLoop loop = onHost && HAS_VECTORS ? FusedLoop.of(call, second.buffers()) : null;
             reporter.lines(NcclTable.MEASURED.header());
             rows = reporter.<Long, Row>rows(
                     "bench",
@@ -46,15 +55,20 @@ record SweepBench(RankSite site, Reporter reporter) {
                     sweep.counts(),
                     algorithm -> {
                         Communicator communicator = site.open(algorithm);
-                        return Meter.on(
-                                communicator, count -> row(sweep, algorithm, communicator, count, calls, check));
+                        return Meter.on(communicator, count -> {
+                            Row row = row(sweep, algorithm, communicator, count, calls, check, onHost, loop);
+                            if (onHost && count == sweep.largestCount()) {
+                                copy(first, second);
+                            }
+                            return row;
+                        });
                     },
                     NcclTable.MEASURED::row);
             if (rows.isEmpty()) {
                 return 0;
             }
             reporter.lines(NcclTable.MEASURED.footer(rows));
-            reporter.lines(conclusions(rows, first, second));
+            reporter.lines(conclusions(rows));
         }
         reporter.result(rows.stream().map(Row::json).toList());
         reporter.draw(site.machine().name(), rows);
@@ -68,46 +82,47 @@ record SweepBench(RankSite site, Reporter reporter) {
             Communicator communicator,
             long count,
             DeviceCalls calls,
-            @Nullable ReferenceCheck check) {
+            @Nullable ReferenceCheck check,
+            boolean onHost,
+            @Nullable FusedLoop loop) {
         Call call = sweep.call();
+        Repeats repeats = sweep.repeats();
         Long wrongApart = check == null ? null : (Long) calls.checkApart(communicator, call, count, 0, check);
         CollectiveCall apart = calls.apart(call, count, 0);
-        long[] apartNanos = sweep.repeats().time(() -> communicator.run(apart));
+        long[] apartNanos = time(repeats, onHost, () -> communicator.run(apart));
         Long wrongTogether = check == null ? null : (Long) calls.checkTogether(communicator, call, count, 0, check);
         CollectiveCall together = calls.together(call, count, 0);
-        long[] togetherNanos = sweep.repeats().time(() -> communicator.run(together));
+        long[] togetherNanos = time(repeats, onHost, () -> communicator.run(together));
         return new Row(
                 algorithm,
                 call,
                 count,
                 Measurement.of(call, count, apartNanos, wrongApart),
-                Measurement.of(call, count, togetherNanos, wrongTogether));
+                Measurement.of(call, count, togetherNanos, wrongTogether),
+                loop == null ? null : (Double) loop.medianUs(repeats, count));
     }
 
-    private void warmUp(Sweep sweep, DeviceCalls calls) {
-        Call call = sweep.call();
-        Repeats repeats = new Repeats(0, 1, MOST_WARM_UPS, WARM_UP_NANOS);
-        for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
-            try (Communicator communicator = site.open(algorithm)) {
-                for (long bytes : new long[] {call.size(sweep.counts().getFirst()), WARM_UP_BYTES}) {
-                    long count = Math.min(call.countFor(bytes), sweep.largestCount());
-                    CollectiveCall apart = calls.apart(call, count, 0);
-                    CollectiveCall inPlace = calls.together(call, count, 0);
-                    repeats.time(() -> communicator.run(apart));
-                    repeats.time(() -> communicator.run(inPlace));
-                }
-            }
+    private static long[] time(Repeats repeats, boolean onHost, Runnable call) {
+        if (onHost && repeats.warmups() > 0) {
+            WarmUp.untilSteady(call);
         }
+        return repeats.time(call);
     }
 
-    private static List<String> conclusions(List<Row> rows, RankMemory first, RankMemory second) {
+    private void copy(RankMemory first, RankMemory second) {
+        MemorySegment[] from = first.buffers().toArray(MemorySegment[]::new);
+        MemorySegment[] to = second.buffers().toArray(MemorySegment[]::new);
+        apartBound = CopyBound.measure(from, to).or(apartBound);
+        inPlaceBound = CopyBound.measure(to, to).or(inPlaceBound);
+    }
+
+    private List<String> conclusions(List<Row> rows) {
         Summary summary = new Summary(rows);
         List<String> lines = summary.comparison("median time (us)");
-        if (first.isOfHost()) {
-            MemorySegment[] to = second.buffers().toArray(MemorySegment[]::new);
+        if (apartBound != null && inPlaceBound != null) {
             lines.add("#");
-            lines.addAll(summary.expectation(
-                    CopyBound.measure(first.buffers().toArray(MemorySegment[]::new), to), CopyBound.measure(to, to)));
+            lines.addAll(summary.besideLoop());
+            lines.addAll(summary.expectation(apartBound, inPlaceBound));
         }
         return lines;
     }

@@ -15,7 +15,8 @@ class NcclTableTest {
             ALL_REDUCE,
             262144,
             Measurement.of(ALL_REDUCE, 262144, new long[] {300_000, 100_000}, 0L),
-            Measurement.of(ALL_REDUCE, 262144, new long[] {12_345_678}, null));
+            Measurement.of(ALL_REDUCE, 262144, new long[] {12_345_678}, null),
+            null);
 
     @Test
     void tableIsThatOfNcclTests() {

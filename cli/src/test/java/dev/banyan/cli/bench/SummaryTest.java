@@ -50,6 +50,15 @@ class SummaryTest {
                 .anyMatch(line -> line.contains("reaches 0.41 GB/s algbw out of place and 0.82 in place"));
     }
 
+    @Test
+    void timesInPlaceStandBesideTheLoopWrittenByHand() {
+        Summary summary = new Summary(rows(new long[] {1024}, new int[] {20}, new int[] {50}));
+        assertThat(summary.besideLoop())
+                .contains(
+                        "#       size         loop   single-tree    multi-tree ",
+                        "#      4 KiB         10.0          20.0          50.0 ");
+    }
+
     private static List<Row> rows(long[] counts, int[] singleUs, int[] multiUs) {
         List<Row> rows = new ArrayList<>();
         for (int i = 0; i < counts.length; i++) {
@@ -63,6 +72,6 @@ class SummaryTest {
 
     private static Row row(AlgorithmChoice algorithm, long count, int us) {
         Measurement measured = Measurement.of(CALL, count, new long[] {us * 1000L}, 0L);
-        return new Row(algorithm, CALL, count, measured, measured);
+        return new Row(algorithm, CALL, count, measured, measured, us / 2.0);
     }
 }
