@@ -12,7 +12,8 @@ import java.util.function.IntConsumer;
  *
  * <p>The calling thread and each helper that is awake take the next device until none is left. A helper polls for
  * {@link #POLL_NANOS} after a round, and only rounds that follow each other as closely wake it: a round never waits for
- * a thread to wake up, and single rounds wake no thread. A round allocates nothing.
+ * a thread to wake up, and single rounds wake no thread. Where helpers find no core, some rounds go without them. A
+ * round allocates nothing.
  *
  * <p>Used by one thread at a time, but for {@link #isWorking}.
  */
