@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A device program on its backend. */
 final class ProgramExecutable implements Executable {
-    private final CudaBackend backend;
+    private final LaunchQueue queue;
     private final ProgramPlan plan;
     private final long timeoutMillis;
     private volatile long lastNanos;
@@ -22,8 +22,8 @@ final class ProgramExecutable implements Executable {
     private long[] outputs;
     private boolean checked;
 
-    ProgramExecutable(CudaBackend backend, ProgramPlan plan, int ranks, long timeoutMillis) {
-        this.backend = backend;
+    ProgramExecutable(LaunchQueue queue, ProgramPlan plan, int ranks, long timeoutMillis) {
+        this.queue = queue;
         this.plan = plan;
         this.timeoutMillis = timeoutMillis;
         inputs = new long[ranks];
@@ -43,23 +43,23 @@ final class ProgramExecutable implements Executable {
     public @Nullable CompletableFuture<Void> start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
         BackendArguments.checkBuffers(inputs, outputs, this.inputs.length);
-        return plan.loops().isEmpty() && streams == null ? null : backend.start(this, inputs, outputs, streams);
+        return plan.loops().isEmpty() && streams == null ? null : queue.start(this, inputs, outputs, streams);
     }
 
     @Override
     public void poll(Future<?> ended) {
-        backend.poll(ended);
+        queue.poll(ended);
     }
 
     @Override
     public void abort() {
         aborted = true;
-        backend.stop(this);
+        queue.stop(this);
     }
 
     @Override
     public void close() {
-        backend.release(this);
+        queue.release(this);
     }
 
     ProgramPlan plan() {
