@@ -1,7 +1,6 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.Backend;
-import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
@@ -16,7 +15,6 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -25,9 +23,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
@@ -71,34 +67,16 @@ public final class CudaBackend implements Backend {
     /** Backends whose memory is not freed. */
     private static final Set<CudaBackend> LIVING = new LinkedHashSet<>();
 
-    /** Guards what launches use. No thread waits for a device while it holds it. */
-    private final ReentrantLock lock = new ReentrantLock();
-
     private final long timeoutNanos;
     private final List<CudaDevice> ranks;
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
     private final DeviceMemory memory;
     private final PeerTrials trials;
     private final PlanMaker plans;
-    private final GraphCache graphs;
-    private final GraphLauncher graphLauncher;
     private final ExecutorChoice executor;
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
-    private final ProgramLauncher programLauncher;
-    private final UpdateLauncher updateLauncher;
-    private final BufferAccess access;
-    private final Runs runs;
-    private final StreamJoin join;
-    private final Set<Executable> executables = new LinkedHashSet<>();
-    /** Closed executables that have runs in flight. */
-    private final Set<Executable> released = new LinkedHashSet<>();
-    /** The last one that was launched; what another executor launches waits for it. */
-    private @Nullable Run last;
-    /** Gather what threads start. */
-    private final Map<Thread, CudaGroup> groups = new HashMap<>();
-
-    private volatile boolean closed;
+    private final LaunchQueue queue;
 
     /**
      * @param devices the device of each rank, as the driver counts them; at least one
@@ -141,35 +119,26 @@ public final class CudaBackend implements Backend {
                     lanes.put(device, lane);
                     device.makeOne(lane);
                 }
-                graphLauncher = new GraphLauncher(ranks.getFirst());
+                memory = new DeviceMemory(ranks, lanes, this::wouldWait);
                 programMemory = new ProgramMemory(ranks, lanes, bufferLimit);
-                programLauncher = new ProgramLauncher(
-                        List.copyOf(lanes.keySet()),
+                queue = new LaunchQueue(
+                        ranks,
+                        lanes.keySet(),
                         programMemory,
+                        new BufferAccess(memory),
                         timeoutNanos,
-                        tuning.firstFlag(),
-                        tuning.launchThreads() == Tuning.FITTING
-                                ? LaunchThreads.fitting(lanes.size())
-                                : tuning.launchThreads());
-                updateLauncher = new UpdateLauncher(ranks, List.copyOf(lanes.keySet()), programLauncher);
+                        tuning,
+                        this::giveBack);
             }
         } catch (Throwable e) {
             abandon(List.copyOf(opened.values()));
             throw e;
         }
-        runs = new Runs(ranks.getFirst(), lanes.keySet(), timeoutNanos, tuning.clock(), this::hasLaunchesInStreams);
-        memory = new DeviceMemory(ranks, lanes, this::wouldWait);
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
-        access = new BufferAccess(memory);
         executor = tuning.executor();
         plans = new PlanMaker(ranks, peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
-        graphs = new GraphCache(
-                tuning.graphNodes(),
-                graph -> runs.isInFlight(run ->
-                        run instanceof GraphRun ofGraph && ofGraph.graph().equals(graph)));
-        join = new StreamJoin(ranks);
         synchronized (LIVING) {
             LIVING.add(this);
         }
@@ -210,7 +179,7 @@ public final class CudaBackend implements Backend {
 
     @Override
     public @Nullable Throwable failure() {
-        return runs.failure();
+        return queue.failure();
     }
 
     @Override
@@ -237,7 +206,7 @@ public final class CudaBackend implements Backend {
         if (bytes <= 0) {
             return arena.allocate(bytes, 64);
         }
-        checkUsable();
+        queue.checkUsable();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             HostBlock block = new HostBlock(bytes);
             return block.segment(arena, () -> free(block));
@@ -245,7 +214,7 @@ public final class CudaBackend implements Backend {
     }
 
     private void free(HostBlock block) {
-        if (closed) {
+        if (queue.isClosed()) {
             throw new IllegalStateException(
                     "memory of the host is freed after its backend, and went with it; close its arena first");
         }
@@ -270,7 +239,7 @@ public final class CudaBackend implements Backend {
 
     /** Runs what copies or clears; a copy that does not end in time breaks the backend. */
     private MemorySegment copied(Supplier<MemorySegment> work) {
-        checkUsable();
+        queue.checkUsable();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             return work(work);
         }
@@ -280,21 +249,10 @@ public final class CudaBackend implements Backend {
         try {
             return work.get();
         } catch (CollectiveTimeoutException e) {
-            throw breaking(e);
+            throw queue.breaking(e);
         } catch (CudaException e) {
-            throw brokenBy(e);
+            throw queue.brokenBy(e);
         }
-    }
-
-    /** Returns an error of the driver, which breaks the backend where a device has a fault. */
-    private CudaException brokenBy(CudaException error) {
-        CudaException explained = runs.explain(error);
-        return explained.equals(error) ? error : breaking(explained);
-    }
-
-    private <E extends RuntimeException> E breaking(E reason) {
-        runs.breakWith(reason);
-        return reason;
     }
 
     @Override
@@ -308,7 +266,7 @@ public final class CudaBackend implements Backend {
     @Override
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks.size());
-        checkUsable();
+        queue.checkUsable();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             return prepareInTurn(schedule, type, op);
         }
@@ -320,9 +278,11 @@ public final class CudaBackend implements Backend {
             if (program == null) {
                 plans.askPeers(schedule, type, op);
             }
-            return executable(schedule, type, op, program);
+            return queue.add(() -> program == null
+                    ? new CudaExecutable(queue, plans.plan(schedule, type, op))
+                    : new ProgramExecutable(queue, program, ranks.size(), Math.ceilDiv(timeoutNanos, 1_000_000)));
         } catch (CudaException e) {
-            throw brokenBy(e);
+            throw queue.brokenBy(e);
         }
     }
 
@@ -350,18 +310,12 @@ public final class CudaBackend implements Backend {
         }
     }
 
-    private Executable executable(Schedule schedule, DataType type, ReduceOp op, @Nullable ProgramPlan program) {
-        lock.lock();
-        try {
-            checkUsable();
-            freeReleased();
-            Executable executable = program == null
-                    ? new CudaExecutable(this, plans.plan(schedule, type, op))
-                    : new ProgramExecutable(this, program, ranks.size(), Math.ceilDiv(timeoutNanos, 1_000_000));
-            executables.add(executable);
-            return executable;
-        } finally {
-            lock.unlock();
+    /** Takes back what an executable has alone; nothing of it runs. */
+    private void giveBack(Executable executable) {
+        switch (executable) {
+            case ProgramExecutable program -> programs.close(program.plan());
+            case CudaExecutable graph -> plans.close(graph.plan());
+            default -> throw new IllegalArgumentException("an executable of another backend");
         }
     }
 
@@ -371,231 +325,19 @@ public final class CudaBackend implements Backend {
      */
     @Override
     public Group group() {
-        lock.lock();
-        try {
-            CudaGroup opened = new CudaGroup(this);
-            if (groups.putIfAbsent(Thread.currentThread(), opened) != null) {
-                throw new IllegalStateException("this thread has opened a group; close it first");
-            }
-            return opened;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Launches what a group has gathered, and ends it. */
-    void end(CudaGroup ended) {
-        lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
-            groups.remove(Thread.currentThread(), ended);
-            flush(ended);
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Puts a run behind those before, and into the caller's streams if there are any. */
-    CompletableFuture<Void> start(
-            Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
-        CudaStreams callers = streams == null ? null : join.check(streams);
-        lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
-            checkUsable();
-            return started(executable, inputs, outputs, callers);
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private CudaException failed(CudaException e) {
-        return runs.failure() == null ? breaking(runs.explain(e)) : e;
-    }
-
-    private CompletableFuture<Void> started(
-            Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
-        CudaGroup open = groups.get(Thread.currentThread());
-        return switch (executable) {
-            case ProgramExecutable program -> {
-                ProgramBatch.Member call = program.call(access, inputs, outputs);
-                if (open == null) {
-                    try {
-                        yield launched(call.alone(), callers).future();
-                    } catch (CudaException e) {
-                        throw failed(e);
-                    }
-                }
-                if (!open.add(call, callers)) {
-                    flush(open);
-                    open.add(call, callers);
-                }
-                yield open.future();
-            }
-            case CudaExecutable graph -> {
-                if (open != null) {
-                    flush(open);
-                }
-                try {
-                    yield launched(graph, inputs, outputs, callers).future();
-                } catch (CudaException e) {
-                    throw runs.failure() == null ? breaking(runs.explain(graph, e)) : e;
-                }
-            }
-            default -> throw new IllegalArgumentException("an executable of another backend");
-        };
-    }
-
-    /** Launches what a group has gathered up to now; its future says how that ends. */
-    private void flush(CudaGroup gathered) {
-        if (gathered.isEmpty()) {
-            return;
-        }
-        CompletableFuture<Void> future = gathered.future();
-        CudaStreams callers = gathered.streams();
-        try {
-            checkUsable();
-            var _ = launched(gathered.take(), callers).future().whenComplete((_, failure) -> {
-                if (failure == null) {
-                    future.complete(null);
-                } else {
-                    future.completeExceptionally(failure);
-                }
-            });
-        } catch (CudaException e) {
-            future.completeExceptionally(failed(e));
-        } catch (RuntimeException e) {
-            future.completeExceptionally(e);
-        }
-    }
-
-    private Run launched(
-            CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
-        GraphCache.Key key = executable.key(inputs, outputs);
-        Graph graph = graphs.get(key, () -> executable.build(key, access));
-        if (last != null && !(last instanceof GraphRun)) {
-            graphLauncher.waitFor(last.ended());
-        }
-        if (callers != null) {
-            join.after(callers, _ -> graphLauncher.stream());
-        }
-        GraphRun run = graphLauncher.launch(executable, graph, runs.takeMarks(executable));
-        runs.add(run);
-        if (callers != null) {
-            join.before(callers, _ -> run.ended().getFirst());
-        }
-        last = run;
-        return run;
-    }
-
-    private Run launched(List<ProgramBatch.Member> members, @Nullable CudaStreams callers) {
-        if (last instanceof GraphRun) {
-            programLauncher.waitFor(last.ended());
-        }
-        if (callers != null) {
-            join.after(callers, rank -> programLauncher.stream(ranks.get(rank)));
-        }
-        ProgramRun run = programLauncher.launch(members);
-        runs.add(run);
-        if (callers != null) {
-            join.before(callers, rank -> run.ended(ranks.get(rank)));
-        }
-        last = run;
-        return run;
+        return queue.group();
     }
 
     @Override
     public CompletableFuture<Void> update(List<ParameterUpdate> updates) {
-        lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
-            checkUsable();
-            updates.forEach(update -> access.check(update, ranks.get(update.rank())));
-            if (last instanceof GraphRun) {
-                programLauncher.waitFor(last.ended());
-            }
-            try {
-                UpdateRun run = updateLauncher.launch(updates);
-                runs.add(run);
-                last = run;
-                return run.future();
-            } catch (CudaException e) {
-                throw failed(e);
-            }
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Asks the runs of an executable that are in flight to end early. */
-    void stop(ProgramExecutable executable) {
-        runs.stop(executable);
-    }
-
-    private boolean hasLaunchesInStreams() {
-        return graphLauncher.isBusy() || programLauncher.isBusy();
-    }
-
-    /** Looks for ends of runs on the calling thread for a short while, until a future is done. */
-    void poll(Future<?> ended) {
-        if (ended.isDone()) {
-            return;
-        }
-        try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
-            if (kept != null) {
-                runs.poll(ended);
-            }
-        }
-    }
-
-    private void checkUsable() {
-        runs.checkUnbroken();
-        if (closed) {
-            throw new IllegalStateException("the backend is closed; make a new one");
-        }
-    }
-
-    /** Frees what an executable has, or keeps it until its runs have ended. */
-    void release(Executable executable) {
-        lock.lock();
-        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
-            if (executables.remove(executable)) {
-                released.add(executable);
-                freeReleased();
-            }
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void freeReleased() {
-        if (ProcessFault.isThere()) {
-            return;
-        }
-        released.removeIf(executable -> {
-            if (runs.isInFlight(run -> run.isOf(executable))
-                    || groups.values().stream().anyMatch(group -> group.holds(executable))) {
-                return false;
-            }
-            giveBack(executable);
-            return true;
-        });
-    }
-
-    /** Takes back what an executable has alone; nothing of it runs. */
-    private void giveBack(Executable executable) {
-        switch (executable) {
-            case ProgramExecutable program -> programs.close(program.plan());
-            case CudaExecutable graph -> {
-                graphs.remove(graph);
-                plans.close(graph.plan());
-            }
-            default -> throw new IllegalArgumentException("an executable of another backend");
-        }
+        return queue.update(updates);
     }
 
     /** Whether the backend is not known to have nothing to do on its devices. */
     private boolean isBusy() {
         try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
             return kept == null
-                    || hasLaunchesInStreams()
+                    || queue.isBusy()
                     || trials.isBusy()
                     || lanes.values().stream().anyMatch(CopyLane::isBusy);
         }
@@ -631,17 +373,8 @@ public final class CudaBackend implements Backend {
      */
     @Override
     public void close() {
-        lock.lock();
-        try {
-            if (closed) {
-                return;
-            }
-            closed = true;
-        } finally {
-            lock.unlock();
-        }
-        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
-            runs.close();
+        if (!queue.close()) {
+            return;
         }
         Waiting.whileBusy(this::wouldWaitForSoundBackends, System.nanoTime() + timeoutNanos);
         freeClosed();
@@ -667,7 +400,7 @@ public final class CudaBackend implements Backend {
                 return;
             }
             idle = LIVING.stream()
-                    .filter(backend -> backend.closed && !backend.wouldWait())
+                    .filter(backend -> backend.queue.isClosed() && !backend.wouldWait())
                     .toList();
             idle.forEach(LIVING::remove);
         }
@@ -692,19 +425,14 @@ public final class CudaBackend implements Backend {
     private void free() {
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
         ranks.getFirst().tryEnter();
-        executables.forEach(this::giveBack);
-        released.forEach(this::giveBack);
         List<Integer> results = new ArrayList<>();
-        results.addAll(graphs.free());
+        results.addAll(queue.free());
         results.addAll(memory.free());
         results.addAll(plans.free(sound));
         results.addAll(programs.free(sound));
         results.addAll(programMemory.free());
-        results.addAll(join.free());
         results.addAll(trials.free());
         lanes.values().forEach(lane -> results.addAll(lane.free()));
-        results.addAll(graphLauncher.free());
-        results.addAll(programLauncher.free());
         lanes.keySet().forEach(CudaDevice::close);
         if (sound) {
             results.forEach(result -> Cuda.check(result, "freeing the memory of a CUDA backend"));

@@ -16,15 +16,15 @@ import org.jspecify.annotations.Nullable;
 
 /** A plan on its backend. {@link #abort} does nothing, as the driver cannot end a graph early. */
 final class CudaExecutable implements Executable {
-    private final CudaBackend backend;
+    private final LaunchQueue queue;
     private final GraphPlan plan;
     private final MemorySegment marks;
     private volatile long lastNanos;
     /** Of the last run: a training step uses the same buffers again and again. */
     private GraphCache.@Nullable Key lastKey;
 
-    CudaExecutable(CudaBackend backend, GraphPlan plan) {
-        this.backend = backend;
+    CudaExecutable(LaunchQueue queue, GraphPlan plan) {
+        this.queue = queue;
         this.plan = plan;
         marks = plan.markBlock().memory();
     }
@@ -42,17 +42,17 @@ final class CudaExecutable implements Executable {
     public @Nullable CompletableFuture<Void> start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
         BackendArguments.checkBuffers(inputs, outputs, plan.devices().size());
-        return plan.routes().isEmpty() && streams == null ? null : backend.start(this, inputs, outputs, streams);
+        return plan.routes().isEmpty() && streams == null ? null : queue.start(this, inputs, outputs, streams);
     }
 
     @Override
     public void poll(Future<?> ended) {
-        backend.poll(ended);
+        queue.poll(ended);
     }
 
     @Override
     public void close() {
-        backend.release(this);
+        queue.release(this);
     }
 
     /** Notes how long a run took, in ns. */

@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Calls that one thread starts together. Guarded by the lock of the backend, but for {@link #close}. */
+/** Calls that one thread starts together. Guarded by the lock of the queue, but for {@link #close}. */
 final class CudaGroup implements Backend.Group {
-    private final CudaBackend backend;
+    private final LaunchQueue queue;
     private final ProgramBatch batch = new ProgramBatch();
     private CompletableFuture<Void> future = new CompletableFuture<>();
     private @Nullable CudaStreams streams;
 
-    CudaGroup(CudaBackend backend) {
-        this.backend = backend;
+    CudaGroup(LaunchQueue queue) {
+        this.queue = queue;
     }
 
     /** Adds a call, or returns false if what was gathered must be launched first. */
@@ -58,6 +58,6 @@ final class CudaGroup implements Backend.Group {
 
     @Override
     public void close() {
-        backend.end(this);
+        queue.end(this);
     }
 }

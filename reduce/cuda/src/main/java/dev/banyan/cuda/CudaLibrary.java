@@ -96,7 +96,7 @@ final class CudaLibrary {
         try {
             driver = SymbolLookup.libraryLookup(DRIVER, Arena.global());
         } catch (IllegalArgumentException e) {
-            // The bindings will not be loaded either, and tell why.
+            // The bindings will not be loaded either, and their exception says why.
             return null;
         }
         return LATE.stream()

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param blocks address of each device's block
  * @param hostBlock address of the host's block
  * @param ring places of each slot
- * @param marks what tells the host how far a run has come
+ * @param marks report to the host how far a run has come
  * @param markBlock a 32-bit word of each mark
  */
 record GraphPlan(

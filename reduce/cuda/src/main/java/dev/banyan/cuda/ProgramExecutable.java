@@ -16,7 +16,7 @@ final class ProgramExecutable implements Executable {
     /** As many tensors of a network have one shape, or a few more. */
     private static final int MOST_KNOWN = 64;
 
-    private final CudaBackend backend;
+    private final LaunchQueue queue;
     private final ProgramPlan plan;
     private final long timeoutMillis;
     private volatile long lastNanos;
@@ -29,8 +29,8 @@ final class ProgramExecutable implements Executable {
     /** How often memory had been freed when the known buffers were checked. */
     private long frees;
 
-    ProgramExecutable(CudaBackend backend, ProgramPlan plan, int ranks, long timeoutMillis) {
-        this.backend = backend;
+    ProgramExecutable(LaunchQueue queue, ProgramPlan plan, int ranks, long timeoutMillis) {
+        this.queue = queue;
         this.plan = plan;
         this.timeoutMillis = timeoutMillis;
         this.ranks = ranks;
@@ -49,23 +49,23 @@ final class ProgramExecutable implements Executable {
     public @Nullable CompletableFuture<Void> start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
         BackendArguments.checkBuffers(inputs, outputs, ranks);
-        return plan.loops().isEmpty() && streams == null ? null : backend.start(this, inputs, outputs, streams);
+        return plan.loops().isEmpty() && streams == null ? null : queue.start(this, inputs, outputs, streams);
     }
 
     @Override
     public void poll(Future<?> ended) {
-        backend.poll(ended);
+        queue.poll(ended);
     }
 
     @Override
     public void abort() {
         aborted = true;
-        backend.stop(this);
+        queue.stop(this);
     }
 
     @Override
     public void close() {
-        backend.release(this);
+        queue.release(this);
     }
 
     ProgramPlan plan() {

@@ -96,7 +96,7 @@ final class ProgramLauncher {
         this.base = base;
         lanes = devices.stream().map(device -> new Lane(device, timeoutNanos)).toList();
         streams = lanes.stream().map(lane -> lane.stream).toList();
-        launching = new LaunchThreads(threads, lanes.size(), d -> launch(lanes.get(d)));
+        launching = new LaunchThreads(threads, lanes.size(), timeoutNanos, d -> launch(lanes.get(d)));
     }
 
     /** Returns the stream of a device, which is one of those given. */
@@ -304,8 +304,11 @@ final class ProgramLauncher {
         lanes.get(d).events.give(event);
     }
 
-    /** Whether a stream is not known to have come to its end. */
+    /** Whether a stream is not known to have come to its end, or a launch that was given up has not returned. */
     boolean isBusy() {
+        if (launching.isWorking()) {
+            return true;
+        }
         for (CUstream stream : streams) {
             if (JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS) {
                 return true;

@@ -18,10 +18,8 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -34,24 +32,15 @@ import org.junit.jupiter.api.Timeout;
  */
 class FaultPropertyTest {
     private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
     /** Of cases that hang: a call must end a second later at most. */
     private static final Duration DEADLINE = Duration.ofMillis(700);
 
-    private static final long TICK_NANOS = 10_000_000;
     private static final Tuning DIRECT = new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false);
     private static final Tuning COPIES =
             new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime, false);
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
-    /** Of the current case, if it hangs. */
-    private volatile Duration deadline = DEADLINE;
-    /**
-     * Whether a busy machine had no time for what does not hang, or for the exception of what does: the case begins
-     * anew with a longer deadline.
-     */
-    private volatile boolean tooShort;
-
+    private final FaultCases cases = new FaultCases(DEADLINE);
     private int met;
 
     private enum Kind {
@@ -79,39 +68,30 @@ class FaultPropertyTest {
         static Fault of(long seed) {
             SplittableRandom random = new SplittableRandom(seed);
             Kind kind = random.nextInt(8) < 5
-                    ? one(random, List.of(Kind.FAIL, Kind.LOSE))
-                    : one(random, List.of(Kind.values()));
+                    ? RandomChoices.any(List.of(Kind.FAIL, Kind.LOSE), random)
+                    : RandomChoices.any(List.of(Kind.values()), random);
             List<Integer> codes = kind == Kind.FAIL ? List.of(700, 716, 719, 702, 214) : List.of(46, 214, 999);
             boolean hangs = kind == Kind.HANG || kind == Kind.LOSE_WHILE_HUNG;
             List<Integer> counts = hangs ? List.of(1, 300, 5000) : List.of(1, 300, 5000, 100_000);
-            List<AlgorithmChoice> algorithms = List.of(
-                    AlgorithmChoice.RING,
-                    AlgorithmChoice.STAR,
-                    AlgorithmChoice.SINGLE_TREE,
-                    AlgorithmChoice.MULTI_TREE);
             int ranks = 2 + random.nextInt(7);
             return new Fault(
                     kind,
                     random.nextBoolean() ? "pends" : "errors",
-                    one(random, List.of("any", "kernel", "copy", "peer")),
+                    RandomChoices.any(List.of("any", "kernel", "copy", "peer"), random),
                     1 + random.nextInt(random.nextBoolean() ? 4 : 24),
-                    one(random, codes),
+                    RandomChoices.any(codes, random),
                     random.nextInt(ranks),
                     random.nextInt(3),
-                    one(random, List.of(Collective.values())),
-                    one(random, algorithms),
+                    RandomChoices.any(List.of(Collective.values()), random),
+                    RandomChoices.any(FaultCases.ALGORITHMS, random),
                     ranks,
-                    one(random, counts),
+                    RandomChoices.any(counts, random),
                     random.nextBoolean(),
                     seed);
         }
 
         IntegerCall call() {
             return new IntegerCall(collective, ranks, count);
-        }
-
-        private static <T> T one(SplittableRandom random, List<T> of) {
-            return of.get(random.nextInt(of.size()));
         }
 
         String command() {
@@ -141,22 +121,12 @@ class FaultPropertyTest {
         checkAll(1000, 1000);
     }
 
-    private void checkAll(long first, int cases) {
-        for (long seed = first; seed < first + cases; seed++) {
+    private void checkAll(long first, int count) {
+        for (long seed = first; seed < first + count; seed++) {
             Fault fault = Fault.of(seed);
-            deadline = DEADLINE;
-            do {
-                tooShort = false;
-                try {
-                    EmulatedGpus.within(PATIENCE.multipliedBy(2), () -> check(fault));
-                } catch (AssertionError e) {
-                    throw new AssertionError(fault.toString(), e);
-                }
-                end();
-                deadline = deadline.multipliedBy(4);
-            } while (tooShort);
+            cases.check(fault, () -> check(fault), this::end);
         }
-        assertThat(met).as("cases whose fault was met").isGreaterThan(cases / 2);
+        assertThat(met).as("cases whose fault was met").isGreaterThan(count / 2);
     }
 
     private void end() {
@@ -164,7 +134,8 @@ class FaultPropertyTest {
             // What hung is freed when it has ended, by the next backend.
             emulator.tell("release 0");
             while (emulator.count("bytes") > 0) {
-                new CudaBackend(new int[] {0, 1, 2, 3, 4, 5, 6, 7}, PATIENCE, PeerRule.ALL, 64 << 20, DIRECT).close();
+                new CudaBackend(new int[] {0, 1, 2, 3, 4, 5, 6, 7}, FaultCases.PATIENCE, PeerRule.ALL, 64 << 20, DIRECT)
+                        .close();
             }
         }
         EmulatedGpus.beginNewProcess(emulator);
@@ -180,7 +151,7 @@ class FaultPropertyTest {
         int[] devices = IntStream.range(0, fault.ranks()).toArray();
         try (CudaBackend backend = new CudaBackend(
                         devices,
-                        fault.hangs() ? deadline : PATIENCE,
+                        fault.hangs() ? cases.deadline() : FaultCases.PATIENCE,
                         PeerRule.ALL,
                         64 << 20,
                         fault.copies() ? COPIES : DIRECT);
@@ -200,8 +171,7 @@ class FaultPropertyTest {
                 Throwable thrown = run(fault, cuda, buffers, last);
                 if (thrown instanceof CollectiveTimeoutException
                         && !(last && fault.kind() == Kind.HANG)
-                        && deadline.compareTo(PATIENCE) < 0) {
-                    tooShort = true;
+                        && cases.noteTooShort()) {
                     return;
                 }
                 boolean faulty = last && emulator.count("faults") > 0;
@@ -230,37 +200,13 @@ class FaultPropertyTest {
         }
     }
 
-    /**
-     * Time is counted in naps of 10 ms, so that it passes no faster than for the threads that must keep the deadline.
-     */
     private @Nullable Throwable run(Fault fault, Communicator cuda, List<MemorySegment> buffers, boolean last) {
-        AtomicInteger naps = new AtomicInteger();
-        Thread ticker = Thread.ofPlatform().daemon().start(() -> {
-            boolean isToBeLost = last && fault.kind() == Kind.LOSE_WHILE_HUNG;
-            while (!Thread.currentThread().isInterrupted()) {
-                LockSupport.parkNanos(TICK_NANOS);
-                if (naps.incrementAndGet() >= 3 && isToBeLost && emulator.count("faults") > 0) {
-                    isToBeLost = false;
-                    emulator.tell("lose " + fault.device() + " " + fault.code());
-                }
+        AtomicBoolean isToBeLost = new AtomicBoolean(last && fault.kind() == Kind.LOSE_WHILE_HUNG);
+        return cases.run(() -> cuda.run(fault.call().on(buffers)), fault.hangs(), naps -> {
+            if (naps >= 3 && isToBeLost.get() && emulator.count("faults") > 0) {
+                isToBeLost.set(false);
+                emulator.tell("lose " + fault.device() + " " + fault.code());
             }
         });
-        try {
-            cuda.run(fault.call().on(buffers));
-            return null;
-        } catch (CompletionException e) {
-            return e.getCause();
-        } catch (RuntimeException e) {
-            return e;
-        } finally {
-            ticker.interrupt();
-            if (fault.hangs()
-                    && naps.get() * TICK_NANOS >= deadline.plusSeconds(1).toNanos()) {
-                assertThat(deadline)
-                        .as("deadline of %s, which takes longer", fault)
-                        .isLessThan(PATIENCE);
-                tooShort = true;
-            }
-        }
     }
 }

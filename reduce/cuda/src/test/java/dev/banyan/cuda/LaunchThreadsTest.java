@@ -5,16 +5,20 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LaunchThreadsTest {
     private static final int DEVICES = 8;
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     /** The threads make themselves known to the driver. */
     @BeforeAll
@@ -26,7 +30,7 @@ class LaunchThreadsTest {
     @ValueSource(ints = {1, 2, 4, 8, 20})
     void everyRoundLaunchesOnceOnEachDevice(int threads) {
         AtomicIntegerArray launched = new AtomicIntegerArray(DEVICES);
-        LaunchThreads launching = new LaunchThreads(threads, DEVICES, launched::incrementAndGet);
+        LaunchThreads launching = new LaunchThreads(threads, DEVICES, PATIENCE_NANOS, launched::incrementAndGet);
         for (int round = 1; round <= 5_000; round++) {
             launching.launchAll();
             for (int d = 0; d < DEVICES; d++) {
@@ -39,7 +43,7 @@ class LaunchThreadsTest {
     @Test
     void oneThreadIsTheCallingOne() {
         Set<Thread> seen = ConcurrentHashMap.newKeySet();
-        LaunchThreads launching = new LaunchThreads(1, DEVICES, _ -> seen.add(Thread.currentThread()));
+        LaunchThreads launching = new LaunchThreads(1, DEVICES, PATIENCE_NANOS, _ -> seen.add(Thread.currentThread()));
         for (int round = 0; round < 1_000; round++) {
             launching.launchAll();
         }
@@ -51,7 +55,7 @@ class LaunchThreadsTest {
     @Test
     void frequentRoundsWakeHelpers() {
         Set<Thread> seen = ConcurrentHashMap.newKeySet();
-        LaunchThreads launching = new LaunchThreads(2, 2, _ -> {
+        LaunchThreads launching = new LaunchThreads(2, 2, PATIENCE_NANOS, _ -> {
             seen.add(Thread.currentThread());
             for (int i = 0; i < 1_000; i++) {
                 Thread.onSpinWait();
@@ -68,7 +72,7 @@ class LaunchThreadsTest {
     @Test
     void aRoundReturnsWhenTheLastLaunchHasEnded() {
         AtomicInteger inside = new AtomicInteger();
-        LaunchThreads launching = new LaunchThreads(4, DEVICES, _ -> {
+        LaunchThreads launching = new LaunchThreads(4, DEVICES, PATIENCE_NANOS, _ -> {
             inside.incrementAndGet();
             Thread.onSpinWait();
             inside.decrementAndGet();
@@ -80,12 +84,59 @@ class LaunchThreadsTest {
         launching.close();
     }
 
+    /**
+     * Rounds go on until a helper is stuck in a launch. On a busy machine a helper may be late without a launch: then
+     * the case begins anew.
+     */
+    @Test
+    @Timeout(value = 60, unit = TimeUnit.SECONDS)
+    void aLaunchThatDoesNotReturnInTimeIsAnError() {
+        Thread caller = Thread.currentThread();
+        AtomicBoolean stuck = new AtomicBoolean();
+        CountDownLatch release = new CountDownLatch(1);
+        LaunchThreads launching;
+        do {
+            LaunchThreads begun = new LaunchThreads(2, 2, TimeUnit.MILLISECONDS.toNanos(10), _ -> {
+                if (Thread.currentThread().equals(caller)) {
+                    for (int i = 0; i < 1_000; i++) {
+                        Thread.onSpinWait();
+                    }
+                } else {
+                    stuck.set(true);
+                    await(release);
+                }
+            });
+            assertThatThrownBy(() -> {
+                        while (true) {
+                            begun.launchAll();
+                        }
+                    })
+                    .isInstanceOf(CudaException.class)
+                    .hasMessageContaining("did not return within 10 ms");
+            launching = begun;
+        } while (!stuck.get());
+        assertThat(launching.isWorking()).isTrue();
+        release.countDown();
+        while (launching.isWorking()) {
+            Thread.onSpinWait();
+        }
+        launching.close();
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {1, 3})
     void aFailureComesOutWhenAllOthersWereLaunched(int threads) {
         AtomicIntegerArray launched = new AtomicIntegerArray(DEVICES);
         AtomicInteger failing = new AtomicInteger(5);
-        LaunchThreads launching = new LaunchThreads(threads, DEVICES, d -> {
+        LaunchThreads launching = new LaunchThreads(threads, DEVICES, PATIENCE_NANOS, d -> {
             launched.incrementAndGet(d);
             if (d == failing.get()) {
                 throw new IllegalStateException("device " + d);

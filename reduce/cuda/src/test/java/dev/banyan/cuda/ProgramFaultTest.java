@@ -19,9 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -39,18 +37,8 @@ class ProgramFaultTest {
     /** A call that meets a fault must end a second later at most. */
     private static final Duration DEADLINE = Duration.ofMillis(400);
 
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static final long TICK_NANOS = 10_000_000;
-
     private final CudaEmulator emulator = EmulatedGpus.driver();
-    /** Of the current case. */
-    private volatile Duration deadline = DEADLINE;
-    /**
-     * Whether a busy machine had no time for a sound call, or for an exception: the case begins anew with a longer
-     * deadline.
-     */
-    private volatile boolean tooShort;
-
+    private final FaultCases cases = new FaultCases(DEADLINE);
     private int met;
 
     private enum Kind {
@@ -76,34 +64,24 @@ class ProgramFaultTest {
             long seed) {
         static Fault of(long seed) {
             SplittableRandom random = new SplittableRandom(seed);
-            Kind kind = one(random, List.of(Kind.values()));
+            Kind kind = RandomChoices.any(List.of(Kind.values()), random);
             int ranks = 2 + random.nextInt(7);
             return new Fault(
                     kind,
                     1 + random.nextInt(kind == Kind.LOST_FLAG ? 60 : ranks),
-                    one(random, kind == Kind.FAIL ? List.of(700, 716, 719, 214) : List.of(46, 214, 999)),
+                    RandomChoices.any(kind == Kind.FAIL ? List.of(700, 716, 719, 214) : List.of(46, 214, 999), random),
                     random.nextInt(ranks),
                     random.nextInt(3),
-                    one(random, List.of(Collective.values())),
-                    one(
-                            random,
-                            List.of(
-                                    AlgorithmChoice.RING,
-                                    AlgorithmChoice.STAR,
-                                    AlgorithmChoice.SINGLE_TREE,
-                                    AlgorithmChoice.MULTI_TREE)),
+                    RandomChoices.any(List.of(Collective.values()), random),
+                    RandomChoices.any(FaultCases.ALGORITHMS, random),
                     ranks,
-                    one(random, List.of(1, 300, 3000)),
+                    RandomChoices.any(List.of(1, 300, 3000), random),
                     random.nextBoolean(),
                     seed);
         }
 
         IntegerCall call() {
             return new IntegerCall(collective, ranks, count);
-        }
-
-        private static <T> T one(SplittableRandom random, List<T> of) {
-            return of.get(random.nextInt(of.size()));
         }
 
         @Nullable
@@ -132,27 +110,17 @@ class ProgramFaultTest {
         checkAll(1000, 1000);
     }
 
-    private void checkAll(long first, int cases) {
-        for (long seed = first; seed < first + cases; seed++) {
+    private void checkAll(long first, int count) {
+        for (long seed = first; seed < first + count; seed++) {
             Fault fault = Fault.of(seed);
-            deadline = DEADLINE;
-            do {
-                tooShort = false;
-                emulator.tell("devices 8 switched");
-                try {
-                    EmulatedGpus.within(PATIENCE.multipliedBy(2), () -> check(fault));
-                } catch (AssertionError e) {
-                    throw new AssertionError(fault.toString(), e);
-                }
-                EmulatedGpus.beginNewProcess(emulator);
-                deadline = deadline.multipliedBy(4);
-            } while (tooShort);
+            cases.check(fault, () -> check(fault), () -> EmulatedGpus.beginNewProcess(emulator));
         }
-        assertThat(met).as("cases whose fault was met").isGreaterThan(cases / 2);
+        assertThat(met).as("cases whose fault was met").isGreaterThan(count / 2);
     }
 
     /** Some calls that are sound, and then one that meets the fault, if it comes so far. */
     private void check(Fault fault) {
+        emulator.tell("devices 8 switched");
         Machine machine = MACHINE.subset(IntStream.range(0, fault.ranks()).toArray());
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(fault.algorithm()))
@@ -168,7 +136,7 @@ class ProgramFaultTest {
                 fault.lines() ? ProgramSizes.DEFAULT : new ProgramSizes(0, 1024, 2, 16),
                 1,
                 1 + (int) (fault.seed() % 3));
-        try (CudaBackend backend = new CudaBackend(devices, deadline, PeerRule.ALL, 64 << 20, tuning);
+        try (CudaBackend backend = new CudaBackend(devices, cases.deadline(), PeerRule.ALL, 64 << 20, tuning);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend);
                 Arena arena = Arena.ofShared()) {
@@ -184,8 +152,7 @@ class ProgramFaultTest {
                     emulator.tell(command);
                 }
                 Throwable thrown = run(fault, cuda, buffers, last);
-                if (!last && thrown instanceof CollectiveTimeoutException && deadline.compareTo(PATIENCE) < 0) {
-                    tooShort = true;
+                if (!last && isTimeout(thrown) && cases.noteTooShort()) {
                     return;
                 }
                 if (thrown != null) {
@@ -216,34 +183,18 @@ class ProgramFaultTest {
         };
     }
 
-    /** Time is counted in naps, so that it passes no faster than for the threads that must keep the deadline. */
+    /** A launch that does not return in time is an error of CUDA, whose cause is the timeout. */
+    private static boolean isTimeout(@Nullable Throwable thrown) {
+        return thrown instanceof CollectiveTimeoutException
+                || (thrown instanceof CudaException && thrown.getCause() instanceof CollectiveTimeoutException);
+    }
+
     private @Nullable Throwable run(Fault fault, Communicator cuda, List<MemorySegment> buffers, boolean last) {
-        AtomicInteger naps = new AtomicInteger();
-        Thread ticker = Thread.ofPlatform().daemon().start(() -> {
-            if (last && fault.kind() == Kind.ABORT) {
+        return cases.run(() -> cuda.run(fault.call().on(buffers)), true, naps -> {
+            if (naps == 0 && last && fault.kind() == Kind.ABORT) {
                 LockSupport.parkNanos(new SplittableRandom(fault.seed()).nextLong(3_000_000));
                 cuda.abort();
             }
-            while (!Thread.currentThread().isInterrupted()) {
-                LockSupport.parkNanos(TICK_NANOS);
-                naps.incrementAndGet();
-            }
         });
-        try {
-            cuda.run(fault.call().on(buffers));
-            return null;
-        } catch (CompletionException e) {
-            return e.getCause();
-        } catch (RuntimeException e) {
-            return e;
-        } finally {
-            ticker.interrupt();
-            if (naps.get() * TICK_NANOS >= deadline.plusSeconds(1).toNanos()) {
-                assertThat(deadline)
-                        .as("deadline of %s, which takes longer", fault)
-                        .isLessThan(PATIENCE);
-                tooShort = true;
-            }
-        }
     }
 }

@@ -6,7 +6,6 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.program.ProgramSizes;
@@ -20,7 +19,6 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -35,10 +33,6 @@ class ProgramInterleavingTest {
 
     private static final int CALLS_OF_A_MACHINE = 20;
     private static final int MOST_ELEMENTS = 160;
-
-    private static final List<AlgorithmChoice> ALGORITHMS = Stream.of(AlgorithmChoice.values())
-            .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
-            .toList();
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
 
@@ -74,7 +68,7 @@ class ProgramInterleavingTest {
                 .orElseThrow()
                 .subset(IntStream.range(0, ranks).toArray());
         Config config = Config.builder()
-                .set(Planner.ALGORITHM, SizeRules.always(any(ALGORITHMS, random)))
+                .set(Planner.ALGORITHM, SizeRules.always(RandomChoices.any(RandomChoices.ALGORITHMS, random)))
                 .set(HostBackend.THREADS, 1)
                 .build();
         // Lines, or short slices in few slots, so that slots are used again; few blocks, so that lanes share them.
@@ -87,9 +81,10 @@ class ProgramInterleavingTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (int call = 0; call < CALLS_OF_A_MACHINE; call++) {
-                Collective collective = any(List.of(Collective.values()), random);
-                DataType type = any(List.of(DataType.values()), random);
-                ReduceOp op = collective.reduces() ? any(List.of(ReduceOp.values()), random) : ReduceOp.SUM;
+                Collective collective = RandomChoices.any(List.of(Collective.values()), random);
+                DataType type = RandomChoices.any(List.of(DataType.values()), random);
+                ReduceOp op =
+                        collective.reduces() ? RandomChoices.any(List.of(ReduceOp.values()), random) : ReduceOp.SUM;
                 if (op == ReduceOp.AVG && !type.isFloating()) {
                     op = ReduceOp.MAX;
                 }
@@ -102,9 +97,5 @@ class ProgramInterleavingTest {
             }
             emulator.tell("interleave 0");
         }
-    }
-
-    private static <T> T any(List<T> of, SplittableRandom random) {
-        return of.get(random.nextInt(of.size()));
     }
 }

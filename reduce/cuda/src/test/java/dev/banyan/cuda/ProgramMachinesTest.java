@@ -25,7 +25,6 @@ import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -37,10 +36,6 @@ class ProgramMachinesTest {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final int MOST_RANKS = ProgramPlanner.MOST_RANKS;
     private static final int CALLS = 6;
-
-    private static final List<AlgorithmChoice> ALGORITHMS = Stream.of(AlgorithmChoice.values())
-            .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
-            .toList();
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
 
@@ -68,7 +63,7 @@ class ProgramMachinesTest {
     }
 
     private static Machine subset(SplittableRandom random) {
-        Machine preset = any(Presets.all(), random);
+        Machine preset = RandomChoices.any(Presets.all(), random);
         List<Integer> devices =
                 IntStream.range(0, preset.size()).boxed().collect(Collectors.toCollection(ArrayList::new));
         Collections.shuffle(devices, new Random(random.nextLong()));
@@ -84,7 +79,7 @@ class ProgramMachinesTest {
     private void compare(Machine machine, SplittableRandom random) {
         EmulatedGpus.beginNewProcess(emulator);
         emulator.tell("devices " + machine.size() + " switched");
-        AlgorithmChoice algorithm = any(ALGORITHMS, random);
+        AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.ALGORITHMS, random);
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                 .set(HostBackend.THREADS, 1)
@@ -104,9 +99,10 @@ class ProgramMachinesTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (int call = 0; call < CALLS; call++) {
-                Collective collective = any(List.of(Collective.values()), random);
-                DataType type = any(List.of(DataType.values()), random);
-                ReduceOp op = collective.reduces() ? any(List.of(ReduceOp.values()), random) : ReduceOp.SUM;
+                Collective collective = RandomChoices.any(List.of(Collective.values()), random);
+                DataType type = RandomChoices.any(List.of(DataType.values()), random);
+                ReduceOp op =
+                        collective.reduces() ? RandomChoices.any(List.of(ReduceOp.values()), random) : ReduceOp.SUM;
                 comparison.compare(
                         host,
                         cuda,
@@ -121,9 +117,5 @@ class ProgramMachinesTest {
             throw new AssertionError(algorithm + " on " + machine.name() + " of " + machine.size(), e);
         }
         assertThat(emulator.problems()).isEmpty();
-    }
-
-    private static <T> T any(List<T> of, SplittableRandom random) {
-        return of.get(random.nextInt(of.size()));
     }
 }

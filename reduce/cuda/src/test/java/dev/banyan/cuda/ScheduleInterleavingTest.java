@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -39,10 +38,6 @@ class ScheduleInterleavingTest {
     private static final int MOST_ELEMENTS = 700;
     private static final int EDGES = 60;
     private static final int FLOATS = 1024;
-
-    private static final List<AlgorithmChoice> ALGORITHMS = Stream.of(AlgorithmChoice.values())
-            .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
-            .toList();
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
 
@@ -73,7 +68,7 @@ class ScheduleInterleavingTest {
                 .toArray();
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(devices);
         Config config = Config.builder()
-                .set(Planner.ALGORITHM, SizeRules.always(any(ALGORITHMS, random)))
+                .set(Planner.ALGORITHM, SizeRules.always(RandomChoices.any(RandomChoices.ALGORITHMS, random)))
                 .set(HostBackend.THREADS, 1)
                 .build();
         // Short pieces in few places, so that places are used again; loads from peers, or copies alone.
@@ -85,9 +80,10 @@ class ScheduleInterleavingTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (int call = 0; call < CALLS_OF_A_MACHINE; call++) {
-                Collective collective = any(List.of(Collective.values()), random);
-                DataType type = any(List.of(DataType.values()), random);
-                ReduceOp op = collective.reduces() ? any(List.of(ReduceOp.values()), random) : ReduceOp.SUM;
+                Collective collective = RandomChoices.any(List.of(Collective.values()), random);
+                DataType type = RandomChoices.any(List.of(DataType.values()), random);
+                ReduceOp op =
+                        collective.reduces() ? RandomChoices.any(List.of(ReduceOp.values()), random) : ReduceOp.SUM;
                 long count = random.nextInt(MOST_ELEMENTS);
                 long shift = random.nextBoolean() ? type.bytes() : 0;
                 emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
@@ -152,9 +148,5 @@ class ScheduleInterleavingTest {
         float[] values = new float[FLOATS];
         cuda.copyToHost(buffer, MemorySegment.ofArray(values));
         return IntStream.range(0, FLOATS).allMatch(i -> values[i] == value);
-    }
-
-    private static <T> T any(List<T> of, SplittableRandom random) {
-        return of.get(random.nextInt(of.size()));
     }
 }

@@ -6,6 +6,7 @@ import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.BackendArguments;
+import dev.banyan.reduce.internal.WorkerPool;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.Execution;
@@ -44,6 +45,9 @@ public final class HostBackend implements Backend {
                     "Sets the number of worker threads of the host backend.")
             .withDefaultText("the JVM's available processors");
 
+    /** How long a worker polls before it parks, in ns; about what waking it takes. */
+    private static final long POLL_NANOS = 50_000;
+
     private static final int ALIGNMENT = 64;
     private static final int PAGE_BYTES = 4096;
     /** The distance of two ranks' buffers in a page; a page has room for seven, and the eighth is at another place. */
@@ -78,7 +82,7 @@ public final class HostBackend implements Backend {
         this.ranks = ranks;
         this.timeout = timeout;
         this.kernels = kernels;
-        pool = new WorkerPool("banyan-host-" + COUNT.incrementAndGet(), threads - 1);
+        pool = new WorkerPool("banyan-host-" + COUNT.incrementAndGet(), threads - 1, POLL_NANOS, () -> {});
     }
 
     /**

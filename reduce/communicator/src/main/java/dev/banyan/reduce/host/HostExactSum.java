@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
+import dev.banyan.reduce.internal.WorkerPool;
 import dev.banyan.schedule.type.Collective;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

@@ -4,7 +4,7 @@ import java.util.List;
 
 /**
  * What a block does with each slice of a lane: waits for the channels that lead to it, loads all inputs, combines them
- * in their order, stores the result to all outputs, and tells the other ends of its channels. Elements of 16 bits are
+ * in their order, stores the result to all outputs, and signals the other ends of its channels. Elements of 16 bits are
  * combined in 32 bits and rounded once.
  *
  * @param rank the rank whose device does it

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.host;
+package dev.banyan.reduce.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -15,13 +15,17 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class WorkerPoolTest {
+    private static WorkerPool pool(int helpers) {
+        return new WorkerPool("test", helpers, 50_000, () -> {});
+    }
+
     private static long in(long seconds) {
         return System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
     }
 
     @Test
     void everyWorkerTakesPart() {
-        try (WorkerPool pool = new WorkerPool("test", 3)) {
+        try (WorkerPool pool = pool(3)) {
             for (int round = 0; round < 100; round++) {
                 Set<Integer> seen = ConcurrentHashMap.newKeySet();
                 CyclicBarrier all = new CyclicBarrier(4);
@@ -39,8 +43,30 @@ class WorkerPoolTest {
     }
 
     @Test
+    void eachWorkerRunsSomethingBeforeItsFirstTask() {
+        Set<Thread> begun = ConcurrentHashMap.newKeySet();
+        try (WorkerPool pool = new WorkerPool("test", 3, 50_000, () -> begun.add(Thread.currentThread()))) {
+            assertThat(begun).isEmpty();
+            Set<Thread> seen = ConcurrentHashMap.newKeySet();
+            CyclicBarrier all = new CyclicBarrier(4);
+            pool.run(
+                    participant -> {
+                        if (participant > 0) {
+                            assertThat(begun).contains(Thread.currentThread());
+                            seen.add(Thread.currentThread());
+                        }
+                        await(all);
+                    },
+                    3,
+                    Long.MAX_VALUE,
+                    in(30));
+            assertThat(begun).hasSize(3).isEqualTo(seen);
+        }
+    }
+
+    @Test
     void noMoreWorkersTakePartThanAreAskedFor() {
-        try (WorkerPool pool = new WorkerPool("test", 3)) {
+        try (WorkerPool pool = pool(3)) {
             for (int round = 0; round < 5_000; round++) {
                 int helpers = round % 4;
                 Set<Integer> seen = ConcurrentHashMap.newKeySet();
@@ -52,7 +78,7 @@ class WorkerPoolTest {
 
     @Test
     void noWorkerIsInATaskThatHasEnded() {
-        try (WorkerPool pool = new WorkerPool("test", 3)) {
+        try (WorkerPool pool = pool(3)) {
             for (int round = 0; round < 20_000; round++) {
                 AtomicInteger inside = new AtomicInteger();
                 boolean[] ended = new boolean[1];
@@ -73,7 +99,7 @@ class WorkerPoolTest {
 
     @Test
     void aWorkersExceptionSurfacesAtTheCaller() {
-        try (WorkerPool pool = new WorkerPool("test", 1)) {
+        try (WorkerPool pool = pool(1)) {
             CountDownLatch thrown = new CountDownLatch(1);
             assertThatThrownBy(() -> pool.run(
                             participant -> {
@@ -99,7 +125,7 @@ class WorkerPoolTest {
     void aStuckWorkerEndsInATimeout() {
         CountDownLatch entered = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
-        try (WorkerPool pool = new WorkerPool("test", 1)) {
+        try (WorkerPool pool = pool(1)) {
             assertThatThrownBy(() -> pool.run(
                             participant -> {
                                 if (participant == 1) {
@@ -124,7 +150,7 @@ class WorkerPoolTest {
 
     @Test
     void anInterruptOfTheCallerEndsNoWaitAndIsKept() {
-        try (WorkerPool pool = new WorkerPool("test", 1)) {
+        try (WorkerPool pool = pool(1)) {
             AtomicInteger ended = new AtomicInteger();
             CountDownLatch callerIsOut = new CountDownLatch(1);
             CyclicBarrier all = new CyclicBarrier(2);
@@ -154,7 +180,7 @@ class WorkerPoolTest {
     void aBusyPoolLeavesTheCallerAlone() throws Exception {
         CountDownLatch busy = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
-        try (WorkerPool pool = new WorkerPool("test", 1)) {
+        try (WorkerPool pool = pool(1)) {
             Thread other = new Thread(() -> pool.run(
                     participant -> {
                         busy.countDown();

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.host;
+package dev.banyan.reduce.internal;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
@@ -8,17 +8,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Threads that help the caller with a task. They are daemons and start when they are first needed. After a task they
- * poll for the next one for some microseconds, and are parked then. The pool helps with one task at a time; a caller
- * that finds it busy does its task alone, so callers never wait for each other.
+ * poll for the next one for a short time, and are parked then. The pool helps with one task at a time; a caller that
+ * finds it busy does its task alone, so callers never wait for each other. A task allocates nothing.
  *
  * <p>A worker that polls joins any task. Parked ones are woken only for a long task, or if tasks follow each other so
  * closely that they will find the workers awake from then on: waking takes longer than a short task.
  *
  * <p>Safe for use from any thread.
  */
-final class WorkerPool implements AutoCloseable {
+public final class WorkerPool implements AutoCloseable {
     /** Work that several threads do together. */
-    interface Task {
+    public interface Task {
         /**
          * Takes part until no work is left.
          *
@@ -27,8 +27,6 @@ final class WorkerPool implements AutoCloseable {
         void work(int participant);
     }
 
-    /** How long a thread polls before it parks; about what waking it takes. */
-    private static final long POLL_NANOS = 50_000;
     /** The number of polls between two looks at the clock. */
     private static final int POLLS_PER_LOOK = 32;
     /** A task of more bytes is worth waking a thread: some 50 us for one thread. */
@@ -57,6 +55,7 @@ final class WorkerPool implements AutoCloseable {
 
         @Override
         public void run() {
+            first.run();
             long served = 0;
             while (!closed) {
                 long current = awaitRound(served);
@@ -73,7 +72,7 @@ final class WorkerPool implements AutoCloseable {
             long begin = System.nanoTime();
             for (int polls = 1; current == served && !closed; polls++) {
                 Thread.onSpinWait();
-                if (polls % POLLS_PER_LOOK == 0 && System.nanoTime() - begin > POLL_NANOS) {
+                if (polls % POLLS_PER_LOOK == 0 && System.nanoTime() - begin > pollNanos) {
                     parked = true;
                     if (rounds.get() == served && !closed) {
                         LockSupport.park(WorkerPool.this);
@@ -105,6 +104,8 @@ final class WorkerPool implements AutoCloseable {
     }
 
     private final String name;
+    private final long pollNanos;
+    private final Runnable first;
     private final Worker[] workers;
     private final ReentrantLock busy = new ReentrantLock();
 
@@ -117,7 +118,7 @@ final class WorkerPool implements AutoCloseable {
     /** The number of workers that were started; only the thread that holds {@link #busy} accesses it. */
     private int started;
     /** When the last task ended; only the thread that holds {@link #busy} accesses it. */
-    private long lastEnd = System.nanoTime() - POLL_NANOS;
+    private long lastEnd;
 
     /** The number of short tasks that go without help from now on; only the holder of {@link #busy} accesses it. */
     private int alone;
@@ -140,9 +141,14 @@ final class WorkerPool implements AutoCloseable {
     /**
      * @param name the prefix of its threads' names
      * @param helpers number of workers, at least 0
+     * @param pollNanos how long a worker polls before it parks, in ns; at least about what waking it takes
+     * @param first what each worker runs first
      */
-    WorkerPool(String name, int helpers) {
+    public WorkerPool(String name, int helpers, long pollNanos, Runnable first) {
         this.name = name;
+        this.pollNanos = pollNanos;
+        this.first = first;
+        lastEnd = System.nanoTime() - pollNanos;
         workers = new Worker[helpers];
         for (int w = 0; w < helpers; w++) {
             workers[w] = new Worker(w + 1);
@@ -150,7 +156,7 @@ final class WorkerPool implements AutoCloseable {
     }
 
     /** Returns the number of workers. */
-    int helpers() {
+    public int helpers() {
         return workers.length;
     }
 
@@ -163,7 +169,7 @@ final class WorkerPool implements AutoCloseable {
      * @param deadline value of {@link System#nanoTime()} after which it gives up
      * @throws CollectiveTimeoutException if a worker did not end in time; the pool is then closed
      */
-    void run(Task work, int helpers, long bytes, long deadline) {
+    public void run(Task work, int helpers, long bytes, long deadline) {
         if (workers.length == 0 || closed || !busy.tryLock()) {
             work.work(0);
             return;
@@ -181,7 +187,7 @@ final class WorkerPool implements AutoCloseable {
             entered.set(OPEN);
             rounds.incrementAndGet();
             try {
-                if (!brief || System.nanoTime() - lastEnd < POLL_NANOS) {
+                if (!brief || System.nanoTime() - lastEnd < pollNanos) {
                     wakeInvited();
                 }
                 work.work(0);
@@ -221,7 +227,7 @@ final class WorkerPool implements AutoCloseable {
     private void judgeHelp() {
         boolean helped = helpedRound == rounds.get();
         unhelped = helped ? 0 : unhelped + 1;
-        if (waitedNanos > POLL_NANOS / 2 || unhelped > UNHELPED_TASKS) {
+        if (waitedNanos > pollNanos / 2 || unhelped > UNHELPED_TASKS) {
             alone = pause;
             pause = Math.min(2 * pause, LONGEST_PAUSE);
             unhelped = 0;
@@ -238,10 +244,10 @@ final class WorkerPool implements AutoCloseable {
             Thread.onSpinWait();
             if (polls % POLLS_PER_LOOK == 0) {
                 long now = System.nanoTime();
-                if (deadline - now <= 0 && now - begin > POLL_NANOS) {
+                if (deadline - now <= 0 && now - begin > pollNanos) {
                     break;
                 }
-                if (now - begin > POLL_NANOS) {
+                if (now - begin > pollNanos) {
                     waiting = Thread.currentThread();
                     if (entered.get() != 0) {
                         LockSupport.parkNanos(this, deadline - now);
@@ -283,7 +289,7 @@ final class WorkerPool implements AutoCloseable {
     }
 
     /** Returns whether a worker is in a task that {@link #run} gave up. */
-    boolean isWorking() {
+    public boolean isWorking() {
         return !busy.isLocked() && entered.get() != 0;
     }
 

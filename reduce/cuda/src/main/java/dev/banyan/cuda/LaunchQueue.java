@@ -1,0 +1,400 @@
+package dev.banyan.cuda;
+
+import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Launches what is started on the devices of a backend: graphs, device programs and updates of values. They run in the
+ * order of their starts, and each also behind what is in the caller's streams, if it was given any. {@link Runs}
+ * watches how they end. An executable is freed when it has been released and its runs have ended.
+ *
+ * <p>Safe for use from any thread. One lock guards launches, groups and the set of executables, so that runs have one
+ * order on all devices. A thread that holds it waits for no device; it may take the lock of {@link Runs}, under which
+ * nobody takes this one.
+ */
+final class LaunchQueue {
+    private final ReentrantLock lock = new ReentrantLock();
+
+    private final List<CudaDevice> ranks;
+    private final GraphCache graphs;
+    private final GraphLauncher graphLauncher;
+    private final ProgramLauncher programLauncher;
+    private final UpdateLauncher updateLauncher;
+    private final BufferAccess access;
+    private final Runs runs;
+    private final StreamJoin join;
+    /** Frees what an executable has alone. */
+    private final Consumer<Executable> freeing;
+
+    private final Set<Executable> executables = new LinkedHashSet<>();
+    /** Released executables that have runs in flight. */
+    private final Set<Executable> released = new LinkedHashSet<>();
+    /** The last one that was launched; what another executor launches waits for it. */
+    private @Nullable Run last;
+    /** Gather what threads start. */
+    private final Map<Thread, CudaGroup> groups = new HashMap<>();
+
+    private volatile boolean closed;
+
+    /**
+     * @param ranks the device of each rank; the context of the first is current when the queue is made
+     * @param devices all devices, in the order in which they first appear among the ranks
+     * @param memory of device programs
+     * @param access checks and opens buffers
+     * @param timeoutNanos how long a run may take
+     * @param tuning how it launches
+     * @param freeing frees what an executable has alone, of which nothing runs; called by one thread at a time
+     */
+    LaunchQueue(
+            List<CudaDevice> ranks,
+            Set<CudaDevice> devices,
+            ProgramMemory memory,
+            BufferAccess access,
+            long timeoutNanos,
+            Tuning tuning,
+            Consumer<Executable> freeing) {
+        this.ranks = ranks;
+        this.access = access;
+        this.freeing = freeing;
+        graphLauncher = new GraphLauncher(ranks.getFirst());
+        programLauncher = new ProgramLauncher(
+                List.copyOf(devices),
+                memory,
+                timeoutNanos,
+                tuning.firstFlag(),
+                tuning.launchThreads() == Tuning.FITTING
+                        ? LaunchThreads.fitting(devices.size())
+                        : tuning.launchThreads());
+        updateLauncher = new UpdateLauncher(ranks, List.copyOf(devices), programLauncher);
+        runs = new Runs(ranks.getFirst(), devices, timeoutNanos, tuning.clock(), this::isBusy);
+        graphs = new GraphCache(
+                tuning.graphNodes(),
+                graph -> runs.isInFlight(run ->
+                        run instanceof GraphRun ofGraph && ofGraph.graph().equals(graph)));
+        join = new StreamJoin(ranks);
+    }
+
+    /**
+     * Adds an executable.
+     *
+     * @param making makes it; called under the lock
+     */
+    Executable add(Supplier<Executable> making) {
+        lock.lock();
+        try {
+            checkUsable();
+            freeReleased();
+            Executable executable = making.get();
+            executables.add(executable);
+            return executable;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Frees what an executable has, or keeps it until its runs have ended. */
+    void release(Executable executable) {
+        lock.lock();
+        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
+            if (executables.remove(executable)) {
+                released.add(executable);
+                freeReleased();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void freeReleased() {
+        if (ProcessFault.isThere()) {
+            return;
+        }
+        released.removeIf(executable -> {
+            if (runs.isInFlight(run -> run.isOf(executable))
+                    || groups.values().stream().anyMatch(group -> group.holds(executable))) {
+                return false;
+            }
+            free(executable);
+            return true;
+        });
+    }
+
+    private void free(Executable executable) {
+        if (executable instanceof CudaExecutable graph) {
+            graphs.remove(graph);
+        }
+        freeing.accept(executable);
+    }
+
+    /** Opens the group of the calling thread. */
+    CudaGroup group() {
+        lock.lock();
+        try {
+            CudaGroup opened = new CudaGroup(this);
+            if (groups.putIfAbsent(Thread.currentThread(), opened) != null) {
+                throw new IllegalStateException("this thread has opened a group; close it first");
+            }
+            return opened;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Launches what a group has gathered, and ends it. */
+    void end(CudaGroup ended) {
+        lock.lock();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            groups.remove(Thread.currentThread(), ended);
+            flush(ended);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Puts a run behind those before, and into the caller's streams if there are any.
+     *
+     * @return completes when the run has ended
+     * @throws CudaException if a launch fails, which breaks the backend
+     */
+    CompletableFuture<Void> start(
+            Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
+        CudaStreams callers = streams == null ? null : join.check(streams);
+        lock.lock();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            checkUsable();
+            return started(executable, inputs, outputs, callers);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CudaException failed(CudaException e) {
+        return runs.failure() == null ? breaking(runs.explain(e)) : e;
+    }
+
+    private CompletableFuture<Void> started(
+            Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
+        CudaGroup open = groups.get(Thread.currentThread());
+        return switch (executable) {
+            case ProgramExecutable program -> {
+                ProgramBatch.Member call = program.call(access, inputs, outputs);
+                if (open == null) {
+                    try {
+                        yield launched(call.alone(), callers).future();
+                    } catch (CudaException e) {
+                        throw failed(e);
+                    }
+                }
+                if (!open.add(call, callers)) {
+                    flush(open);
+                    open.add(call, callers);
+                }
+                yield open.future();
+            }
+            case CudaExecutable graph -> {
+                if (open != null) {
+                    flush(open);
+                }
+                try {
+                    yield launched(graph, inputs, outputs, callers).future();
+                } catch (CudaException e) {
+                    throw runs.failure() == null ? breaking(runs.explain(graph, e)) : e;
+                }
+            }
+            default -> throw new IllegalArgumentException("an executable of another backend");
+        };
+    }
+
+    /** Launches what a group has gathered up to now; its future says how that ends. */
+    private void flush(CudaGroup gathered) {
+        if (gathered.isEmpty()) {
+            return;
+        }
+        CompletableFuture<Void> future = gathered.future();
+        CudaStreams callers = gathered.streams();
+        try {
+            checkUsable();
+            var _ = launched(gathered.take(), callers).future().whenComplete((_, failure) -> {
+                if (failure == null) {
+                    future.complete(null);
+                } else {
+                    future.completeExceptionally(failure);
+                }
+            });
+        } catch (CudaException e) {
+            future.completeExceptionally(failed(e));
+        } catch (RuntimeException e) {
+            future.completeExceptionally(e);
+        }
+    }
+
+    private Run launched(
+            CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
+        GraphCache.Key key = executable.key(inputs, outputs);
+        Graph graph = graphs.get(key, () -> executable.build(key, access));
+        if (last != null && !(last instanceof GraphRun)) {
+            graphLauncher.waitFor(last.ended());
+        }
+        if (callers != null) {
+            join.after(callers, _ -> graphLauncher.stream());
+        }
+        GraphRun run = graphLauncher.launch(executable, graph, runs.takeMarks(executable));
+        runs.add(run);
+        if (callers != null) {
+            join.before(callers, _ -> run.ended().getFirst());
+        }
+        last = run;
+        return run;
+    }
+
+    private Run launched(List<ProgramBatch.Member> members, @Nullable CudaStreams callers) {
+        if (last instanceof GraphRun) {
+            programLauncher.waitFor(last.ended());
+        }
+        if (callers != null) {
+            join.after(callers, rank -> programLauncher.stream(ranks.get(rank)));
+        }
+        ProgramRun run = programLauncher.launch(members);
+        runs.add(run);
+        if (callers != null) {
+            join.before(callers, rank -> run.ended(ranks.get(rank)));
+        }
+        last = run;
+        return run;
+    }
+
+    /**
+     * Launches updates of values behind the runs before.
+     *
+     * @throws CudaException if a launch fails, which breaks the backend
+     */
+    CompletableFuture<Void> update(List<ParameterUpdate> updates) {
+        lock.lock();
+        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+            checkUsable();
+            updates.forEach(update -> access.check(update, ranks.get(update.rank())));
+            if (last instanceof GraphRun) {
+                programLauncher.waitFor(last.ended());
+            }
+            try {
+                UpdateRun run = updateLauncher.launch(updates);
+                runs.add(run);
+                last = run;
+                return run.future();
+            } catch (CudaException e) {
+                throw failed(e);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Asks the runs of an executable that are in flight to end early. */
+    void stop(Executable executable) {
+        runs.stop(executable);
+    }
+
+    /** Whether a stream of launches is not known to have come to its end. */
+    boolean isBusy() {
+        return graphLauncher.isBusy() || programLauncher.isBusy();
+    }
+
+    /** Looks for ends of runs on the calling thread for a short while, until a future is done. */
+    void poll(Future<?> ended) {
+        if (ended.isDone()) {
+            return;
+        }
+        try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
+            if (kept != null) {
+                runs.poll(ended);
+            }
+        }
+    }
+
+    /**
+     * Checks that runs can be started.
+     *
+     * @throws CudaException if a run has failed
+     * @throws IllegalStateException if the backend is closed
+     */
+    void checkUsable() {
+        runs.checkUnbroken();
+        if (closed) {
+            throw new IllegalStateException("the backend is closed; make a new one");
+        }
+    }
+
+    /** Returns an error of the driver, which breaks the backend where a device has a fault. */
+    CudaException brokenBy(CudaException error) {
+        CudaException explained = runs.explain(error);
+        return explained.equals(error) ? error : breaking(explained);
+    }
+
+    /** Fails all runs that have not ended, lets no further one start, and returns the reason. */
+    <E extends RuntimeException> E breaking(E reason) {
+        runs.breakWith(reason);
+        return reason;
+    }
+
+    /** Returns why no further run is launched, or null. */
+    @Nullable
+    RuntimeException failure() {
+        return runs.failure();
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    /**
+     * Lets no further run start and waits for those that were started, each of which ends or times out.
+     *
+     * @return false, at once, if it was called before
+     */
+    boolean close() {
+        lock.lock();
+        try {
+            if (closed) {
+                return false;
+            }
+            closed = true;
+        } finally {
+            lock.unlock();
+        }
+        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
+            runs.close();
+        }
+        return true;
+    }
+
+    /**
+     * Frees all executables, graphs, streams and events; nothing runs.
+     *
+     * @return results of the driver
+     */
+    List<Integer> free() {
+        executables.forEach(this::free);
+        released.forEach(this::free);
+        List<Integer> results = new ArrayList<>();
+        results.addAll(graphs.free());
+        results.addAll(join.free());
+        results.addAll(graphLauncher.free());
+        results.addAll(programLauncher.free());
+        return results;
+    }
+}
