@@ -45,10 +45,15 @@ import org.slf4j.LoggerFactory;
  * says how many elements each buffer holds.
  *
  * <p><b>Buffers</b> are memory of {@link #allocateAll} or {@link #allocate(int, long) allocate}, or, on the host
- * backend, any native memory that all threads may access. They must not be touched, nor their arenas closed, until the
- * call has ended. Out of place, inputs stay as they were and no output may overlap another buffer. In place, what is no
- * result stays as it was (of reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong
- * buffers are rejected with an IllegalArgumentException before anything is written.
+ * backend, any native memory that all threads may access. They must not be touched until the call has ended. Out of
+ * place, inputs stay as they were and no output may overlap another buffer. In place, what is no result stays as it was
+ * (of reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong buffers are rejected with
+ * an IllegalArgumentException before anything is written.
+ *
+ * <p>The arena of a buffer must stay open until the call has ended, which is when its future completes; after a timeout
+ * or {@link #abort}, until {@link #close} has returned. A call checks that once, when it is submitted. It then works on
+ * addresses, so that closing an arena too early makes it access freed memory. A call keeps buffers of an automatic
+ * arena reachable.
  *
  * <p>The program may read and write buffers of the host backend like any segment. Buffers of GPUs are reached through
  * {@link #copyToDevice} and {@link #copyToHost} alone: methods of such a segment, {@code get} and {@code fill} among
@@ -407,7 +412,7 @@ public final class Communicator implements AutoCloseable {
     /**
      * Submits a call and returns at once.
      *
-     * @param call what to run
+     * @param call what to run; the arenas of its buffers stay open until the future completes
      * @return completes when the call has ended
      * @throws IllegalArgumentException as by {@link #check}
      */
@@ -419,7 +424,7 @@ public final class Communicator implements AutoCloseable {
     /**
      * Submits several calls, as {@link #runAll} runs them, and returns at once.
      *
-     * @param calls what to run, in this order
+     * @param calls what to run, in this order; the arenas of their buffers stay open until the future completes
      * @return completes when all have ended
      * @throws IllegalArgumentException if one is wrong; none is submitted then
      */
@@ -433,7 +438,7 @@ public final class Communicator implements AutoCloseable {
      * into them from then on waits for its end. Its timeout counts from its place in
      * the streams, or from the end of the call before it if that is later.
      *
-     * @param call what to run
+     * @param call what to run; the arenas of its buffers stay open until the future completes
      * @param streams one per rank, {@code CudaStreams} on GPUs
      * @return completes when the call has ended; with an IllegalArgumentException if the backend has no streams, or
      *     these are of another kind or number
@@ -449,7 +454,7 @@ public final class Communicator implements AutoCloseable {
      * streams from then on waits for the end of the last call. The calls between the first and the last touch no
      * stream, so that each costs little more than its launch.
      *
-     * @param calls what to run, in this order
+     * @param calls what to run, in this order; the arenas of their buffers stay open until the future completes
      * @param streams one per rank, {@code CudaStreams} on GPUs
      * @return completes when all have ended; with an IllegalArgumentException if the backend has no streams, or these
      *     are of another kind or number
