@@ -237,12 +237,7 @@ public final class ProcessGroup implements AutoCloseable {
                 arrays.stream().map(array -> host(address(array), count, type)).toList();
         return submit(
                 words("reduces", name, count, type) + " by avg",
-                () -> new IntegerMean(type, contributions)
-                        .reduce(
-                                memory,
-                                count,
-                                wide -> combine(
-                                        address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM)),
+                () -> new IntegerMean(type, contributions).reduce(memory, count, this::sumWide),
                 arrays.toArray(MemorySegment[]::new));
     }
 
@@ -263,9 +258,12 @@ public final class ProcessGroup implements AutoCloseable {
                                 memory,
                                 count,
                                 codes -> combine(address(codes), codes.byteSize(), DataType.U8, ReduceOp.MAX),
-                                wide -> combine(
-                                        address(wide), wide.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM)),
+                                this::sumWide),
                 arrays.toArray(MemorySegment[]::new));
+    }
+
+    private void sumWide(MemorySegment sums) {
+        combine(address(sums), sums.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM);
     }
 
     /** Returns a view of host memory that the group's thread may access, even if another thread confines the arena. */

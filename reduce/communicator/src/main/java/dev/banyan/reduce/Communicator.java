@@ -4,18 +4,14 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
-import dev.banyan.reduce.backend.ExactSumRequest;
-import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;
-import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
@@ -31,7 +27,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -45,10 +40,15 @@ import org.slf4j.LoggerFactory;
  * says how many elements each buffer holds.
  *
  * <p><b>Buffers</b> are memory of {@link #allocateAll} or {@link #allocate(int, long) allocate}, or, on the host
- * backend, any native memory that all threads may access. They must not be touched, nor their arenas closed, until the
- * call has ended. Out of place, inputs stay as they were and no output may overlap another buffer. In place, what is no
- * result stays as it was (of reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong
- * buffers are rejected with an IllegalArgumentException before anything is written.
+ * backend, any native memory that all threads may access. They must not be touched until the call has ended. Out of
+ * place, inputs stay as they were and no output may overlap another buffer. In place, what is no result stays as it was
+ * (of reduce: the buffers of all but the root; of reduce-scatter: other ranks' blocks). Wrong buffers are rejected with
+ * an IllegalArgumentException before anything is written.
+ *
+ * <p>The arena of a buffer must stay open until the call has ended, which is when its future completes; after a timeout
+ * or {@link #abort}, until {@link #close} has returned. A call checks that once, when it is submitted. It then works on
+ * addresses, so that closing an arena too early makes it access freed memory. A call keeps buffers of an automatic
+ * arena reachable.
  *
  * <p>The program may read and write buffers of the host backend like any segment. Buffers of GPUs are reached through
  * {@link #copyToDevice} and {@link #copyToHost} alone: methods of such a segment, {@code get} and {@code fill} among
@@ -89,7 +89,6 @@ public final class Communicator implements AutoCloseable {
             "Limits how long a collective may take before it fails on every rank.");
 
     private static final Logger LOG = LoggerFactory.getLogger(Communicator.class);
-    private static final int KEPT_PLANS = 512;
     /** What the backend gets beyond the timeout, to report it itself. */
     private static final Duration GRACE = Duration.ofSeconds(1);
 
@@ -99,23 +98,20 @@ public final class Communicator implements AutoCloseable {
     private final Config config;
     private final Backend backend;
     private final boolean ownsBackend;
-    private final Planner planner;
     /** Whether sums of floats are rounded once. */
     private final boolean exact;
 
     private final CallQueue queue;
     private final AtomicBoolean freed = new AtomicBoolean();
-    private final PlanCache plans = new PlanCache(KEPT_PLANS);
-    /** Runs the call that was started last. */
-    private volatile @Nullable Executable latest;
+    private final PlannedCalls planned;
 
     private Communicator(Planner planner, Machine machine, Config config, Backend backend, boolean ownsBackend) {
-        this.planner = planner;
         this.machine = machine;
         this.config = config;
         this.backend = backend;
         this.ownsBackend = ownsBackend;
         exact = config.get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
+        planned = new PlannedCalls(planner, config, backend, machine.size());
         queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.get(TIMEOUT), GRACE);
         config.warnings().forEach(LOG::warn);
     }
@@ -345,14 +341,14 @@ public final class Communicator implements AutoCloseable {
         queue.run(checked(new HintedCall(call, hint)));
     }
 
-    private Run checked(HintedCall hinted) {
+    private CallQueue.Call checked(HintedCall hinted) {
         AlgorithmHint hint = hinted.hint();
         if (hint.hub() >= size()) {
             throw new IllegalArgumentException(
                     "hub " + hint.hub() + " for " + size() + " ranks; hubs are 0.." + (size() - 1));
         }
         check(hinted.call());
-        return new Run(hinted.call(), hint, null);
+        return planned.call(hinted.call(), hint, null);
     }
 
     /**
@@ -380,13 +376,13 @@ public final class Communicator implements AutoCloseable {
      */
     public void runAll(List<HintedCall> sums, List<ParameterUpdate> updates, List<HintedCall> results) {
         List<CallQueue.Call> parts = new ArrayList<>();
-        parts.add(new Batch(backend, sums.stream().map(this::checked).toList()));
+        parts.add(planned.batch(sums.stream().map(this::checked).toList()));
         if (!updates.isEmpty()) {
             updates.forEach(update -> BufferCheck.check(update, size(), backend));
             parts.add(() -> backend.update(updates));
         }
-        parts.add(new Batch(backend, results.stream().map(this::checked).toList()));
-        queue.run(new Sequence(parts));
+        parts.add(planned.batch(results.stream().map(this::checked).toList()));
+        queue.run(PlannedCalls.sequence(parts));
     }
 
     /**
@@ -407,19 +403,19 @@ public final class Communicator implements AutoCloseable {
     /**
      * Submits a call and returns at once.
      *
-     * @param call what to run
+     * @param call what to run; the arenas of its buffers stay open until the future completes
      * @return completes when the call has ended
      * @throws IllegalArgumentException as by {@link #check}
      */
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
         check(call);
-        return queue.launch(new Run(call, AlgorithmHint.CONFIGURED, null));
+        return queue.launch(planned.call(call, AlgorithmHint.CONFIGURED, null));
     }
 
     /**
      * Submits several calls, as {@link #runAll} runs them, and returns at once.
      *
-     * @param calls what to run, in this order
+     * @param calls what to run, in this order; the arenas of their buffers stay open until the future completes
      * @return completes when all have ended
      * @throws IllegalArgumentException if one is wrong; none is submitted then
      */
@@ -433,7 +429,7 @@ public final class Communicator implements AutoCloseable {
      * into them from then on waits for its end. Its timeout counts from its place in
      * the streams, or from the end of the call before it if that is later.
      *
-     * @param call what to run
+     * @param call what to run; the arenas of its buffers stay open until the future completes
      * @param streams one per rank, {@code CudaStreams} on GPUs
      * @return completes when the call has ended; with an IllegalArgumentException if the backend has no streams, or
      *     these are of another kind or number
@@ -441,7 +437,7 @@ public final class Communicator implements AutoCloseable {
      */
     public CompletableFuture<Void> enqueue(CollectiveCall call, CallerStreams streams) {
         check(call);
-        return queue.enqueue(new Run(call, AlgorithmHint.CONFIGURED, streams));
+        return queue.enqueue(planned.call(call, AlgorithmHint.CONFIGURED, streams));
     }
 
     /**
@@ -449,7 +445,7 @@ public final class Communicator implements AutoCloseable {
      * streams from then on waits for the end of the last call. The calls between the first and the last touch no
      * stream, so that each costs little more than its launch.
      *
-     * @param calls what to run, in this order
+     * @param calls what to run, in this order; the arenas of their buffers stay open until the future completes
      * @param streams one per rank, {@code CudaStreams} on GPUs
      * @return completes when all have ended; with an IllegalArgumentException if the backend has no streams, or these
      *     are of another kind or number
@@ -462,12 +458,10 @@ public final class Communicator implements AutoCloseable {
     private CallQueue.Call batch(List<CollectiveCall> calls, @Nullable CallerStreams streams) {
         calls.forEach(this::check);
         int last = calls.size() - 1;
-        return new Batch(
-                backend,
-                IntStream.rangeClosed(0, last)
-                        .mapToObj(i ->
-                                new Run(calls.get(i), AlgorithmHint.CONFIGURED, i == 0 || i == last ? streams : null))
-                        .toList());
+        return planned.batch(IntStream.rangeClosed(0, last)
+                .mapToObj(
+                        i -> planned.call(calls.get(i), AlgorithmHint.CONFIGURED, i == 0 || i == last ? streams : null))
+                .toList());
     }
 
     /**
@@ -534,10 +528,7 @@ public final class Communicator implements AutoCloseable {
      */
     public void abort() {
         queue.fail(new IllegalStateException("Communicator.abort was called"));
-        Executable running = latest;
-        if (running != null) {
-            running.abort();
-        }
+        planned.abort();
     }
 
     /**
@@ -561,175 +552,11 @@ public final class Communicator implements AutoCloseable {
         queue.close();
         if (freed.compareAndSet(false, true)) {
             CloseAll all = new CloseAll();
-            all.close(plans::close);
+            all.close(planned::close);
             if (ownsBackend) {
                 all.close(backend::close);
             }
             all.throwFailure();
         }
-    }
-
-    /**
-     * Starts calls one after another until one fails; returns a future of the end of all, or null if they have ended.
-     */
-    private static @Nullable CompletableFuture<Void> startAll(List<? extends CallQueue.Call> calls) {
-        List<CompletableFuture<Void>> started = new ArrayList<>();
-        try {
-            for (CallQueue.Call call : calls) {
-                CompletableFuture<Void> running = call.start();
-                if (running != null) {
-                    started.add(running);
-                    if (running.isCompletedExceptionally()) {
-                        break;
-                    }
-                }
-            }
-        } catch (RuntimeException e) {
-            // All have ended when nothing of them runs any more.
-            started.add(CompletableFuture.failedFuture(e));
-        }
-        return started.isEmpty() ? null : CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
-    }
-
-    /** Batches and updates that start one after another and end together. */
-    private record Sequence(List<CallQueue.Call> parts) implements CallQueue.Call {
-        @Override
-        public void prepare() {
-            parts.forEach(CallQueue.Call::prepare);
-        }
-
-        @Override
-        public @Nullable CompletableFuture<Void> start() {
-            return startAll(parts);
-        }
-
-        @Override
-        public int runCount() {
-            return parts.stream().mapToInt(CallQueue.Call::runCount).sum();
-        }
-
-        @Override
-        public void poll(Future<?> ended) {
-            parts.forEach(part -> part.poll(ended));
-        }
-    }
-
-    /** Calls that start one after another and end together. */
-    private record Batch(Backend backend, List<Run> runs) implements CallQueue.Call {
-        @Override
-        public void prepare() {
-            runs.forEach(Run::prepare);
-        }
-
-        @Override
-        public @Nullable CompletableFuture<Void> start() {
-            try (Backend.Group _ = backend.group()) {
-                return startAll(runs);
-            }
-        }
-
-        @Override
-        public int runCount() {
-            return Math.max(1, runs.size());
-        }
-
-        @Override
-        public void poll(Future<?> ended) {
-            if (!runs.isEmpty()) {
-                runs.getLast().poll(ended);
-            }
-        }
-    }
-
-    /** One call. */
-    private final class Run implements CallQueue.Call {
-        private final CollectiveCall call;
-        private final AlgorithmHint hint;
-        private final @Nullable CallerStreams streams;
-        private @Nullable Plan plan;
-
-        Run(CollectiveCall call, AlgorithmHint hint, @Nullable CallerStreams streams) {
-            this.call = call;
-            this.hint = hint;
-            this.streams = streams;
-        }
-
-        @Override
-        public void prepare() {
-            plan = plans.get(PlanKey.of(call, hint), Communicator.this::plan);
-        }
-
-        @Override
-        public @Nullable CompletableFuture<Void> start() {
-            Plan ready = Objects.requireNonNull(plan);
-            CollectiveEvent event = new CollectiveEvent();
-            event.begin();
-            latest = ready.executable();
-            CompletableFuture<Void> running;
-            try {
-                running = ready.executable()
-                        .start(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()), streams);
-            } catch (Throwable e) {
-                end(event, ready, false);
-                throw e;
-            }
-            if (running == null) {
-                end(event, ready, true);
-                return null;
-            }
-            return running.whenComplete((_, failure) -> end(event, ready, failure == null));
-        }
-
-        @Override
-        public void poll(Future<?> ended) {
-            Plan ready = plan;
-            if (ready != null) {
-                ready.executable().poll(ended);
-            }
-        }
-
-        private void end(CollectiveEvent event, Plan ready, boolean succeeded) {
-            event.end();
-            if (event.shouldCommit()) {
-                event.succeeded = succeeded;
-                event.collective = call.collective().label();
-                event.algorithm = ready.algorithm();
-                event.bytes = call.count() * call.type().bytes();
-                event.ranks = size();
-                event.type = call.type().name();
-                event.operation = call.op().name();
-                event.inPlace = call.inPlace();
-                event.commit();
-            }
-        }
-    }
-
-    private Plan plan(PlanKey key) {
-        if (exact && size() > 1 && key.collective().reduces() && ExactSum.covers(key.type(), key.op())) {
-            ExactSumRequest sum = new ExactSumRequest(
-                    key.collective(), key.root(), key.count(), key.type(), key.op() == ReduceOp.AVG, key.inPlace());
-            return new Plan(Reproducible.EXACT.toString(), backend.prepare(sum));
-        }
-        CollectiveRequest request = new CollectiveRequest(
-                key.collective(),
-                key.root(),
-                key.count(),
-                key.type().bytes(),
-                key.inPlace(),
-                config.get(Planner.CHUNK_BYTES));
-        PlannedSchedule planned = planner.plan(request, key.hint());
-        return new Plan(planned.choice().toString(), backend.prepare(planned.schedule(), key.type(), key.op()));
-    }
-
-    /** Returns one segment per rank; a lone buffer is the root's. */
-    private MemorySegment[] perRank(List<MemorySegment> buffers, int root) {
-        MemorySegment[] segments = new MemorySegment[size()];
-        for (int r = 0; r < segments.length; r++) {
-            segments[r] = buffers.size() == segments.length ? buffers.get(r) : MemorySegment.NULL;
-        }
-        if (buffers.size() < segments.length) {
-            segments[root] = buffers.getFirst();
-        }
-        return segments;
     }
 }

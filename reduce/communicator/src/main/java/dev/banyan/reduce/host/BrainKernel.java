@@ -1,8 +1,9 @@
 package dev.banyan.reduce.host;
 
+import static dev.banyan.reduce.host.VectorLanes.address;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
-import java.util.Objects;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.Vector;
@@ -41,18 +42,19 @@ final class BrainKernel extends Kernel {
     void combine(MemorySegment[] segments, long[] offsets, int sources, int elements, int divisor) {
         int pairs = elements / 2 / LANES * LANES;
         if (pairs > 0) {
+            int bytes = 4 * pairs;
             int next;
             if (sources % 2 == 0) {
-                two(address(segments, offsets, 0, pairs), address(segments, offsets, 1, pairs), even, odd, pairs);
+                two(address(segments[0], offsets[0], bytes), address(segments[1], offsets[1], bytes), even, odd, pairs);
                 next = 2;
             } else {
-                one(address(segments, offsets, 0, pairs), even, odd, pairs);
+                one(address(segments[0], offsets[0], bytes), even, odd, pairs);
                 next = 1;
             }
             for (; next < sources; next += 2) {
                 foldTwo(
-                        address(segments, offsets, next, pairs),
-                        address(segments, offsets, next + 1, pairs),
+                        address(segments[next], offsets[next], bytes),
+                        address(segments[next + 1], offsets[next + 1], bytes),
                         even,
                         odd,
                         pairs);
@@ -63,7 +65,7 @@ final class BrainKernel extends Kernel {
             }
             round(even, pairs);
             round(odd, pairs);
-            pack(even, odd, address(segments, offsets, sources, pairs), pairs);
+            pack(even, odd, address(segments[sources], offsets[sources], bytes), pairs);
         }
         if (2 * pairs < elements) {
             if (restOffsets.length <= sources) {
@@ -74,11 +76,6 @@ final class BrainKernel extends Kernel {
             }
             rest.combine(segments, restOffsets, sources, elements - 2 * pairs, divisor);
         }
-    }
-
-    private static long address(MemorySegment[] segments, long[] offsets, int operand, int pairs) {
-        Objects.checkFromIndexSize(offsets[operand], 4L * pairs, segments[operand].byteSize());
-        return segments[operand].address() + offsets[operand];
     }
 
     private static void one(long a, float[] even, float[] odd, int pairs) {

@@ -36,7 +36,7 @@ final class Frame {
     StepListener listener;
     /** Number of the run, for the listener. */
     long run;
-    /** Chunk that the thread is in, for the listener. */
+    /** Chunk of the block that the thread ran last or runs. */
     int chunk;
 
     /**

@@ -1,17 +1,13 @@
 package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.host.StepCode.Operand;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/** Fused loops, one after another. */
+/**
+ * Fused loops, one after another. They work on addresses: the owners of buffers keep them open during a run, and {@link
+ * Program#setBuffers} checks lengths.
+ */
 final class FusedCode implements ChunkCode {
-    /**
-     * All native memory; the owners of buffers keep them open during a run, and {@link HostExecutable} checks lengths.
-     */
-    @SuppressWarnings("restricted")
-    private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
-
     private final FusedLoop[] loops;
     /** Operands of loop l: firstOperand[l] up to firstOperand[l + 1]. */
     private final int[] firstOperand;
@@ -100,11 +96,11 @@ final class FusedCode implements ChunkCode {
         long[] copies = frame.restAddresses;
         int first = firstOperand[loop];
         for (int o = first; o < inputsEnd[loop]; o++) {
-            MemorySegment.copy(MEMORY, frame.addresses[o - first] + at, MEMORY, copies[o - first], bytes);
+            VectorLanes.copy(frame.addresses[o - first] + at, copies[o - first], bytes);
         }
         loops[loop].run(copies, FusedLoop.UNIT, divisor);
         for (int o = firstOutput[loop]; o < firstOperand[loop + 1]; o++) {
-            MemorySegment.copy(MEMORY, copies[o - first], MEMORY, frame.addresses[o - first] + at, bytes);
+            VectorLanes.copy(copies[o - first], frame.addresses[o - first] + at, bytes);
         }
     }
 }

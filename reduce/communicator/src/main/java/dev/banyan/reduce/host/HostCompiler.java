@@ -1,6 +1,7 @@
 package dev.banyan.reduce.host;
 
 import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.ChunkJoin;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -46,7 +47,7 @@ final class HostCompiler {
 
     /** Returns a program that runs loops fused of the steps, where they can be. */
     Program fused() {
-        return compile(ChunkRuns.joined(schedule.chunks()), kernels == Kernels.VECTOR && !integerMean);
+        return compile(ChunkJoin.joined(schedule.chunks()), kernels == Kernels.VECTOR && !integerMean);
     }
 
     /** Returns a program that runs the steps of the schedule's chunks one after another. */

@@ -115,20 +115,18 @@ final class Program implements AutoCloseable {
      * Runs a block.
      *
      * @param participant whose frame it uses
-     * @param hint a part whose first block is not after this one
-     * @return the part of the block, the hint for later blocks
      */
-    int runBlock(int participant, long block, int hint) {
-        int part = hint;
+    void runBlock(int participant, long block) {
+        Frame frame = frames[participant];
+        // A thread takes later and later blocks, so that the search goes on where the last one ended.
+        int part = parts[frame.chunk].firstBlock() <= block ? frame.chunk : 0;
         while (part + 1 < parts.length && parts[part + 1].firstBlock() <= block) {
             part++;
         }
-        Part current = parts[part];
-        Frame frame = frames[participant];
         frame.chunk = part;
+        Part current = parts[part];
         long first = (block - current.firstBlock()) * blockElements;
         current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));
-        return part;
     }
 
     /** Frees the private memory. */

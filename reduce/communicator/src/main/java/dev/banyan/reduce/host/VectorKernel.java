@@ -1,8 +1,9 @@
 package dev.banyan.reduce.host;
 
+import static dev.banyan.reduce.host.VectorLanes.address;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
-import java.util.Objects;
 import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
@@ -102,12 +103,6 @@ final class VectorKernel extends Kernel {
         for (int i = 0; i < bytes; i += VECTOR) {
             store(load(target + i).div(divisors), target + i);
         }
-    }
-
-    /** Returns the address of bytes of a segment, which must contain them all; its owner keeps it open. */
-    private static long address(MemorySegment segment, long offset, int bytes) {
-        Objects.checkFromIndexSize(offset, bytes, segment.byteSize());
-        return segment.address() + offset;
     }
 
     private static Vector<Object> load(long address) {

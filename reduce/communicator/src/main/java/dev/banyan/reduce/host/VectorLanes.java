@@ -4,6 +4,7 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
+import java.util.Objects;
 import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
@@ -53,6 +54,16 @@ final class VectorLanes {
             case MIN -> unsigned ? VectorOperators.UMIN : VectorOperators.MIN;
             case MAX -> unsigned ? VectorOperators.UMAX : VectorOperators.MAX;
         };
+    }
+
+    /** Returns the address of bytes of a segment, which must contain them all; its owner keeps it open. */
+    static long address(MemorySegment segment, long offset, int bytes) {
+        Objects.checkFromIndexSize(offset, bytes, segment.byteSize());
+        return segment.address() + offset;
+    }
+
+    static void copy(long from, long to, int bytes) {
+        MemorySegment.copy(MEMORY, from, MEMORY, to, bytes);
     }
 
     static Vector<Object> load(VectorSpecies<Object> species, long address) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
+import dev.banyan.schedule.ChunkJoin;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
@@ -92,7 +93,7 @@ class FusedProgramsTest {
         Schedule schedule =
                 new StarAlgorithm(4).schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 100_000, 4, true, 1024));
         assertThat(schedule.chunks()).hasSizeGreaterThan(100);
-        assertThat(ChunkRuns.joined(schedule.chunks()))
+        assertThat(ChunkJoin.joined(schedule.chunks()))
                 .singleElement()
                 .satisfies(chunk -> assertThat(chunk.bytes()).isEqualTo(400_000));
     }

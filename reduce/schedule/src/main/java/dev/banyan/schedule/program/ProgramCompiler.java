@@ -1,7 +1,10 @@
 package dev.banyan.schedule.program;
 
 import dev.banyan.schedule.Chunk;
+import dev.banyan.schedule.ChunkJoin;
+import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.Step;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -22,8 +25,8 @@ public final class ProgramCompiler {
         }
         List<Lane> lanes = new ArrayList<>();
         boolean takesMeans = schedule.collective().reduces();
-        for (Chunk joined : ChunkJoin.joined(schedule)) {
-            for (Chunk part : ChunkJoin.cut(joined, most, ProgramSizes.UNIT)) {
+        for (Chunk joined : ChunkJoin.joined(schedule.chunks())) {
+            for (Chunk part : cut(joined, most)) {
                 LaneCompiler compiler = new LaneCompiler(schedule, part);
                 Lane lane = compiler.lane();
                 takesMeans &= compiler.takesMeans();
@@ -33,5 +36,31 @@ public final class ProgramCompiler {
             }
         }
         return new DeviceProgram(schedule, lanes, takesMeans);
+    }
+
+    /** Returns a chunk in as few about equal parts as there can be; each but the last is a multiple of a unit. */
+    private static List<Chunk> cut(Chunk chunk, long most) {
+        long parts = Math.max(1, Math.ceilDiv(chunk.bytes(), most));
+        long length = Math.ceilDiv(Math.ceilDiv(chunk.bytes(), parts), ProgramSizes.UNIT) * ProgramSizes.UNIT;
+        List<Chunk> cut = new ArrayList<>();
+        for (long start = 0; start < chunk.bytes(); start += length) {
+            cut.add(new Chunk(Math.min(length, chunk.bytes() - start), shifted(chunk.steps(), start)));
+        }
+        return cut;
+    }
+
+    private static List<Step> shifted(List<Step> steps, long bytes) {
+        return steps.stream()
+                .map(step -> new Step(
+                        step.sources().stream()
+                                .map(source -> shifted(source, bytes))
+                                .toList(),
+                        shifted(step.target(), bytes),
+                        step.after()))
+                .toList();
+    }
+
+    private static Location shifted(Location location, long bytes) {
+        return new Location(location.rank(), location.space(), location.offset() + bytes);
     }
 }

@@ -1,16 +1,14 @@
-package dev.banyan.reduce.host;
+package dev.banyan.schedule;
 
-import dev.banyan.schedule.Chunk;
-import dev.banyan.schedule.Location;
-import dev.banyan.schedule.Step;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * Joins chunks that continue each other: they have the same steps, and each location of one begins where that of the
- * other ends. Schedules cut chunks for links; memory has none, and a long loop is faster than many short ones.
+ * other ends. Schedules cut chunks for links; where the cuts do not matter, a long chunk costs less than many short
+ * ones.
  */
-final class ChunkRuns {
+public final class ChunkJoin {
     private static final class Open {
         final List<Step> steps;
         long bytes;
@@ -25,18 +23,25 @@ final class ChunkRuns {
                 return false;
             }
             for (int s = 0; s < next.size(); s++) {
-                List<Location> sources = steps.get(s).sources();
-                List<Location> nextSources = next.get(s).sources();
-                if (!continues(steps.get(s).target(), next.get(s).target()) || sources.size() != nextSources.size()) {
+                if (!continues(steps.get(s), next.get(s))) {
                     return false;
-                }
-                for (int i = 0; i < sources.size(); i++) {
-                    if (!continues(sources.get(i), nextSources.get(i))) {
-                        return false;
-                    }
                 }
             }
             return true;
+        }
+
+        private boolean continues(Step step, Step next) {
+            List<Location> sources = step.sources();
+            List<Location> nextSources = next.sources();
+            if (!continues(step.target(), next.target()) || sources.size() != nextSources.size()) {
+                return false;
+            }
+            for (int i = 0; i < sources.size(); i++) {
+                if (!continues(sources.get(i), nextSources.get(i))) {
+                    return false;
+                }
+            }
+            return step.after().equals(next.after());
         }
 
         private boolean continues(Location location, Location next) {
@@ -46,15 +51,19 @@ final class ChunkRuns {
         }
     }
 
-    private ChunkRuns() {}
+    private ChunkJoin() {}
 
-    /** Returns longer chunks that do the same. Neighbours of different trees may take turns. */
-    static List<Chunk> joined(List<Chunk> chunks) {
+    /**
+     * Returns as few chunks as do the same, in the order of their first bytes' chunks. Chunks of several trees may take
+     * turns. O(locations) if they do so in the same order again and again; at worst, each chunk is compared with each
+     * that is returned.
+     */
+    public static List<Chunk> joined(List<Chunk> chunks) {
         List<Open> all = new ArrayList<>();
         int next = 0;
         for (Chunk chunk : chunks) {
             int tried = 0;
-            // Trees take turns, so that the run after the last one is the likely one.
+            // Trees take turns, so that the chunk after the last one is the likely one.
             while (tried < all.size() && !all.get((next + tried) % all.size()).isContinuedBy(chunk.steps())) {
                 tried++;
             }

@@ -1,0 +1,91 @@
+package dev.banyan.reduce.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.internal.WorkerPool;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class BlockExecutableTest {
+    private static final MemorySegment[] BUFFERS = {MemorySegment.NULL};
+
+    /** One block for the caller, and one in which a worker stays until it is released. */
+    private static final class Stuck extends BlockExecutable {
+        final CountDownLatch joined = new CountDownLatch(1);
+        final CountDownLatch released = new CountDownLatch(1);
+        int ended;
+        int freed;
+
+        Stuck(WorkerPool pool) {
+            super(BUFFERS.length, pool, Duration.ofMillis(1), 1);
+        }
+
+        @Override
+        void begin(MemorySegment[] inputs, MemorySegment[] outputs) {}
+
+        @Override
+        void end() {
+            ended++;
+        }
+
+        @Override
+        long blocks() {
+            return 2;
+        }
+
+        @Override
+        int participants() {
+            return 2;
+        }
+
+        @Override
+        long traffic() {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        void runBlock(int participant, long block) {
+            try {
+                if (participant == 0) {
+                    joined.await();
+                } else {
+                    joined.countDown();
+                    released.await();
+                }
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+
+        @Override
+        void free() {
+            freed++;
+        }
+    }
+
+    @Test
+    void aStuckWorkerKeepsBuffersAndScratchMemory() {
+        try (WorkerPool pool = new WorkerPool("block-test", 1, 50_000, () -> {})) {
+            Stuck executable = new Stuck(pool);
+            assertThatThrownBy(() -> executable.run(BUFFERS, BUFFERS)).isInstanceOf(CollectiveTimeoutException.class);
+            assertThatThrownBy(() -> executable.run(BUFFERS, BUFFERS))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("stuck");
+            executable.close();
+            assertThat(executable.ended).isZero();
+            assertThat(executable.freed).isZero();
+            executable.released.countDown();
+            while (pool.isWorking()) {
+                Thread.onSpinWait();
+            }
+            executable.close();
+            assertThat(executable.freed).isEqualTo(1);
+        }
+    }
+}
