@@ -274,7 +274,7 @@ final class ProgramLauncher {
         }
     }
 
-    /** Whether a kernel has ended early, or was told to. */
+    /** Whether a kernel has ended early, or was asked to. */
     boolean isStopping() {
         for (Lane lane : lanes) {
             if (lane.control.get(ValueLayout.JAVA_INT, ProgramStatus.ABORT) != 0) {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A launch of device programs: one kernel on each device. */
 final class ProgramRun extends Run {
-    /** Kernels that are told to end do so within microseconds, unless their device hangs. */
+    /** Kernels that are asked to end do so within microseconds, unless their device hangs. */
     private static final long GRACE_NANOS = 500_000_000;
 
     private final List<ProgramBatch.Member> members;
@@ -145,7 +145,7 @@ final class ProgramRun extends Run {
                 : late(waiting);
     }
 
-    /** The value that a block waited for tells which call it was in. */
+    /** Names what a block waited for; the value shows which call it was in. */
     private String describe(ProgramStatus status) {
         int member = members.size() - 1;
         for (long base = lastBase; member > 0 && status.wanted() < base; member--) {
