@@ -23,12 +23,16 @@ final class FusedCode implements ChunkCode {
     private final int[] slots;
     private final long[] ats;
     private final int elementBytes;
+    private final int widening;
     private final int blockBytes;
     private final int divisor;
     private final int privateBlocks;
 
-    FusedCode(List<Fusion.Pass> passes, int elementBytes, int blockBytes, int divisor, int privateBlocks) {
+    /** @param widening how many times as long as the elements those in private memory are */
+    FusedCode(
+            List<Fusion.Pass> passes, int elementBytes, int widening, int blockBytes, int divisor, int privateBlocks) {
         this.elementBytes = elementBytes;
+        this.widening = widening;
         this.blockBytes = blockBytes;
         this.divisor = divisor;
         this.privateBlocks = privateBlocks;
@@ -50,8 +54,8 @@ final class FusedCode implements ChunkCode {
     }
 
     @Override
-    public int privateBlocks() {
-        return privateBlocks;
+    public long privateBytes() {
+        return (long) privateBlocks * blockBytes * widening;
     }
 
     @Override
@@ -83,7 +87,7 @@ final class FusedCode implements ChunkCode {
             int end = firstOperand[l + 1];
             for (int o = first; o < end; o++) {
                 addresses[o - first] = slots[o] < 0
-                        ? frame.scratchAddress + ats[o] * blockBytes
+                        ? frame.scratchAddress + ats[o] * blockBytes * widening
                         : frame.addressOf[slots[o]] + ats[o] + delta;
             }
             if (whole > 0) {
@@ -100,11 +104,15 @@ final class FusedCode implements ChunkCode {
         long[] copies = frame.restAddresses;
         int first = firstOperand[loop];
         for (int o = first; o < inputsEnd[loop]; o++) {
-            MemorySegment.copy(MEMORY, frame.addresses[o - first] + at, MEMORY, copies[o - first], bytes);
+            int wide = slots[o] < 0 ? widening : 1;
+            MemorySegment.copy(
+                    MEMORY, frame.addresses[o - first] + at * wide, MEMORY, copies[o - first], (long) bytes * wide);
         }
         loops[loop].run(copies, FusedLoop.UNIT, divisor);
         for (int o = firstOutput[loop]; o < firstOperand[loop + 1]; o++) {
-            MemorySegment.copy(MEMORY, copies[o - first], MEMORY, frame.addresses[o - first] + at, bytes);
+            int wide = slots[o] < 0 ? widening : 1;
+            MemorySegment.copy(
+                    MEMORY, copies[o - first], MEMORY, frame.addresses[o - first] + at * wide, (long) bytes * wide);
         }
     }
 }
