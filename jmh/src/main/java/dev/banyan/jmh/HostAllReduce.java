@@ -35,14 +35,14 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures an allreduce of float sums over 8 devices of the host backend, on the trees of p3.16xlarge. {@code keys} is
- * the length of each device's array in bytes, or a model whose gradients are reduced key by key, all in flight.
+ * Measures an allreduce over 8 devices of the host backend, on the trees of p3.16xlarge. {@code keys} is the length of each
+ * device's array in bytes, or a model of float gradients that are reduced key by key, all in flight.
  *
  * <p>Two baselines work on the same buffers with as many threads as the backend has: {@code fusedSum} is one loop that
- * adds the eight arrays and writes the sum to all of them, and {@code copy} copies each input to an output. Divide by
+ * adds the eight arrays as floats and writes the sum to all of them, and {@code copy} copies each input to an output. Divide by
  * them, as absolute times drift on small machines.
  *
- * <pre>java -jar jmh/target/benchmarks.jar HostAllReduce -p keys=64M -p algorithm=multi-tree</pre>
+ * <pre>java -jar jmh/target/benchmarks.jar HostAllReduce -p keys=64M -p algorithm=multi-tree -p type=BF16 -p op=AVG</pre>
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -69,6 +69,14 @@ public class HostAllReduce {
     @Param({"auto"})
     public String algorithm = "auto";
 
+    /** The type of the elements. */
+    @Param({"F32"})
+    public DataType type = DataType.F32;
+
+    /** The operation. */
+    @Param({"SUM"})
+    public ReduceOp op = ReduceOp.SUM;
+
     private final List<CollectiveCall> inPlace = new ArrayList<>();
     private final List<CollectiveCall> outOfPlace = new ArrayList<>();
     private final int threads = Runtime.getRuntime().availableProcessors();
@@ -83,22 +91,24 @@ public class HostAllReduce {
                         .set(Planner.ALGORITHM.name(), algorithm)
                         .set(HostBackend.THREADS, threads)
                         .build());
-        for (long count : counts()) {
-            List<MemorySegment> inputs = buffers(communicator, count);
-            inPlace.add(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, inputs));
-            List<MemorySegment> outputs = buffers(communicator, count);
-            outOfPlace.add(CollectiveCall.outOfPlace(
-                    Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, inputs, outputs));
+        for (long floats : counts()) {
+            long count = 4 * floats / type.bytes();
+            List<MemorySegment> inputs = buffers(communicator, floats);
+            inPlace.add(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs));
+            List<MemorySegment> outputs = buffers(communicator, floats);
+            outOfPlace.add(CollectiveCall.outOfPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs, outputs));
         }
     }
 
+    /** Returns the lengths of the arrays in units of 4 bytes. */
     private long[] counts() {
         return switch (keys) {
             case "4K" -> new long[] {1 << 10};
             case "1M" -> new long[] {1 << 18};
+            case "16M" -> new long[] {1 << 22};
             case "64M" -> new long[] {1 << 24};
             case "resnet-50" -> GradientSizes.resnet50();
-            default -> throw new IllegalArgumentException("keys=" + keys + "; use 4K, 1M, 64M or resnet-50");
+            default -> throw new IllegalArgumentException("keys=" + keys + "; use 4K, 1M, 16M, 64M or resnet-50");
         };
     }
 
@@ -150,7 +160,7 @@ public class HostAllReduce {
         for (CollectiveCall call : inPlace) {
             List<MemorySegment> b = call.inputs();
             onAllThreads(
-                    call.count(),
+                    floats(call),
                     (first, elements) -> sum(
                             b.get(0), b.get(1), b.get(2), b.get(3), b.get(4), b.get(5), b.get(6), b.get(7), 4 * first,
                             elements));
@@ -161,13 +171,17 @@ public class HostAllReduce {
     @Benchmark
     public void copy() {
         for (CollectiveCall call : outOfPlace) {
-            onAllThreads(call.count(), (first, elements) -> {
+            onAllThreads(floats(call), (first, elements) -> {
                 for (int rank = 0; rank < RANKS; rank++) {
                     MemorySegment.copy(
                             call.inputs().get(rank), 4 * first, call.outputs().get(rank), 4 * first, 4L * elements);
                 }
             });
         }
+    }
+
+    private static long floats(CollectiveCall call) {
+        return call.inputs().getFirst().byteSize() / 4;
     }
 
     /** Work on a range of elements. */

@@ -6,7 +6,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
-import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
@@ -147,13 +146,11 @@ final class BrainKernel extends Kernel {
         return pairs.and(UPPER).reinterpretAsFloats();
     }
 
-    @SuppressWarnings("unchecked") // the species is that of integers
     private static IntVector load(long address) {
-        return (IntVector) (Vector<?>) VectorLanes.load((VectorSpecies<Object>) (VectorSpecies<?>) PAIRS, address);
+        return (IntVector) VectorLanes.load(PAIRS, address);
     }
 
-    @SuppressWarnings("unchecked")
     private static void store(IntVector vector, long address) {
-        VectorLanes.store((Vector<Object>) (Vector<?>) vector, address);
+        VectorLanes.store(VectorLanes.untyped(vector), address);
     }
 }

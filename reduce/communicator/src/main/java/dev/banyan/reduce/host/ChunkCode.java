@@ -11,8 +11,8 @@ sealed interface ChunkCode permits FusedCode, StepCode, IntegerMeanCode {
      */
     void run(Frame frame, long firstElement, int elements);
 
-    /** Returns the number of blocks of private memory that it uses in each thread. */
-    int privateBlocks();
+    /** Returns the length of the private memory that it uses in each thread. */
+    long privateBytes();
 
     /** Returns the number of blocks that it reads or writes, for an estimate of its time. */
     int streams();

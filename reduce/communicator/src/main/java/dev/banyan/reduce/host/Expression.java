@@ -16,6 +16,10 @@ sealed interface Expression {
     char FOLD = '+';
     /** The code of {@link Mean}, after its value. */
     char MEAN = '/';
+    /** The code of {@link Rounded}, after its value. */
+    char ROUNDED = '~';
+    /** The code of {@link Wide}. */
+    char WIDE = 'w';
 
     /**
      * Returns the expression in postfix notation, of the codes above. Its inputs are in the order of {@link #inputs}.
@@ -42,6 +46,11 @@ sealed interface Expression {
         return new Mean(value, value.code() + MEAN);
     }
 
+    /** Returns a value rounded to the type of the elements. */
+    static Expression rounded(Expression value) {
+        return new Rounded(value, value.code() + ROUNDED);
+    }
+
     /** The contents of an operand. */
     record Input(Operand operand) implements Expression {
         @Override
@@ -55,11 +64,32 @@ sealed interface Expression {
         }
     }
 
+    /** A value in private memory, in lanes as wide as in the loop. */
+    record Wide(Operand operand) implements Expression {
+        @Override
+        public String code() {
+            return String.valueOf(WIDE);
+        }
+
+        @Override
+        public List<Operand> inputs() {
+            return List.of(operand);
+        }
+    }
+
     /** A combination of two values. */
     record Fold(Expression left, Expression right, String code, List<Operand> inputs) implements Expression {}
 
     /** A value that is divided. */
     record Mean(Expression value, String code) implements Expression {
+        @Override
+        public List<Operand> inputs() {
+            return value.inputs();
+        }
+    }
+
+    /** A value that is rounded. */
+    record Rounded(Expression value, String code) implements Expression {
         @Override
         public List<Operand> inputs() {
             return value.inputs();

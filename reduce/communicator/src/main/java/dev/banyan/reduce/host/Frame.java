@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
  * enough, and it stays in cache.
  */
 final class Frame {
+    /** The length of a unit of a loop's operand, in lanes as wide as in the loop. */
+    private static final long REST_BYTES = (long) FusedLoop.UNIT * FusedLoop.MOST_WIDENING;
+
     /** Inputs of ranks 0..n-1, then outputs. */
     final MemorySegment[] buffers;
     /** The address of each buffer. */
@@ -56,7 +59,7 @@ final class Frame {
         this.addressOf = addressOf;
         this.scratch = scratch.asSlice(restBytes());
         scratchAddress = this.scratch.address();
-        Arrays.setAll(restAddresses, o -> scratch.address() + (long) o * FusedLoop.UNIT);
+        Arrays.setAll(restAddresses, o -> scratch.address() + o * REST_BYTES);
         this.kernel = kernel;
         this.sums = sums;
         segments = new MemorySegment[operands];
@@ -66,6 +69,6 @@ final class Frame {
 
     /** Returns the private memory that a frame needs beyond its blocks. */
     static long restBytes() {
-        return 2L * FusedLoop.MOST_OPERANDS * FusedLoop.UNIT;
+        return 2 * FusedLoop.MOST_OPERANDS * REST_BYTES;
     }
 }

@@ -19,12 +19,16 @@ final class FusedCode implements ChunkCode {
     private final int[] slots;
     private final long[] ats;
     private final int elementBytes;
+    private final int widening;
     private final int blockBytes;
     private final int divisor;
     private final int privateBlocks;
 
-    FusedCode(List<Fusion.Pass> passes, int elementBytes, int blockBytes, int divisor, int privateBlocks) {
+    /** @param widening how many times as long as the elements those in private memory are */
+    FusedCode(
+            List<Fusion.Pass> passes, int elementBytes, int widening, int blockBytes, int divisor, int privateBlocks) {
         this.elementBytes = elementBytes;
+        this.widening = widening;
         this.blockBytes = blockBytes;
         this.divisor = divisor;
         this.privateBlocks = privateBlocks;
@@ -46,8 +50,8 @@ final class FusedCode implements ChunkCode {
     }
 
     @Override
-    public int privateBlocks() {
-        return privateBlocks;
+    public long privateBytes() {
+        return (long) privateBlocks * blockBytes * widening;
     }
 
     @Override
@@ -79,7 +83,7 @@ final class FusedCode implements ChunkCode {
             int end = firstOperand[l + 1];
             for (int o = first; o < end; o++) {
                 addresses[o - first] = slots[o] < 0
-                        ? frame.scratchAddress + ats[o] * blockBytes
+                        ? frame.scratchAddress + ats[o] * blockBytes * widening
                         : frame.addressOf[slots[o]] + ats[o] + delta;
             }
             if (whole > 0) {
@@ -96,11 +100,13 @@ final class FusedCode implements ChunkCode {
         long[] copies = frame.restAddresses;
         int first = firstOperand[loop];
         for (int o = first; o < inputsEnd[loop]; o++) {
-            VectorLanes.copy(frame.addresses[o - first] + at, copies[o - first], bytes);
+            int wide = slots[o] < 0 ? widening : 1;
+            VectorLanes.copy(frame.addresses[o - first] + at * wide, copies[o - first], (long) bytes * wide);
         }
         loops[loop].run(copies, FusedLoop.UNIT, divisor);
         for (int o = firstOutput[loop]; o < firstOperand[loop + 1]; o++) {
-            VectorLanes.copy(copies[o - first], frame.addresses[o - first] + at, bytes);
+            int wide = slots[o] < 0 ? widening : 1;
+            VectorLanes.copy(copies[o - first], frame.addresses[o - first] + at * wide, (long) bytes * wide);
         }
     }
 }

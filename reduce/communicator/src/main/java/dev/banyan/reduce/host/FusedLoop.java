@@ -11,6 +11,9 @@ abstract class FusedLoop {
     /** The length in bytes of which a loop takes multiples only: that of the longest vectors. */
     static final int UNIT = 64;
 
+    /** The greatest {@link LoopLanes#widening}. */
+    static final int MOST_WIDENING = 4;
+
     /**
      * Runs the loop.
      *

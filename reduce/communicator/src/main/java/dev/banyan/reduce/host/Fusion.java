@@ -40,16 +40,26 @@ final class Fusion {
 
     private final DataType type;
     private final ReduceOp op;
+    private final boolean integerMean;
+    /** Whether values are rounded after each step. */
+    private final boolean rounds;
+
+    private final LoopLanes lanes;
+
     private final List<Pass> passes = new ArrayList<>();
     /** What several ranks compute of the same values is one value: the combination of two values, by identity. */
     private final IdentityHashMap<Expression, IdentityHashMap<Expression, Expression>> folds = new IdentityHashMap<>();
 
     private final IdentityHashMap<Expression, Expression> means = new IdentityHashMap<>();
+    private final IdentityHashMap<Expression, Expression> rounded = new IdentityHashMap<>();
     private int privateBlocks;
 
-    private Fusion(DataType type, ReduceOp op) {
+    private Fusion(DataType type, ReduceOp op, boolean integerMean) {
         this.type = type;
         this.op = op;
+        this.integerMean = integerMean;
+        rounds = type == DataType.F16 || type == DataType.BF16;
+        lanes = LoopLanes.of(type, integerMean);
     }
 
     /**
@@ -58,20 +68,21 @@ final class Fusion {
      * @param op how values are combined; not AVG
      * @param blockBytes greatest length of a block
      * @param divisor what means are divided by
-     * @return the steps themselves if they only copy, or round to 16 bits in between
+     * @param integerMean whether the steps compute means of integers; sums do not overflow then, and are not written
+     * @return the steps themselves if they only copy, or can't be fused
      */
-    static ChunkCode fuse(StepCode code, DataType type, ReduceOp op, int blockBytes, int divisor) {
-        boolean rounds = type == DataType.F16 || type == DataType.BF16;
-        if (rounds || code.steps().stream().allMatch(step -> step.sources().size() == 1)) {
+    static ChunkCode fuse(StepCode code, DataType type, ReduceOp op, boolean integerMean, int blockBytes, int divisor) {
+        if (code.steps().stream().allMatch(step -> step.sources().size() == 1)) {
             return code;
         }
-        Fusion fusion = new Fusion(type, op);
+        Fusion fusion = new Fusion(type, op, integerMean);
         try {
             fusion.add(code.steps());
         } catch (NotFusible e) {
             return code;
         }
-        return new FusedCode(fusion.passes, type.bytes(), blockBytes, divisor, fusion.privateBlocks);
+        return new FusedCode(
+                fusion.passes, type.bytes(), fusion.lanes.widening(), blockBytes, divisor, fusion.privateBlocks);
     }
 
     private void add(List<Fused> steps) throws NotFusible {
@@ -85,7 +96,7 @@ final class Fusion {
         IdentityHashMap<Expression, Result> results = new IdentityHashMap<>();
         List<Result> order = new ArrayList<>();
         values.forEach((operand, value) -> {
-            if (operand.slot() >= 0 && !(value instanceof Expression.Input(Operand own) && own.equals(operand))) {
+            if (operand.slot() >= 0 && isWritten(value, operand)) {
                 Result result = results.computeIfAbsent(value, _ -> {
                     Result first = new Result(value, new ArrayList<>());
                     order.add(first);
@@ -107,6 +118,12 @@ final class Fusion {
         }
     }
 
+    private boolean isWritten(Expression value, Operand operand) {
+        return integerMean
+                ? value instanceof Expression.Mean
+                : !(value instanceof Expression.Input(Operand own) && own.equals(operand));
+    }
+
     private Expression value(Fused step, Map<Operand, Expression> values) throws NotFusible {
         Expression value = null;
         for (Operand source : step.sources()) {
@@ -123,7 +140,10 @@ final class Fusion {
         if (value == null) {
             throw new NotFusible();
         }
-        return step.mean() ? means.computeIfAbsent(value, Expression::mean) : value;
+        if (step.mean()) {
+            value = means.computeIfAbsent(value, Expression::mean);
+        }
+        return rounds && step.sources().size() > 1 ? rounded.computeIfAbsent(value, Expression::rounded) : value;
     }
 
     private Expression fold(Expression a, Expression b) {
@@ -131,7 +151,8 @@ final class Fusion {
     }
 
     private void addPasses(Expression value, List<Operand> outputs) throws NotFusible {
-        Expression small = cut(value);
+        // A loop rounds what it writes.
+        Expression small = cut(value instanceof Expression.Rounded(Expression exact, String _) ? exact : value);
         Set<Operand> inputs = new HashSet<>(small.inputs());
         List<Operand> first = new ArrayList<>();
         List<Operand> others = new ArrayList<>();
@@ -157,14 +178,27 @@ final class Fusion {
         List<Operand> operands = new ArrayList<>(value.inputs());
         operands.addAll(outputs);
         int inputs = value.inputs().size();
-        passes.add(new Pass(new LoopShape(type, op, value.code(), inputs, inPlace, outputs.size()), operands));
+        boolean wideOutput = lanes.widening() > 1 && outputs.stream().anyMatch(output -> output.slot() < 0);
+        boolean copies = value instanceof Expression.Input && !wideOutput;
+        LoopShape shape = new LoopShape(
+                copies ? DataType.I8 : type,
+                copies ? ReduceOp.SUM : op,
+                integerMean && !copies,
+                value.code(),
+                inputs,
+                inPlace,
+                outputs.size(),
+                wideOutput);
+        passes.add(new Pass(shape, operands));
     }
 
     /** Returns the expression with parts of it in private memory, so that a loop can take it. */
     private Expression cut(Expression value) throws NotFusible {
         return switch (value) {
             case Expression.Input input -> input;
+            case Expression.Wide wide -> wide;
             case Expression.Mean mean -> Expression.mean(cut(mean.value()));
+            case Expression.Rounded rounding -> Expression.rounded(cut(rounding.value()));
             case Expression.Fold fold -> {
                 List<Expression> sides = new ArrayList<>(List.of(cut(fold.left()), cut(fold.right())));
                 while (sides.get(0).inputs().size() + sides.get(1).inputs().size() > FusedLoop.MOST_OPERANDS) {
@@ -174,7 +208,9 @@ final class Fusion {
                             .orElseThrow(NotFusible::new);
                     Operand block = new Operand(-1, privateBlocks++, -1);
                     addPass(longest, false, List.of(block));
-                    sides.set(sides.indexOf(longest), new Expression.Input(block));
+                    sides.set(
+                            sides.indexOf(longest),
+                            lanes.widening() > 1 ? new Expression.Wide(block) : new Expression.Input(block));
                 }
                 yield Expression.fold(sides.get(0), sides.get(1));
             }

@@ -18,7 +18,7 @@ final class HostCompiler {
     private static final int SHORTEST_BLOCK_BYTES = 4 << 10;
     /** Threads take blocks in turns; the last one that ends should not be far behind. */
     private static final int BLOCKS_PER_THREAD = 4;
-    /** Length of a block of 16-bit floats, which goes through all steps in the level 1 cache. */
+    /** Length of a block of 16-bit floats, which goes step by step through the level 1 cache. */
     private static final int ROUNDED_BLOCK_BYTES = 8 << 10;
     /** So many bytes are read and written in less time than it takes to share them with a thread that is awake. */
     private static final long BYTES_PER_HELPER = 256 << 10;
@@ -47,7 +47,8 @@ final class HostCompiler {
 
     /** Returns a program that runs loops fused of the steps, where they can be. */
     Program fused() {
-        return compile(ChunkJoin.joined(schedule.chunks()), kernels == Kernels.VECTOR && !integerMean);
+        boolean fuses = kernels == Kernels.VECTOR && LoopLanes.exist(type, integerMean, schedule.ranks());
+        return compile(ChunkJoin.joined(schedule.chunks()), fuses);
     }
 
     /** Returns a program that runs the steps of the schedule's chunks one after another. */
@@ -56,7 +57,7 @@ final class HostCompiler {
     }
 
     /** Returns the length of a block; a multiple of a cache line, so that no two threads write one. */
-    private int blockElements(List<Chunk> chunks) {
+    private int blockElements(List<Chunk> chunks, boolean fuses) {
         long longest = 0;
         long all = 0;
         for (Chunk chunk : chunks) {
@@ -64,11 +65,11 @@ final class HostCompiler {
             all += chunk.bytes();
         }
         long share = all / BLOCKS_PER_THREAD / (mostHelpers + 1);
-        int bytes = Math.clamp(share, SHORTEST_BLOCK_BYTES, rounds() ? ROUNDED_BLOCK_BYTES : BLOCK_BYTES)
+        int bytes = Math.clamp(share, SHORTEST_BLOCK_BYTES, rounds() && !fuses ? ROUNDED_BLOCK_BYTES : BLOCK_BYTES)
                 / FusedLoop.UNIT
                 * FusedLoop.UNIT;
         // The wide sums of integers are eight times as long as bytes.
-        return (int) Math.min(integerMean ? bytes / 8 : bytes / type.bytes(), longest / type.bytes());
+        return (int) Math.min(integerMean && !fuses ? bytes / 8 : bytes / type.bytes(), longest / type.bytes());
     }
 
     private boolean rounds() {
@@ -76,7 +77,7 @@ final class HostCompiler {
     }
 
     private Program compile(List<Chunk> chunks, boolean fuses) {
-        int blockElements = blockElements(chunks);
+        int blockElements = blockElements(chunks, fuses);
         int blockBytes = blockElements * type.bytes();
         ChunkCompiler compiler = new ChunkCompiler(schedule, mean, blockBytes);
         List<Program.Part> parts = new ArrayList<>();
@@ -84,13 +85,10 @@ final class HostCompiler {
         long blocks = 0;
         long traffic = 0;
         int operands = 0;
-        int privateBlocks = 0;
+        long privateBytes = 0;
         int sums = 0;
         for (Chunk chunk : chunks) {
-            ChunkCode code = integerMean ? compiler.integerMean(chunk) : compiler.steps(chunk);
-            if (fuses && code instanceof StepCode steps) {
-                code = Fusion.fuse(steps, type, op, blockBytes, schedule.ranks());
-            }
+            ChunkCode code = code(chunk, compiler, fuses, blockBytes);
             long elements = chunk.bytes() / type.bytes();
             parts.add(new Program.Part(code, elements, blocks));
             code.extend(extents, chunk.bytes());
@@ -101,7 +99,7 @@ final class HostCompiler {
                 case IntegerMeanCode means -> sums = Math.max(sums, means.sums());
                 case FusedCode _ -> {}
             }
-            privateBlocks = Math.max(privateBlocks, code.privateBlocks());
+            privateBytes = Math.max(privateBytes, code.privateBytes());
         }
         int helpers = Math.clamp(Math.min(blocks - 1, traffic / BYTES_PER_HELPER), 0, mostHelpers);
         MemorySegment[] buffers = new MemorySegment[2 * schedule.ranks()];
@@ -113,7 +111,7 @@ final class HostCompiler {
                 frames.add(new Frame(
                         buffers,
                         addresses,
-                        scratch.allocate(Frame.restBytes() + (long) privateBlocks * blockBytes, 64),
+                        scratch.allocate(Frame.restBytes() + privateBytes, 64),
                         operands > 0 && schedule.collective().reduces()
                                 ? kernels.create(new KernelSpec(type, op), blockElements)
                                 : null,
@@ -125,5 +123,15 @@ final class HostCompiler {
             throw e;
         }
         return new Program(parts, blocks, blockElements, traffic, buffers, addresses, extents, frames, scratch);
+    }
+
+    private ChunkCode code(Chunk chunk, ChunkCompiler compiler, boolean fuses, int blockBytes) {
+        if (fuses) {
+            ChunkCode code = Fusion.fuse(compiler.steps(chunk), type, op, integerMean, blockBytes, schedule.ranks());
+            if (code instanceof FusedCode || !integerMean) {
+                return code;
+            }
+        }
+        return integerMean ? compiler.integerMean(chunk) : compiler.steps(chunk);
     }
 }

@@ -38,7 +38,7 @@ final class IntegerMeanCode implements ChunkCode {
     }
 
     @Override
-    public int privateBlocks() {
+    public long privateBytes() {
         return 0;
     }
 

@@ -1,5 +1,6 @@
 package dev.banyan.reduce.host;
 
+import static java.lang.constant.ConstantDescs.CD_MethodHandle;
 import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
@@ -12,16 +13,21 @@ import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
 import java.lang.constant.DynamicConstantDesc;
 import java.lang.constant.MethodTypeDesc;
+import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import jdk.incubator.vector.Vector;
 
 /**
  * Makes a class for each shape of a fused loop, so that each gets its own compiled code: one in which the expression is
  * straight-line code on vectors. The loops stay; there are few shapes, since an expression has at most {@value
  * FusedLoop#MOST_OPERANDS} inputs.
+ *
+ * <p>The JIT stops inlining ordinary calls after some 18,000 nodes, which loops of wide lanes exceed, but goes on with
+ * calls of the vectors' own methods and of constant method handles; so a loop has no other calls.
  *
  * <p>Needs the module jdk.incubator.vector.
  */
@@ -29,20 +35,35 @@ final class LoopGenerator {
     private static final Map<LoopShape, FusedLoop> LOOPS = new ConcurrentHashMap<>();
 
     private static final ClassDesc LOOP = ClassDesc.of(FusedLoop.class.getName());
-    private static final ClassDesc LANES = ClassDesc.of("dev.banyan.reduce.host.VectorLanes");
     private static final ClassDesc VECTOR = ClassDesc.of("jdk.incubator.vector.Vector");
-    private static final ClassDesc SPECIES = ClassDesc.of("jdk.incubator.vector.VectorSpecies");
-    private static final ClassDesc OPERATOR = ClassDesc.of("jdk.incubator.vector.VectorOperators$Associative");
+    private static final ClassDesc BINARY = ClassDesc.of("jdk.incubator.vector.VectorOperators$Binary");
+    private static final ClassDesc ORDER = ClassDesc.of("java.nio.ByteOrder");
+    private static final ClassDesc SEGMENT = ClassDesc.of("java.lang.foreign.MemorySegment");
     private static final ClassDesc ADDRESSES = CD_long.arrayType();
 
-    private static final MethodTypeDesc LOAD = MethodTypeDesc.of(VECTOR, SPECIES, CD_long);
-    private static final MethodTypeDesc TWO = MethodTypeDesc.of(VECTOR, VECTOR, VECTOR);
+    /**
+     * A constant of a generated class.
+     *
+     * @param index its place in {@link #classData}
+     */
+    private record Constant(int index, ClassDesc type) {}
+
+    private static final Constant OPERATOR = new Constant(0, BINARY);
+    private static final Constant MEMORY = new Constant(1, SEGMENT);
+    private static final Constant BYTE_ORDER = new Constant(2, ORDER);
+    private static final Constant LOAD = new Constant(3, CD_MethodHandle);
+    private static final Constant LOAD_WIDE = new Constant(4, CD_MethodHandle);
+    private static final Constant DIVISORS = new Constant(5, CD_MethodHandle);
+    private static final Constant MEAN = new Constant(6, CD_MethodHandle);
+    private static final Constant ROUND = new Constant(7, CD_MethodHandle);
+    private static final Constant PACK = new Constant(8, CD_MethodHandle);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
     private static final int DIVISOR_SLOT = 3;
 
     private final LoopShape shape;
+    private final LoopLanes lanes;
     private final CodeBuilder code;
     private final int[] addresses;
     private final int index;
@@ -51,6 +72,7 @@ final class LoopGenerator {
     private LoopGenerator(LoopShape shape, CodeBuilder code) {
         this.shape = shape;
         this.code = code;
+        lanes = LoopLanes.of(shape.type(), shape.integerMean());
         addresses = new int[shape.inputs() + shape.outputs()];
         index = code.allocateLocal(TypeKind.INT);
         divisors = code.allocateLocal(TypeKind.REFERENCE);
@@ -81,11 +103,8 @@ final class LoopGenerator {
                                         0,
                                         body -> new LoopGenerator(shape, body).run()));
         try {
-            MethodHandles.Lookup loop = MethodHandles.lookup()
-                    .defineHiddenClassWithClassData(
-                            file,
-                            List.of(VectorLanes.species(shape.type()), VectorLanes.operator(shape.type(), shape.op())),
-                            true);
+            MethodHandles.Lookup loop =
+                    MethodHandles.lookup().defineHiddenClassWithClassData(file, classData(shape), true);
             return (FusedLoop) loop.findConstructor(loop.lookupClass(), MethodType.methodType(void.class))
                     .asType(MethodType.methodType(FusedLoop.class))
                     .invokeExact();
@@ -94,16 +113,38 @@ final class LoopGenerator {
         }
     }
 
+    /** Returns the values of the constants. */
+    private static List<Object> classData(LoopShape shape) throws ReflectiveOperationException {
+        LoopLanes lanes = LoopLanes.of(shape.type(), shape.integerMean());
+        return List.of(
+                VectorLanes.operator(shape.type(), shape.op()),
+                VectorLanes.MEMORY,
+                VectorLanes.ORDER,
+                method(lanes, "load", long.class),
+                method(new PlainLanes(lanes.species()), "load", long.class),
+                method(lanes, "divisors", int.class),
+                method(lanes, "mean", Vector.class, Vector.class),
+                method(lanes, "round", Vector.class),
+                method(lanes, "pack", Vector.class));
+    }
+
+    private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
+            throws ReflectiveOperationException {
+        return MethodHandles.lookup()
+                .findVirtual(lanes.getClass(), name, MethodType.methodType(Vector.class, parameters))
+                .bindTo(lanes);
+    }
+
     private void run() {
         for (int a = 0; a < addresses.length; a++) {
             addresses[a] = code.allocateLocal(TypeKind.LONG);
             code.aload(ADDRESSES_SLOT).loadConstant(a).laload().lstore(addresses[a]);
         }
         if (shape.code().indexOf(Expression.MEAN) >= 0) {
-            species();
-            code.iload(DIVISOR_SLOT)
-                    .invokestatic(LANES, "broadcast", MethodTypeDesc.of(VECTOR, SPECIES, CD_int))
-                    .astore(divisors);
+            constant(DIVISORS);
+            code.iload(DIVISOR_SLOT);
+            invoke(CD_int);
+            code.astore(divisors);
         }
         Label end = code.newLabel();
         Label next = code.newLabel();
@@ -111,28 +152,52 @@ final class LoopGenerator {
         code.iload(index).iload(BYTES_SLOT).if_icmpge(end);
         evaluate();
         store();
-        code.iinc(index, VectorLanes.species(shape.type()).vectorByteSize()).goto_(next);
+        code.iinc(index, lanes.species().vectorByteSize() / lanes.widening()).goto_(next);
         code.labelBinding(end).return_();
     }
 
-    /** Leaves the value of the expression on the stack. */
+    /** Leaves the elements that the expression makes on the stack. */
     private void evaluate() {
+        int vector = code.allocateLocal(TypeKind.REFERENCE);
         int input = 0;
         for (char each : shape.code().toCharArray()) {
             switch (each) {
                 case Expression.INPUT -> {
-                    species();
-                    address(input++);
-                    code.invokestatic(LANES, "load", LOAD);
+                    constant(LOAD);
+                    address(input++, false);
+                    invoke(CD_long);
+                }
+                case Expression.WIDE -> {
+                    constant(LOAD_WIDE);
+                    address(input++, true);
+                    invoke(CD_long);
                 }
                 case Expression.FOLD -> {
-                    constant(1, OPERATOR);
-                    code.invokestatic(LANES, "fold", MethodTypeDesc.of(VECTOR, VECTOR, VECTOR, OPERATOR));
+                    code.astore(vector);
+                    constant(OPERATOR);
+                    code.aload(vector).invokevirtual(VECTOR, "lanewise", MethodTypeDesc.of(VECTOR, BINARY, VECTOR));
                 }
-                case Expression.MEAN -> code.aload(divisors).invokestatic(LANES, "divide", TWO);
+                case Expression.MEAN -> {
+                    code.astore(vector);
+                    constant(MEAN);
+                    code.aload(vector).aload(divisors);
+                    invoke(VECTOR, VECTOR);
+                }
+                case Expression.ROUNDED -> convert(ROUND, vector);
                 default -> throw new IllegalArgumentException("no operation " + each + " in " + shape);
             }
         }
+        if (!shape.wideOutput()) {
+            convert(PACK, vector);
+        }
+    }
+
+    /** Applies a method of the lanes to the vector on the stack. */
+    private void convert(Constant method, int vector) {
+        code.astore(vector);
+        constant(method);
+        code.aload(vector);
+        invoke(VECTOR);
     }
 
     /** Stores the vector on the stack to all outputs. */
@@ -141,21 +206,29 @@ final class LoopGenerator {
         code.astore(result);
         for (int a = shape.inPlace() ? 0 : shape.inputs(); a < addresses.length; a++) {
             code.aload(result);
-            address(a);
-            code.invokestatic(LANES, "store", MethodTypeDesc.of(CD_void, VECTOR, CD_long));
+            constant(MEMORY);
+            address(a, shape.wideOutput());
+            constant(BYTE_ORDER);
+            code.invokevirtual(VECTOR, "intoMemorySegment", MethodTypeDesc.of(CD_void, SEGMENT, CD_long, ORDER));
         }
     }
 
-    private void address(int operand) {
-        code.lload(addresses[operand]).iload(index).i2l().ladd();
+    /** @param wide whether the operand is in lanes as wide as in the loop */
+    private void address(int operand, boolean wide) {
+        code.lload(addresses[operand]).iload(index);
+        if (wide && lanes.widening() > 1) {
+            code.loadConstant(lanes.widening()).imul();
+        }
+        code.i2l().ladd();
     }
 
-    private void species() {
-        constant(0, SPECIES);
+    /** Calls the method handle on the stack, which returns a vector. */
+    private void invoke(ClassDesc... parameters) {
+        code.invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(VECTOR, parameters));
     }
 
-    private void constant(int at, ClassDesc type) {
-        code.loadConstant(
-                DynamicConstantDesc.ofNamed(ConstantDescs.BSM_CLASS_DATA_AT, ConstantDescs.DEFAULT_NAME, type, at));
+    private void constant(Constant constant) {
+        code.loadConstant(DynamicConstantDesc.ofNamed(
+                ConstantDescs.BSM_CLASS_DATA_AT, ConstantDescs.DEFAULT_NAME, constant.type, constant.index));
     }
 }

@@ -95,8 +95,8 @@ final class StepCode implements ChunkCode {
     }
 
     @Override
-    public int privateBlocks() {
-        return privateBlocks;
+    public long privateBytes() {
+        return (long) privateBlocks * blockBytes;
     }
 
     @Override

@@ -21,7 +21,7 @@ import jdk.incubator.vector.VectorSpecies;
  * <p>Needs the module jdk.incubator.vector; it must not be touched where that is missing.
  */
 final class VectorLanes {
-    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+    static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     /**
      * All native memory, in a scope that never closes. With segments of several scopes and lengths, the compiler moves
@@ -29,7 +29,7 @@ final class VectorLanes {
      * again, without end: that is over ten times slower.
      */
     @SuppressWarnings("restricted")
-    private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private VectorLanes() {}
 
@@ -62,11 +62,11 @@ final class VectorLanes {
         return segment.address() + offset;
     }
 
-    static void copy(long from, long to, int bytes) {
+    static void copy(long from, long to, long bytes) {
         MemorySegment.copy(MEMORY, from, MEMORY, to, bytes);
     }
 
-    static Vector<Object> load(VectorSpecies<Object> species, long address) {
+    static <E> Vector<E> load(VectorSpecies<E> species, long address) {
         return species.fromMemorySegment(MEMORY, address, ORDER);
     }
 
@@ -74,15 +74,9 @@ final class VectorLanes {
         vector.intoMemorySegment(MEMORY, address, ORDER);
     }
 
-    static Vector<Object> fold(Vector<Object> a, Vector<Object> b, VectorOperators.Associative op) {
-        return a.lanewise(op, b);
-    }
-
-    static Vector<Object> broadcast(VectorSpecies<Object> species, int value) {
-        return species.broadcast(value);
-    }
-
-    static Vector<Object> divide(Vector<Object> values, Vector<Object> divisors) {
-        return values.div(divisors);
+    /** Returns the vector as one whose element type only the caller knows. */
+    @SuppressWarnings("unchecked")
+    static Vector<Object> untyped(Vector<?> vector) {
+        return (Vector<Object>) vector;
     }
 }

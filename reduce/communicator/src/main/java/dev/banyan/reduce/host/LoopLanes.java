@@ -1,0 +1,77 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.schedule.type.DataType;
+import jdk.incubator.vector.Vector;
+import jdk.incubator.vector.VectorShape;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * The vectors of a generated loop: how they are read from memory, and what is written of them. Types whose results are
+ * not computed in the type itself have wider lanes in the loop than elements in memory.
+ *
+ * <p>An implementation has no state but constants, so that the compiler of the loop inlines it. Needs the module
+ * jdk.incubator.vector; it must not be touched where that is missing.
+ */
+sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, ByteMeanLanes, IntMeanLanes {
+    /**
+     * Returns the vectors of a type.
+     *
+     * @param integerMean whether sums of integers must not overflow, since they are divided
+     */
+    static LoopLanes of(DataType type, boolean integerMean) {
+        if (integerMean) {
+            return switch (type) {
+                case I8, U8 -> new ByteMeanLanes(type == DataType.U8);
+                case I32 -> new IntMeanLanes();
+                default -> throw new IllegalArgumentException("no vectors for means of " + type);
+            };
+        }
+        return switch (type) {
+            case F16 -> new HalfLanes();
+            case BF16 -> new BrainLanes();
+            default -> new PlainLanes(VectorLanes.species(type));
+        };
+    }
+
+    /**
+     * Returns whether there are vectors of a type for so many ranks.
+     *
+     * @param integerMean see {@link #of}
+     */
+    static boolean exist(DataType type, boolean integerMean, int ranks) {
+        return !integerMean
+                || switch (type) {
+                    case I8, U8 ->
+                        ranks <= ByteMeanLanes.MOST_RANKS
+                                && VectorLanes.species(DataType.I32).length() >= 8;
+                    case I32 -> ranks <= IntMeanLanes.MOST_RANKS;
+                    default -> false;
+                };
+    }
+
+    /** Returns the vectors that have the lanes of another species in elements of some bits. */
+    static <E> VectorSpecies<E> narrow(VectorSpecies<?> wide, Class<E> element, int bits) {
+        return VectorSpecies.of(element, VectorShape.forBitSize(wide.length() * bits));
+    }
+
+    /** Returns the vectors in the loop. */
+    VectorSpecies<Object> species();
+
+    /** Returns how many times as long the lanes are as the elements in memory. */
+    int widening();
+
+    /** Reads elements. */
+    Vector<Object> load(long address);
+
+    /** Returns what {@link #mean} takes for a divisor. */
+    Vector<Object> divisors(int divisor);
+
+    /** Divides values. */
+    Vector<Object> mean(Vector<Object> values, Vector<Object> divisors);
+
+    /** Rounds values to the elements' type. */
+    Vector<Object> round(Vector<Object> values);
+
+    /** Rounds values, and returns the elements as they are in memory. */
+    Vector<Object> pack(Vector<Object> values);
+}

@@ -1,0 +1,37 @@
+package dev.banyan.reduce.host;
+
+import jdk.incubator.vector.Vector;
+import jdk.incubator.vector.VectorSpecies;
+
+/** Lanes that are the elements. */
+record PlainLanes(VectorSpecies<Object> species) implements LoopLanes {
+    @Override
+    public int widening() {
+        return 1;
+    }
+
+    @Override
+    public Vector<Object> load(long address) {
+        return VectorLanes.load(species, address);
+    }
+
+    @Override
+    public Vector<Object> divisors(int divisor) {
+        return species.broadcast(divisor);
+    }
+
+    @Override
+    public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
+        return values.div(divisors);
+    }
+
+    @Override
+    public Vector<Object> round(Vector<Object> values) {
+        return values;
+    }
+
+    @Override
+    public Vector<Object> pack(Vector<Object> values) {
+        return values;
+    }
+}

@@ -1,0 +1,198 @@
+package dev.banyan.reduce.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.banyan.schedule.type.DataType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The conversions of generated loops against those of the plain kernels. */
+class LoopLanesTest {
+    @BeforeEach
+    void needsVectors() {
+        assumeTrue(Kernels.best() == Kernels.VECTOR, "needs --add-modules jdk.incubator.vector");
+    }
+
+    @Test
+    void everyHalfFloatWidens() {
+        assertThat(widened(DataType.F16)).isEqualTo(expectedWide(Float::float16ToFloat));
+    }
+
+    @Test
+    void everyBrainFloatWidens() {
+        assertThat(widened(DataType.BF16)).isEqualTo(expectedWide(bits -> Float.intBitsToFloat(bits << 16)));
+    }
+
+    @Test
+    void halfFloatsRoundToNearestEven() {
+        float[] values = values();
+        short[] expected = new short[values.length];
+        HalfFloat.narrow(values, expected, values.length);
+        assertThat(packed(DataType.F16, values)).isEqualTo(canonical(expected, 0x7c00));
+    }
+
+    @Test
+    void brainFloatsRoundToNearestEven() {
+        float[] values = values();
+        short[] expected = new short[values.length];
+        BrainFloat.narrow(values, expected, values.length);
+        assertThat(packed(DataType.BF16, values)).isEqualTo(canonical(expected, 0x7f80));
+    }
+
+    @Test
+    void roundedValuesAreThoseThatPackingWrites() {
+        for (DataType type : new DataType[] {DataType.F16, DataType.BF16}) {
+            LoopLanes lanes = LoopLanes.of(type, false);
+            float[] values = values();
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
+                PlainLanes floats = new PlainLanes(lanes.species());
+                for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
+                    VectorLanes.store(lanes.round(floats.load(wide.address() + at)), wide.address() + at);
+                }
+                float[] rounded = wide.toArray(ValueLayout.JAVA_FLOAT);
+                assertThat(packed(type, rounded)).isEqualTo(packed(type, values));
+                assertThat(rounded[3]).isEqualTo(type == DataType.F16 ? 0x1p-24f : 0x1.02p-24f);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 7, 8, 17, 100, 1023})
+    void meansOfBytesAreExact(int ranks) {
+        LoopLanes lanes = LoopLanes.of(DataType.I8, true);
+        assumeTrue(LoopLanes.exist(DataType.I8, true, ranks));
+        int most = 128 * ranks;
+        int stride = lanes.species().length();
+        int[] sums = new int[(2 * most / stride + 1) * stride];
+        for (int i = 0; i < sums.length; i++) {
+            sums[i] = Math.clamp(i - most, -most, most - 1);
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_INT, sums);
+            MemorySegment bytes = arena.allocate(sums.length);
+            mean(lanes, wide, bytes, ranks);
+            byte[] expected = new byte[sums.length];
+            for (int i = 0; i < sums.length; i++) {
+                expected[i] = (byte) (sums[i] / ranks);
+            }
+            assertThat(bytes.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(expected);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 7, 8, 17, 1000, 65_535, 1 << 19})
+    void meansOfIntegersAreExact(int ranks) {
+        LoopLanes lanes = LoopLanes.of(DataType.I32, true);
+        SplittableRandom random = new SplittableRandom(ranks);
+        long[] sums = new long[1 << 14];
+        double[] values = new double[sums.length];
+        for (int i = 0; i < sums.length; i++) {
+            // Quotients just at and beside an integer.
+            long near = (long) random.nextInt() * ranks + random.nextInt(3) - 1;
+            sums[i] = Math.clamp(near, (long) Integer.MIN_VALUE * ranks, (long) Integer.MAX_VALUE * ranks);
+            values[i] = sums[i];
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_DOUBLE, values);
+            MemorySegment ints = arena.allocate(4L * sums.length);
+            mean(lanes, wide, ints, ranks);
+            int[] expected = new int[sums.length];
+            for (int i = 0; i < sums.length; i++) {
+                expected[i] = (int) (sums[i] / ranks);
+            }
+            assertThat(ints.toArray(ValueLayout.JAVA_INT_UNALIGNED)).isEqualTo(expected);
+        }
+    }
+
+    private static void mean(LoopLanes lanes, MemorySegment wide, MemorySegment elements, int ranks) {
+        PlainLanes sums = new PlainLanes(lanes.species());
+        for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
+            VectorLanes.store(
+                    lanes.pack(lanes.mean(sums.load(wide.address() + at), lanes.divisors(ranks))),
+                    elements.address() + at / lanes.widening());
+        }
+    }
+
+    private interface Widening {
+        float widen(short bits);
+    }
+
+    /** Returns the bits of all elements as floats. */
+    private static int[] expectedWide(Widening widening) {
+        int[] all = new int[1 << 16];
+        for (int bits = 0; bits < all.length; bits++) {
+            all[bits] = Float.floatToIntBits(widening.widen((short) bits));
+        }
+        return all;
+    }
+
+    private static int[] widened(DataType type) {
+        LoopLanes lanes = LoopLanes.of(type, false);
+        int[] all = new int[1 << 16];
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment elements = arena.allocate(2L * all.length);
+            for (int bits = 0; bits < all.length; bits++) {
+                elements.setAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, bits, (short) bits);
+            }
+            MemorySegment wide = arena.allocate(4L * all.length);
+            for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
+                VectorLanes.store(lanes.load(elements.address() + at / 2), wide.address() + at);
+            }
+            for (int bits = 0; bits < all.length; bits++) {
+                all[bits] = Float.floatToIntBits(wide.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, bits));
+            }
+        }
+        return all;
+    }
+
+    private static short[] packed(DataType type, float[] values) {
+        LoopLanes lanes = LoopLanes.of(type, false);
+        PlainLanes floats = new PlainLanes(lanes.species());
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
+            MemorySegment elements = arena.allocate(2L * values.length, 2);
+            for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
+                VectorLanes.store(lanes.pack(floats.load(wide.address() + at)), elements.address() + at / 2);
+            }
+            return canonical(elements.toArray(ValueLayout.JAVA_SHORT), type == DataType.F16 ? 0x7c00 : 0x7f80);
+        }
+    }
+
+    /** Replaces each NaN by one of them. */
+    private static short[] canonical(short[] elements, int infinity) {
+        short[] all = elements.clone();
+        for (int i = 0; i < all.length; i++) {
+            if ((all[i] & 0x7fff) > infinity) {
+                all[i] = -1;
+            }
+        }
+        return all;
+    }
+
+    /** Returns floats of any bits, and neighbours of all numbers of 16 bits and of the middles between them. */
+    private static float[] values() {
+        SplittableRandom random = new SplittableRandom(3);
+        float[] values = new float[1 << 16];
+        for (int i = 0; i < values.length; i++) {
+            int beside = random.nextInt(3) - 1;
+            values[i] = Float.intBitsToFloat(
+                    switch (i % 4) {
+                        case 0 -> random.nextInt();
+                        case 1 -> Float.floatToRawIntBits(Float.float16ToFloat((short) random.nextInt())) + beside;
+                        case 2 ->
+                            Float.floatToRawIntBits(Float.float16ToFloat((short) random.nextInt()) + 0x1p-25f) + beside;
+                        default -> (random.nextInt() & 0xfffff000) + beside;
+                    });
+        }
+        values[3] = 0x1.02p-24f;
+        return values;
+    }
+}
