@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param algorithm what carried the call out
  * @param call the call
  * @param count elements, as the collective counts them
- * @param loopUs median time in us of {@link FusedLoop}, measured between this row and the next; null if it was not
+ * @param loopUs median time in us of {@link PlainLoop}, measured between this row and the next; null if it was not
  *     measured
  */
 record Row(

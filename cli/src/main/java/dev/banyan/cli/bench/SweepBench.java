@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SweepBench {
     private static final long SEED = 2024;
-    /** Whether the JVM was started with the module that {@link FusedLoop} needs. */
+    /** Whether the JVM was started with the module that {@link PlainLoop} needs. */
     private static final boolean HAS_VECTORS =
             ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
 
@@ -46,7 +46,7 @@ final class SweepBench {
                     ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
                     : null;
             boolean onHost = first.isOfHost();
-            FusedLoop loop = onHost && HAS_VECTORS ? FusedLoop.of(call, second.buffers()) : null;
+            PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
             reporter.lines(NcclTable.MEASURED.header());
             rows = reporter.<Long, Row>rows(
                     "bench",
@@ -84,7 +84,7 @@ final class SweepBench {
             DeviceCalls calls,
             @Nullable ReferenceCheck check,
             boolean onHost,
-            @Nullable FusedLoop loop) {
+            @Nullable PlainLoop loop) {
         Call call = sweep.call();
         Repeats repeats = sweep.repeats();
         Long wrongApart = check == null ? null : (Long) calls.checkApart(communicator, call, count, 0, check);

@@ -8,20 +8,36 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 
-/** Work that is cut into blocks, which the caller and the workers of a pool take one after another. */
+/**
+ * Work that is cut into blocks, which the caller and the workers of a pool share. Each thread has a range of blocks of
+ * its own, the same one in each run, so that it finds in its cache what it wrote in the run before. When it has taken
+ * all of them, it goes on with those that others have not taken yet.
+ */
 abstract class BlockExecutable implements Executable, WorkerPool.Task {
+    /** Two cache lines, as processors fetch neighbours. */
+    private static final int LONGS_PER_LINES = 16;
+    /** Where the end of the time is, behind the next block of a range. */
+    private static final int DEADLINE = 1;
+
+    /** Some microseconds: what another core has in its cache is worth waiting for, unless that core is gone. */
+    private static final int SPINS_FOR_OWNER = 50;
+
     private final int ranks;
     private final WorkerPool pool;
     private final long timeoutNanos;
     /** A thread looks at the clock after so many blocks. */
     private final int blocksPerLook;
 
-    private final AtomicLong nextBlock = new AtomicLong();
+    /** The next block of each range; on cache lines of their own. */
+    private final AtomicLongArray next;
+
     private final AtomicBoolean running = new AtomicBoolean();
-    private long deadline;
     private volatile boolean late;
+    /** Whether a thread has failed, so that the others need not go on. */
+    private volatile boolean failed;
+
     private volatile boolean aborted;
     /** Whether a worker did not end in time; it may still use the scratch memory and all buffers. */
     private volatile boolean stuck;
@@ -31,6 +47,7 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
         this.pool = pool;
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
         this.blocksPerLook = blocksPerLook;
+        next = new AtomicLongArray((pool.helpers() + 3) * LONGS_PER_LINES);
     }
 
     /** Sets the buffers of a run. The arrays may change afterwards. */
@@ -70,13 +87,20 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
                         + "close the communicator and make a new one");
             }
             begin(inputs, outputs);
-            deadline = System.nanoTime() + timeoutNanos;
-            late = false;
-            nextBlock.set(0);
+            long deadline = System.nanoTime() + timeoutNanos;
+            // What is as it was is not written: workers have it in their caches.
+            if (late || failed) {
+                late = false;
+                failed = false;
+            }
+            for (int range = 0; range < participants(); range++) {
+                next.setPlain(placeOf(range), firstOf(range));
+                next.setPlain(placeOf(range) + DEADLINE, deadline);
+            }
             if (participants() == 1) {
                 work(0);
             } else {
-                runOnPool();
+                runOnPool(deadline);
             }
             if (late) {
                 throw new CollectiveTimeoutException("the collective did not end within "
@@ -93,7 +117,7 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
         }
     }
 
-    private void runOnPool() {
+    private void runOnPool(long deadline) {
         try {
             pool.run(this, participants() - 1, traffic(), deadline);
         } catch (CollectiveTimeoutException e) {
@@ -102,25 +126,52 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
         }
     }
 
+    /** Returns whether the owner of a range that has one block left takes that within a moment. */
+    private boolean isLastTakenSoon(int at, long end) {
+        for (int spin = 0; spin < SPINS_FOR_OWNER && next.get(at) == end - 1; spin++) {
+            Thread.onSpinWait();
+        }
+        return next.get(at) >= end;
+    }
+
+    private static int placeOf(int range) {
+        return (range + 1) * LONGS_PER_LINES;
+    }
+
+    private long firstOf(int range) {
+        return blocks() * range / participants();
+    }
+
     @Override
     public final void work(int participant) {
-        long blocks = blocks();
+        int ranges = participants();
         int untilLook = blocksPerLook;
         try {
-            for (long block = nextBlock.getAndIncrement(); block < blocks; block = nextBlock.getAndIncrement()) {
-                runBlock(participant, block);
-                if (aborted) {
-                    nextBlock.set(blocks);
-                } else if (--untilLook == 0) {
-                    untilLook = blocksPerLook;
-                    if (nextBlock.get() < blocks && System.nanoTime() - deadline > 0) {
-                        late = true;
-                        nextBlock.set(blocks);
+            for (int r = 0; r < ranges; r++) {
+                int range = (participant + r) % ranges;
+                long end = firstOf(range + 1);
+                int at = placeOf(range);
+                while (next.get(at) < end) {
+                    if (r > 0 && isLastTakenSoon(at, end)) {
+                        break;
+                    }
+                    long block = next.getAndIncrement(at);
+                    if (block < end) {
+                        if (--untilLook < 0) {
+                            untilLook = blocksPerLook - 1;
+                            if (System.nanoTime() - next.getPlain(at + DEADLINE) > 0) {
+                                late = true;
+                            }
+                        }
+                        if (late || failed || aborted) {
+                            return;
+                        }
+                        runBlock(participant, block);
                     }
                 }
             }
         } catch (Throwable e) {
-            nextBlock.set(blocks);
+            failed = true;
             throw e;
         }
     }

@@ -31,9 +31,9 @@ final class Frame {
     /** First byte in each operand. */
     final long[] offsets;
     /** Operands of the loop that is running. */
-    final long[] addresses = new long[2 * FusedLoop.MOST_OPERANDS];
+    final long[] addresses = FusedLoop.newAddresses();
     /** Memory of one unit for each of them. */
-    final long[] restAddresses = new long[2 * FusedLoop.MOST_OPERANDS];
+    final long[] restAddresses = FusedLoop.newAddresses();
     /** The listener of the run's steps, or null. */
     @Nullable
     StepListener listener;
@@ -59,7 +59,9 @@ final class Frame {
         this.addressOf = addressOf;
         this.scratch = scratch.asSlice(restBytes());
         scratchAddress = this.scratch.address();
-        Arrays.setAll(restAddresses, o -> scratch.address() + o * REST_BYTES);
+        for (int o = 0; o < 2 * FusedLoop.MOST_OPERANDS; o++) {
+            restAddresses[FusedLoop.MARGIN + o] = scratch.address() + o * REST_BYTES;
+        }
         this.kernel = kernel;
         this.sums = sums;
         segments = new MemorySegment[operands];

@@ -82,7 +82,7 @@ final class FusedCode implements ChunkCode {
             int first = firstOperand[l];
             int end = firstOperand[l + 1];
             for (int o = first; o < end; o++) {
-                addresses[o - first] = slots[o] < 0
+                addresses[FusedLoop.MARGIN + o - first] = slots[o] < 0
                         ? frame.scratchAddress + ats[o] * blockBytes * widening
                         : frame.addressOf[slots[o]] + ats[o] + delta;
             }
@@ -98,8 +98,8 @@ final class FusedCode implements ChunkCode {
     /** Runs a loop on elements that do not fill a unit, in copies of them. */
     private void runRest(Frame frame, int loop, long at, int bytes) {
         long[] copies = frame.restAddresses;
-        int first = firstOperand[loop];
-        for (int o = first; o < inputsEnd[loop]; o++) {
+        int first = firstOperand[loop] - FusedLoop.MARGIN;
+        for (int o = firstOperand[loop]; o < inputsEnd[loop]; o++) {
             int wide = slots[o] < 0 ? widening : 1;
             VectorLanes.copy(frame.addresses[o - first] + at * wide, copies[o - first], (long) bytes * wide);
         }

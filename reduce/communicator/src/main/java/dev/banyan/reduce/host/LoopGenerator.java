@@ -138,7 +138,10 @@ final class LoopGenerator {
     private void run() {
         for (int a = 0; a < addresses.length; a++) {
             addresses[a] = code.allocateLocal(TypeKind.LONG);
-            code.aload(ADDRESSES_SLOT).loadConstant(a).laload().lstore(addresses[a]);
+            code.aload(ADDRESSES_SLOT)
+                    .loadConstant(FusedLoop.MARGIN + a)
+                    .laload()
+                    .lstore(addresses[a]);
         }
         if (shape.code().indexOf(Expression.MEAN) >= 0) {
             constant(DIVISORS);

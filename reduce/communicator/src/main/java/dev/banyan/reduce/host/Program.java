@@ -24,6 +24,11 @@ final class Program implements AutoCloseable {
     private final Part[] parts;
     private final long blocks;
     private final int blockElements;
+    /** Whether steps work on segments, which frames then keep. */
+    private final boolean usesSegments;
+    /** Whether frames have a listener. */
+    private boolean isAttached;
+
     private final long traffic;
     private final MemorySegment[] buffers;
     private final long[] addresses;
@@ -59,6 +64,7 @@ final class Program implements AutoCloseable {
         this.addresses = addresses;
         this.extents = extents;
         this.frames = frames.toArray(Frame[]::new);
+        usesSegments = frames.getFirst().segments.length > 0;
         this.scratch = scratch;
     }
 
@@ -90,12 +96,16 @@ final class Program implements AutoCloseable {
                         + " is not native memory of at least " + extents[b] + " bytes");
             }
             buffers[b] = buffer;
-            addresses[b] = buffer.address();
+            // What is as it was is not written: other threads have it in their caches.
+            if (addresses[b] != buffer.address()) {
+                addresses[b] = buffer.address();
+            }
         }
     }
 
     /** Sets the listener of the next run. */
     void attach(StepListener listener, long run) {
+        isAttached = true;
         for (Frame frame : frames) {
             frame.listener = listener;
             frame.run = run;
@@ -105,9 +115,12 @@ final class Program implements AutoCloseable {
     /** Drops the buffers, so that a cached plan does not keep the user's arenas alive. */
     void forgetBuffers() {
         Arrays.fill(buffers, MemorySegment.NULL);
-        for (Frame frame : frames) {
-            Arrays.fill(frame.segments, MemorySegment.NULL);
-            frame.listener = null;
+        if (usesSegments || isAttached) {
+            isAttached = false;
+            for (Frame frame : frames) {
+                Arrays.fill(frame.segments, MemorySegment.NULL);
+                frame.listener = null;
+            }
         }
     }
 
@@ -123,7 +136,9 @@ final class Program implements AutoCloseable {
         while (part + 1 < parts.length && parts[part + 1].firstBlock() <= block) {
             part++;
         }
-        frame.chunk = part;
+        if (frame.chunk != part) {
+            frame.chunk = part;
+        }
         Part current = parts[part];
         long first = (block - current.firstBlock()) * blockElements;
         current.code().run(frame, first, (int) Math.min(blockElements, current.elements() - first));

@@ -1,7 +1,7 @@
 package dev.banyan.reduce.internal;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -34,12 +34,23 @@ public final class WorkerPool implements AutoCloseable {
 
     /** So many short tasks in a row that no worker joins are a sign that workers have no processor. */
     private static final int UNHELPED_TASKS = 32;
-    /** The numbers of short tasks that go without help after a task that was helped badly. */
-    private static final int SHORTEST_PAUSE = 64;
+    /** A caller that waited long for a worker goes on alone for so many times as long: that bounds what waits cost. */
+    private static final int PAUSE_PER_WAIT = 16;
 
-    private static final int LONGEST_PAUSE = 4096;
+    private static final long SHORTEST_PAUSE_NANOS = 1_000_000;
 
+    /** Of {@link #ENTERED}: the workers in the task. */
+    private static final long WORKING = (1L << 32) - 1;
+    /** Of {@link #ENTERED}: more workers may join. */
     private static final long OPEN = 1L << 32;
+    /** Of {@link #ENTERED}: so much for each worker that has joined. */
+    private static final long JOINED = 1L << 33;
+    /** Two cache lines, as processors fetch neighbours. */
+    private static final int LONGS_PER_LINES = 16;
+    /** Index of the number of the current round. */
+    private static final int ROUND = LONGS_PER_LINES;
+    /** Index of what {@link #enter} counts. */
+    private static final int ENTERED = 2 * LONGS_PER_LINES;
 
     /** One thread. */
     private final class Worker implements Runnable {
@@ -68,19 +79,19 @@ public final class WorkerPool implements AutoCloseable {
 
         /** Returns the number of the current round, which may be the one that was served. */
         private long awaitRound(long served) {
-            long current = rounds.get();
+            long current = shared.get(ROUND);
             long begin = System.nanoTime();
             for (int polls = 1; current == served && !closed; polls++) {
                 Thread.onSpinWait();
                 if (polls % POLLS_PER_LOOK == 0 && System.nanoTime() - begin > pollNanos) {
                     parked = true;
-                    if (rounds.get() == served && !closed) {
+                    if (shared.get(ROUND) == served && !closed) {
                         LockSupport.park(WorkerPool.this);
                     }
                     parked = false;
                     begin = System.nanoTime();
                 }
-                current = rounds.get();
+                current = shared.get(ROUND);
             }
             return current;
         }
@@ -90,7 +101,6 @@ public final class WorkerPool implements AutoCloseable {
                 return;
             }
             try {
-                helpedRound = rounds.get();
                 Task work = task;
                 if (work != null && participant <= invited) {
                     work.work(participant);
@@ -110,32 +120,20 @@ public final class WorkerPool implements AutoCloseable {
     private final ReentrantLock busy = new ReentrantLock();
 
     /**
-     * The number of workers that are in the task, plus {@link #OPEN} while more may join. Every worker that joins sees
-     * what was written before the task opened.
+     * What the caller and the workers write in each round, on cache lines of its own: a line that goes from one core to
+     * another costs both about 100 ns. A worker that joins sees what was written before the task opened.
      */
-    private final AtomicLong entered = new AtomicLong();
+    private final AtomicLongArray shared = new AtomicLongArray(3 * LONGS_PER_LINES);
+
+    private final Help help = new Help();
 
     /** The number of workers that were started; only the thread that holds {@link #busy} accesses it. */
     private int started;
-    /** When the last task ended; only the thread that holds {@link #busy} accesses it. */
-    private long lastEnd;
-
-    /** The number of short tasks that go without help from now on; only the holder of {@link #busy} accesses it. */
-    private int alone;
-    /** The value of {@link #alone} after the next task that was helped badly; held as that. */
-    private int pause = SHORTEST_PAUSE;
-    /** The number of the last short tasks that no worker joined; held as that. */
-    private int unhelped;
-    /** How long the caller waited at the end of the last task; held as that. */
-    private long waitedNanos;
-    /** The last round that a worker joined. */
-    private volatile long helpedRound;
 
     private @Nullable Task task;
     private int invited;
     private volatile @Nullable Throwable failure;
     private volatile @Nullable Thread waiting;
-    private final AtomicLong rounds = new AtomicLong();
     private volatile boolean closed;
 
     /**
@@ -148,7 +146,6 @@ public final class WorkerPool implements AutoCloseable {
         this.name = name;
         this.pollNanos = pollNanos;
         this.first = first;
-        lastEnd = System.nanoTime() - pollNanos;
         workers = new Worker[helpers];
         for (int w = 0; w < helpers; w++) {
             workers[w] = new Worker(w + 1);
@@ -176,27 +173,21 @@ public final class WorkerPool implements AutoCloseable {
         }
         boolean brief = bytes < WORTH_WAKING_BYTES;
         try {
-            if (brief && alone > 0) {
-                alone--;
+            if (brief && help.isPaused()) {
                 work.work(0);
                 return;
             }
-            invited = Math.min(helpers, workers.length);
-            task = work;
-            failure = null;
-            entered.set(OPEN);
-            rounds.incrementAndGet();
+            open(work, Math.min(helpers, workers.length));
             try {
-                if (!brief || System.nanoTime() - lastEnd < pollNanos) {
+                if (!brief || help.isRecent()) {
                     wakeInvited();
                 }
                 work.work(0);
             } finally {
-                awaitWorkers(deadline);
-                lastEnd = System.nanoTime();
+                help.note(awaitWorkers(deadline));
             }
             if (brief) {
-                judgeHelp();
+                help.judge();
             }
             Throwable thrown = failure;
             if (thrown != null) {
@@ -205,6 +196,21 @@ public final class WorkerPool implements AutoCloseable {
         } finally {
             busy.unlock();
         }
+    }
+
+    /** Lets workers join. What is as it was is not written: workers have it in their caches. */
+    private void open(Task work, int most) {
+        if (invited != most) {
+            invited = most;
+        }
+        if (!work.equals(task)) {
+            task = work;
+        }
+        if (failure != null) {
+            failure = null;
+        }
+        shared.set(ENTERED, OPEN);
+        shared.incrementAndGet(ROUND);
     }
 
     private void wakeInvited() {
@@ -221,23 +227,43 @@ public final class WorkerPool implements AutoCloseable {
     }
 
     /**
-     * Decides after a short task whether the next ones go without help. On a busy machine a worker has no processor
-     * when it is woken, or loses it in the middle of a block, and the caller waits for that.
+     * Decides after a short task whether the next ones go without help for a while. On a busy machine a worker has no
+     * processor when it is woken, or loses it in the middle of a block, and the caller waits for that. Only the thread
+     * that holds {@link #busy} accesses it.
      */
-    private void judgeHelp() {
-        boolean helped = helpedRound == rounds.get();
-        unhelped = helped ? 0 : unhelped + 1;
-        if (waitedNanos > pollNanos / 2 || unhelped > UNHELPED_TASKS) {
-            alone = pause;
-            pause = Math.min(2 * pause, LONGEST_PAUSE);
-            unhelped = 0;
-        } else if (helped) {
-            pause = Math.max(SHORTEST_PAUSE, pause - 1);
+    private final class Help {
+        private long aloneUntil = System.nanoTime() - pollNanos;
+        private long lastEnd = aloneUntil;
+        private int unhelped;
+        private long waitedNanos;
+
+        boolean isPaused() {
+            return System.nanoTime() - aloneUntil < 0;
+        }
+
+        /** Returns whether a task follows the last one so closely that waking workers may pay. */
+        boolean isRecent() {
+            return System.nanoTime() - lastEnd < pollNanos;
+        }
+
+        /** Notes how long the caller waited at the end of a task. */
+        void note(long waited) {
+            waitedNanos = waited;
+            lastEnd = System.nanoTime();
+        }
+
+        void judge() {
+            unhelped = shared.get(ENTERED) < JOINED ? unhelped + 1 : 0;
+            if (waitedNanos > pollNanos / 2 || unhelped > UNHELPED_TASKS) {
+                aloneUntil = lastEnd + Math.max(SHORTEST_PAUSE_NANOS, PAUSE_PER_WAIT * waitedNanos);
+                unhelped = 0;
+            }
         }
     }
 
-    private void awaitWorkers(long deadline) {
-        long left = entered.addAndGet(-OPEN);
+    /** Waits until no worker is in the task, and returns for how long, in ns. */
+    private long awaitWorkers(long deadline) {
+        long left = shared.addAndGet(ENTERED, -OPEN) & WORKING;
         boolean interrupted = false;
         long begin = left == 0 ? 0 : System.nanoTime();
         for (int polls = 1; left != 0; polls++) {
@@ -249,30 +275,32 @@ public final class WorkerPool implements AutoCloseable {
                 }
                 if (now - begin > pollNanos) {
                     waiting = Thread.currentThread();
-                    if (entered.get() != 0) {
+                    if ((shared.get(ENTERED) & WORKING) != 0) {
                         LockSupport.parkNanos(this, deadline - now);
                         interrupted |= Thread.interrupted();
                     }
                 }
             }
-            left = entered.get();
+            left = shared.get(ENTERED) & WORKING;
         }
-        waiting = null;
-        task = null;
-        waitedNanos = begin == 0 ? 0 : System.nanoTime() - begin;
+        if (waiting != null) {
+            waiting = null;
+        }
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
         if (left != 0) {
             close();
             throw new CollectiveTimeoutException(left + " of the worker threads of " + name
-                    + " did not end in time; close the communicator and make a new one");
+                    + " did not end in time; close the communicator and make a new one, or allow more time by"
+                    + " BANYAN_TIMEOUT_MS");
         }
+        return begin == 0 ? 0 : System.nanoTime() - begin;
     }
 
     private boolean enter() {
-        for (long seen = entered.get(); seen >= OPEN; seen = entered.get()) {
-            if (entered.compareAndSet(seen, seen + 1)) {
+        for (long seen = shared.get(ENTERED); (seen & OPEN) != 0; seen = shared.get(ENTERED)) {
+            if (shared.compareAndSet(ENTERED, seen, seen + JOINED + 1)) {
                 return true;
             }
         }
@@ -280,7 +308,7 @@ public final class WorkerPool implements AutoCloseable {
     }
 
     private void leave() {
-        if (entered.decrementAndGet() == 0) {
+        if ((shared.decrementAndGet(ENTERED) & WORKING) == 0) {
             Thread caller = waiting;
             if (caller != null) {
                 LockSupport.unpark(caller);
@@ -290,7 +318,7 @@ public final class WorkerPool implements AutoCloseable {
 
     /** Returns whether a worker is in a task that {@link #run} gave up. */
     public boolean isWorking() {
-        return !busy.isLocked() && entered.get() != 0;
+        return !busy.isLocked() && (shared.get(ENTERED) & WORKING) != 0;
     }
 
     /** Ends the workers; one that is in a task ends after it. */

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Needs the module jdk.incubator.vector; it must not be touched where that is missing.
  */
-final class FusedLoop {
+final class PlainLoop {
     private static final int RANKS = 8;
     /** In bytes of an array: short enough for the compiler's counted loops, and for cores to share what is in cache. */
     private static final long BLOCK = 64 << 10;
@@ -31,18 +31,18 @@ final class FusedLoop {
 
     private final long[] addresses;
 
-    private FusedLoop(long[] addresses) {
+    private PlainLoop(long[] addresses) {
         this.addresses = addresses;
     }
 
     /** Returns the loop over the buffers of a call, or null if the call is of another kind. */
-    static @Nullable FusedLoop of(Call call, List<MemorySegment> buffers) {
+    static @Nullable PlainLoop of(Call call, List<MemorySegment> buffers) {
         boolean fits = call.collective() == Collective.ALL_REDUCE
                 && call.element().type() == DataType.F32
                 && call.op() == ReduceOp.SUM
                 && call.ranks() == RANKS;
         return fits
-                ? new FusedLoop(
+                ? new PlainLoop(
                         buffers.stream().mapToLong(MemorySegment::address).toArray())
                 : null;
     }

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class FusedLoopTest {
+class PlainLoopTest {
     private static final Call SUM = new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 8);
 
     @ParameterizedTest
@@ -30,7 +30,7 @@ class FusedLoopTest {
                     buffers.get(rank).setAtIndex(ValueLayout.JAVA_FLOAT, i, (rank % 2 == 0 ? 1f : -1f) * (i + 1));
                 }
             }
-            FusedLoop loop = Objects.requireNonNull(FusedLoop.of(SUM, buffers));
+            PlainLoop loop = Objects.requireNonNull(PlainLoop.of(SUM, buffers));
             assertThat(loop.medianUs(Repeats.exactly(0, 3), count)).isPositive();
             for (MemorySegment buffer : buffers) {
                 for (long i = 0; i < count; i++) {
@@ -43,11 +43,11 @@ class FusedLoopTest {
     @Test
     void otherCallsHaveNoLoop() {
         List<MemorySegment> none = List.of();
-        assertThat(FusedLoop.of(new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.MAX, -1, 8), none))
+        assertThat(PlainLoop.of(new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.MAX, -1, 8), none))
                 .isNull();
-        assertThat(FusedLoop.of(new Call(Collective.BROADCAST, ElementType.FLOAT, ReduceOp.SUM, 0, 8), none))
+        assertThat(PlainLoop.of(new Call(Collective.BROADCAST, ElementType.FLOAT, ReduceOp.SUM, 0, 8), none))
                 .isNull();
-        assertThat(FusedLoop.of(new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 4), none))
+        assertThat(PlainLoop.of(new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 4), none))
                 .isNull();
     }
 }
