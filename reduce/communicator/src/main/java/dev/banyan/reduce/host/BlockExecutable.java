@@ -20,6 +20,8 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
     private static final int LONGS_PER_LINES = 16;
     /** Where the end of the time is, behind the next block of a range. */
     private static final int DEADLINE = 1;
+    /** Where 1 is if the range's own thread works in it, behind that. */
+    private static final int ATTENDED = 2;
 
     /** Some microseconds: what another core has in its cache is worth waiting for, unless that core is gone. */
     private static final int SPINS_FOR_OWNER = 50;
@@ -96,6 +98,7 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
             for (int range = 0; range < participants(); range++) {
                 next.setPlain(placeOf(range), firstOf(range));
                 next.setPlain(placeOf(range) + DEADLINE, deadline);
+                next.setPlain(placeOf(range) + ATTENDED, 0);
             }
             if (participants() == 1) {
                 work(0);
@@ -128,8 +131,10 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
 
     /** Returns whether the owner of a range that has one block left takes that within a moment. */
     private boolean isLastTakenSoon(int at, long end) {
-        for (int spin = 0; spin < SPINS_FOR_OWNER && next.get(at) == end - 1; spin++) {
-            Thread.onSpinWait();
+        if (next.get(at + ATTENDED) != 0) {
+            for (int spin = 0; spin < SPINS_FOR_OWNER && next.get(at) == end - 1; spin++) {
+                Thread.onSpinWait();
+            }
         }
         return next.get(at) >= end;
     }
@@ -146,6 +151,7 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
     public final void work(int participant) {
         int ranges = participants();
         int untilLook = blocksPerLook;
+        next.set(placeOf(participant) + ATTENDED, 1);
         try {
             for (int r = 0; r < ranges; r++) {
                 int range = (participant + r) % ranges;

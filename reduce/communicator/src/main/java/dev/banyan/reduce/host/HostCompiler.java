@@ -21,7 +21,7 @@ final class HostCompiler {
     /** Length of a block of 16-bit floats, which goes step by step through the level 1 cache. */
     private static final int ROUNDED_BLOCK_BYTES = 8 << 10;
     /** So many bytes are read and written in less time than it takes to share them with a thread that is awake. */
-    private static final long BYTES_PER_HELPER = 256 << 10;
+    private static final long BYTES_PER_HELPER = 512 << 10;
 
     private final Schedule schedule;
     private final DataType type;

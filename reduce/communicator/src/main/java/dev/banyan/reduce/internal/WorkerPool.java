@@ -37,7 +37,7 @@ public final class WorkerPool implements AutoCloseable {
     /** A caller that waited long for a worker goes on alone for so many times as long: that bounds what waits cost. */
     private static final int PAUSE_PER_WAIT = 16;
 
-    private static final long SHORTEST_PAUSE_NANOS = 1_000_000;
+    private static final long UNHELPED_PAUSE_NANOS = 1_000_000;
 
     /** Of {@link #ENTERED}: the workers in the task. */
     private static final long WORKING = (1L << 32) - 1;
@@ -173,21 +173,21 @@ public final class WorkerPool implements AutoCloseable {
         }
         boolean brief = bytes < WORTH_WAKING_BYTES;
         try {
-            if (brief && help.isPaused()) {
+            long begin = System.nanoTime();
+            if (brief && help.isPaused(begin)) {
                 work.work(0);
                 return;
             }
             open(work, Math.min(helpers, workers.length));
             try {
-                if (!brief || help.isRecent()) {
+                if (!brief || help.isRecent(begin)) {
                     wakeInvited();
                 }
                 work.work(0);
             } finally {
-                help.note(awaitWorkers(deadline));
-            }
-            if (brief) {
-                help.judge();
+                long worked = System.nanoTime() - begin;
+                long waited = awaitWorkers(deadline);
+                help.judge(brief, worked, waited);
             }
             Throwable thrown = failure;
             if (thrown != null) {
@@ -235,28 +235,34 @@ public final class WorkerPool implements AutoCloseable {
         private long aloneUntil = System.nanoTime() - pollNanos;
         private long lastEnd = aloneUntil;
         private int unhelped;
-        private long waitedNanos;
 
-        boolean isPaused() {
-            return System.nanoTime() - aloneUntil < 0;
+        boolean isPaused(long now) {
+            return now - aloneUntil < 0;
         }
 
         /** Returns whether a task follows the last one so closely that waking workers may pay. */
-        boolean isRecent() {
-            return System.nanoTime() - lastEnd < pollNanos;
+        boolean isRecent(long now) {
+            return now - lastEnd < pollNanos;
         }
 
-        /** Notes how long the caller waited at the end of a task. */
-        void note(long waited) {
-            waitedNanos = waited;
+        /**
+         * Notes that a task has ended.
+         *
+         * @param worked how long the caller worked, in ns
+         * @param waited how long the caller then waited for workers, in ns
+         */
+        void judge(boolean brief, long worked, long waited) {
             lastEnd = System.nanoTime();
-        }
-
-        void judge() {
+            if (!brief) {
+                return;
+            }
             unhelped = shared.get(ENTERED) < JOINED ? unhelped + 1 : 0;
-            if (waitedNanos > pollNanos / 2 || unhelped > UNHELPED_TASKS) {
-                aloneUntil = lastEnd + Math.max(SHORTEST_PAUSE_NANOS, PAUSE_PER_WAIT * waitedNanos);
+            if (unhelped > UNHELPED_TASKS) {
+                aloneUntil = lastEnd + UNHELPED_PAUSE_NANOS;
                 unhelped = 0;
+            } else if (waited > worked) {
+                // Alone the caller would have been faster.
+                aloneUntil = lastEnd + PAUSE_PER_WAIT * waited;
             }
         }
     }
