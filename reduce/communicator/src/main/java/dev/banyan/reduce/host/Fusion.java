@@ -58,8 +58,8 @@ final class Fusion {
         this.type = type;
         this.op = op;
         this.integerMean = integerMean;
-        rounds = type == DataType.F16 || type == DataType.BF16;
-        lanes = LoopLanes.of(type, integerMean);
+        rounds = (type == DataType.F16 || type == DataType.BF16) && op != ReduceOp.MIN && op != ReduceOp.MAX;
+        lanes = LoopLanes.of(type, op, integerMean);
     }
 
     /**

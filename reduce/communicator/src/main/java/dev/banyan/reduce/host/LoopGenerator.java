@@ -72,7 +72,7 @@ final class LoopGenerator {
     private LoopGenerator(LoopShape shape, CodeBuilder code) {
         this.shape = shape;
         this.code = code;
-        lanes = LoopLanes.of(shape.type(), shape.integerMean());
+        lanes = LoopLanes.of(shape.type(), shape.op(), shape.integerMean());
         addresses = new int[shape.inputs() + shape.outputs()];
         index = code.allocateLocal(TypeKind.INT);
         divisors = code.allocateLocal(TypeKind.REFERENCE);
@@ -115,7 +115,7 @@ final class LoopGenerator {
 
     /** Returns the values of the constants. */
     private static List<Object> classData(LoopShape shape) throws ReflectiveOperationException {
-        LoopLanes lanes = LoopLanes.of(shape.type(), shape.integerMean());
+        LoopLanes lanes = LoopLanes.of(shape.type(), shape.op(), shape.integerMean());
         return List.of(
                 VectorLanes.operator(shape.type(), shape.op()),
                 VectorLanes.MEMORY,

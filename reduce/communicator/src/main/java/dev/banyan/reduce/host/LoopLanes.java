@@ -1,6 +1,7 @@
 package dev.banyan.reduce.host;
 
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
@@ -12,13 +13,14 @@ import jdk.incubator.vector.VectorSpecies;
  * <p>An implementation has no state but constants, so that the compiler of the loop inlines it. Needs the module
  * jdk.incubator.vector; it must not be touched where that is missing.
  */
-sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, ByteMeanLanes, IntMeanLanes {
+sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes {
     /**
      * Returns the vectors of a type.
      *
+     * @param op how values are combined; not AVG
      * @param integerMean whether sums of integers must not overflow, since they are divided
      */
-    static LoopLanes of(DataType type, boolean integerMean) {
+    static LoopLanes of(DataType type, ReduceOp op, boolean integerMean) {
         if (integerMean) {
             return switch (type) {
                 case I8, U8 -> new ByteMeanLanes(type == DataType.U8);
@@ -27,8 +29,11 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, ByteMeanLa
             };
         }
         return switch (type) {
-            case F16 -> new HalfLanes();
-            case BF16 -> new BrainLanes();
+            case F16, BF16 ->
+                switch (op) {
+                    case MIN, MAX -> OrderedLanes.of(type, op == ReduceOp.MAX);
+                    default -> type == DataType.F16 ? new HalfLanes() : new BrainLanes();
+                };
             default -> new PlainLanes(VectorLanes.species(type));
         };
     }

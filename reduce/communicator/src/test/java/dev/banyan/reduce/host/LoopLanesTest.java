@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -11,6 +12,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The conversions of generated loops against those of the plain kernels. */
@@ -46,10 +48,51 @@ class LoopLanesTest {
         assertThat(packed(DataType.BF16, values)).isEqualTo(canonical(expected, 0x7f80));
     }
 
+    @ParameterizedTest
+    @CsvSource({"F16, MIN", "F16, MAX", "BF16, MIN", "BF16, MAX"})
+    void everyPairOfSomeSixteenBitFloatsIsOrdered(DataType type, ReduceOp op) {
+        LoopLanes lanes = LoopLanes.of(type, op, false);
+        int infinity = type == DataType.F16 ? 0x7c00 : 0x7f80;
+        short[] all = new short[1 << 16];
+        for (int bits = 0; bits < all.length; bits++) {
+            all[bits] = (short) bits;
+        }
+        FloatOp expected = ScalarOperators.floats(op);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment values = arena.allocateFrom(ValueLayout.JAVA_SHORT, all);
+            MemorySegment results = arena.allocate(values.byteSize());
+            for (int other :
+                    new int[] {0, 0x8000, 1, 0x8001, infinity, infinity | 0x8000, infinity + 1, 0xffff, 0x3c00, 0xbc01
+                    }) {
+                MemorySegment others = arena.allocate(64, 64);
+                for (int i = 0; i < 32; i++) {
+                    others.setAtIndex(ValueLayout.JAVA_SHORT, i, (short) other);
+                }
+                for (long at = 0; at < values.byteSize(); at += lanes.species().vectorByteSize()) {
+                    VectorLanes.store(
+                            lanes.pack(lanes.load(values.address() + at)
+                                    .lanewise(VectorLanes.operator(type, op), lanes.load(others.address()))),
+                            results.address() + at);
+                }
+                for (int bits = 0; bits < all.length; bits++) {
+                    float wanted = expected.apply(widened(type, (short) bits), widened(type, (short) other));
+                    float result = widened(type, results.getAtIndex(ValueLayout.JAVA_SHORT, bits));
+                    assertThat(Float.floatToIntBits(result))
+                            .as("%s of %x and %x", op, bits, other)
+                            .isEqualTo(Float.floatToIntBits(wanted));
+                }
+            }
+        }
+    }
+
+    private static float widened(DataType type, short bits) {
+        return type == DataType.F16 ? Float.float16ToFloat(bits) : Float.intBitsToFloat(bits << 16);
+    }
+
     @Test
     void roundedValuesAreThoseThatPackingWrites() {
         for (DataType type : new DataType[] {DataType.F16, DataType.BF16}) {
-            LoopLanes lanes = LoopLanes.of(type, false);
+            LoopLanes lanes = LoopLanes.of(type, ReduceOp.SUM, false);
             float[] values = values();
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
@@ -67,7 +110,7 @@ class LoopLanesTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 7, 8, 17, 100, 1023})
     void meansOfBytesAreExact(int ranks) {
-        LoopLanes lanes = LoopLanes.of(DataType.I8, true);
+        LoopLanes lanes = LoopLanes.of(DataType.I8, ReduceOp.SUM, true);
         assumeTrue(LoopLanes.exist(DataType.I8, true, ranks));
         int most = 128 * ranks;
         int stride = lanes.species().length();
@@ -90,7 +133,7 @@ class LoopLanesTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 7, 8, 17, 1000, 65_535, 1 << 19})
     void meansOfIntegersAreExact(int ranks) {
-        LoopLanes lanes = LoopLanes.of(DataType.I32, true);
+        LoopLanes lanes = LoopLanes.of(DataType.I32, ReduceOp.SUM, true);
         SplittableRandom random = new SplittableRandom(ranks);
         long[] sums = new long[1 << 14];
         double[] values = new double[sums.length];
@@ -135,7 +178,7 @@ class LoopLanesTest {
     }
 
     private static int[] widened(DataType type) {
-        LoopLanes lanes = LoopLanes.of(type, false);
+        LoopLanes lanes = LoopLanes.of(type, ReduceOp.SUM, false);
         int[] all = new int[1 << 16];
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment elements = arena.allocate(2L * all.length);
@@ -154,7 +197,7 @@ class LoopLanesTest {
     }
 
     private static short[] packed(DataType type, float[] values) {
-        LoopLanes lanes = LoopLanes.of(type, false);
+        LoopLanes lanes = LoopLanes.of(type, ReduceOp.SUM, false);
         PlainLanes floats = new PlainLanes(lanes.species());
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);

@@ -1,0 +1,70 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.schedule.type.DataType;
+import jdk.incubator.vector.ShortVector;
+import jdk.incubator.vector.Vector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * 16-bit floats of which the least or the greatest is taken, as integers in the order of the floats: negative ones have
+ * all bits but the sign inverted. Minus zero is less than zero. NaN is an integer beyond all others, whatever its sign
+ * and payload are.
+ *
+ * @param infinity the bits of the infinity
+ * @param nan the integer of NaN: the greatest one, or the least one if the least float is taken
+ */
+record OrderedLanes(short infinity, short nan) implements LoopLanes {
+    private static final VectorSpecies<Short> SHORTS = ShortVector.SPECIES_PREFERRED;
+
+    /** Returns the vectors of F16 or BF16. */
+    static OrderedLanes of(DataType type, boolean greatest) {
+        return new OrderedLanes(
+                (short) (type == DataType.F16 ? 0x7c00 : 0x7f80), greatest ? Short.MAX_VALUE : Short.MIN_VALUE);
+    }
+
+    @Override
+    @SuppressWarnings("unchecked") // what the element type is matters to no method used here
+    public VectorSpecies<Object> species() {
+        return (VectorSpecies<Object>) (VectorSpecies<?>) SHORTS;
+    }
+
+    @Override
+    public int widening() {
+        return 1;
+    }
+
+    @Override
+    public Vector<Object> load(long address) {
+        ShortVector bits = (ShortVector) VectorLanes.load(SHORTS, address);
+        return VectorLanes.untyped(
+                ordered(bits).blend(nan, bits.and(Short.MAX_VALUE).compare(VectorOperators.GT, infinity)));
+    }
+
+    @Override
+    public Vector<Object> divisors(int divisor) {
+        throw new UnsupportedOperationException("minima and maxima are not divided");
+    }
+
+    @Override
+    public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
+        throw new UnsupportedOperationException("minima and maxima are not divided");
+    }
+
+    @Override
+    public Vector<Object> round(Vector<Object> values) {
+        return values;
+    }
+
+    @Override
+    public Vector<Object> pack(Vector<Object> values) {
+        return VectorLanes.untyped(ordered((ShortVector) (Vector<?>) values));
+    }
+
+    /** Converts bits of floats to integers in their order, and back. */
+    private static ShortVector ordered(ShortVector bits) {
+        return bits.lanewise(
+                VectorOperators.XOR,
+                bits.lanewise(VectorOperators.ASHR, Short.SIZE - 1).and(Short.MAX_VALUE));
+    }
+}
