@@ -149,11 +149,11 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Joins the other processes of a job on this machine, on the host backend: each process holds some ranks, and calls
-     * take the buffers of these alone. All processes make the same calls in the same order. Memory of {@link
-     * #allocate(int, long) allocate} is shared, so that calls copy nothing; other buffers are copied to shared memory and
-     * back. BANYAN_RANK, BANYAN_WORLD_SIZE and BANYAN_RENDEZVOUS, or the names that mpirun, srun and torchrun set, say
-     * which process this is and where the processes meet. Only Linux has what it takes.
+     * Joins the other processes of a job on this machine, on the host backend: each process holds some ranks, and
+     * calls take the buffers of these alone. All processes make the same calls in the same order. Memory of {@link
+     * #allocate(int, long) allocate} is shared, so that calls copy nothing; other buffers are copied to shared memory
+     * and back. BANYAN_RANK, BANYAN_WORLD_SIZE and BANYAN_RENDEZVOUS, or the names that mpirun, srun and torchrun set,
+     * say which process this is and where the processes meet. Only Linux has what it takes.
      *
      * <p>A process that ends, closes its communicator or does not come in time breaks the communicators of all, whose
      * calls fail with its ranks and its number.

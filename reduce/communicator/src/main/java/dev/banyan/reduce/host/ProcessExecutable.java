@@ -75,7 +75,7 @@ final class ProcessExecutable implements Executable {
             work.begin(inputs, outputs);
             try {
                 takeBlocks();
-                job.meet("the end of " + name, timeoutNanos);
+                job.meet(name, timeoutNanos);
             } finally {
                 work.end();
             }

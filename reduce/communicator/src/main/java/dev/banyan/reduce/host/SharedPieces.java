@@ -11,8 +11,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pieces of memory that the processes of a job share: those of this process, from which its buffers are taken, and those
- * of the others, which are mapped when they are first used. Used by one thread at a time.
+ * Pieces of memory that the processes of a job share: those of this process, from which its buffers are taken, and
+ * those of the others, which are mapped when they are first used. Used by one thread at a time.
  */
 final class SharedPieces implements AutoCloseable {
     /** A piece has room for many buffers; the kernel finds room for pages that are touched alone. */

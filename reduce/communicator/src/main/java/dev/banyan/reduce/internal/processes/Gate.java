@@ -40,7 +40,7 @@ public final class Gate {
     /**
      * Arrives and waits until all have.
      *
-     * @param what what all are about to do, for messages
+     * @param what what all do together, for messages
      * @param timeoutNanos how long it waits
      * @throws CollectiveTimeoutException if a process is late
      * @throws IllegalStateException if a process has ended or left
@@ -120,7 +120,7 @@ public final class Gate {
             throw new IllegalStateException(
                     who + " ended before " + what + " was done; start all processes of the job anew");
         }
-        throw new CollectiveTimeoutException(who + " did not come to " + what
+        throw new CollectiveTimeoutException(who + " did not take part in " + what
                 + " in time; see what it does (jstack), or allow more time by BANYAN_TIMEOUT_MS");
     }
 
