@@ -42,7 +42,9 @@ import org.openjdk.jmh.annotations.Warmup;
  * adds the eight arrays as floats and writes the sum to all of them, and {@code copy} copies each input to an output.
  * Divide by them, as absolute times drift on small machines.
  *
- * <pre>java -jar jmh/target/benchmarks.jar HostAllReduce -p keys=64M -p algorithm=multi-tree -p type=BF16 -p op=AVG</pre>
+ * <pre>
+ * java -jar jmh/target/benchmarks.jar HostAllReduce -p keys=64M -p algorithm=multi-tree -p type=BF16 -p op=AVG
+ * </pre>
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
