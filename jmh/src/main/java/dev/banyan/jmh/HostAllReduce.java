@@ -35,14 +35,16 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures an allreduce over 8 devices of the host backend, on the trees of p3.16xlarge. {@code keys} is the length of each
- * device's array in bytes, or a model of float gradients that are reduced key by key, all in flight.
+ * Measures an allreduce over 8 devices of the host backend, on the trees of p3.16xlarge. {@code keys} is the length of
+ * each device's array in bytes, or a model of float gradients that are reduced key by key, all in flight.
  *
  * <p>Two baselines work on the same buffers with as many threads as the backend has: {@code fusedSum} is one loop that
- * adds the eight arrays as floats and writes the sum to all of them, and {@code copy} copies each input to an output. Divide by
- * them, as absolute times drift on small machines.
+ * adds the eight arrays as floats and writes the sum to all of them, and {@code copy} copies each input to an output.
+ * Divide by them, as absolute times drift on small machines.
  *
- * <pre>java -jar jmh/target/benchmarks.jar HostAllReduce -p keys=64M -p algorithm=multi-tree -p type=BF16 -p op=AVG</pre>
+ * <pre>
+ * java -jar jmh/target/benchmarks.jar HostAllReduce -p keys=64M -p algorithm=multi-tree -p type=BF16 -p op=AVG
+ * </pre>
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)

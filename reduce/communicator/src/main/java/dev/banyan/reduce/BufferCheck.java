@@ -12,24 +12,27 @@ import org.jspecify.annotations.Nullable;
 final class BufferCheck {
     private final CollectiveCall call;
     private final int ranks;
+    private final RankRange held;
     private final Backend backend;
 
-    private BufferCheck(CollectiveCall call, int ranks, Backend backend) {
+    private BufferCheck(CollectiveCall call, int ranks, RankRange held, Backend backend) {
         this.call = call;
         this.ranks = ranks;
+        this.held = held;
         this.backend = backend;
     }
 
     /**
+     * @param held the ranks of this process, whose buffers the call has
      * @throws IllegalArgumentException if the root or a buffer does not fit; the message says which and why
      */
-    static void check(CollectiveCall call, int ranks, Backend backend) {
+    static void check(CollectiveCall call, int ranks, RankRange held, Backend backend) {
         Collective collective = call.collective();
         if (collective.hasRoot() && (call.root() < 0 || call.root() >= ranks)) {
             throw new IllegalArgumentException("root " + call.root() + " for " + collective.label() + " over " + ranks
                     + " ranks; roots are 0.." + (ranks - 1));
         }
-        new BufferCheck(call, ranks, backend).check();
+        new BufferCheck(call, ranks, held, backend).check();
     }
 
     /** @throws IllegalArgumentException if the rank or memory of an update does not fit */
@@ -61,8 +64,8 @@ final class BufferCheck {
                 collective.inputElements(call.count(), ranks) * call.type().bytes();
         long outputBytes =
                 collective.outputElements(call.count(), ranks) * call.type().bytes();
-        int inputs = call.inPlace() || collective != Collective.BROADCAST ? ranks : 1;
-        int outputs = call.inPlace() || collective != Collective.REDUCE ? ranks : 1;
+        int inputs = expected(call.inPlace() || collective != Collective.BROADCAST);
+        int outputs = expected(call.inPlace() || collective != Collective.REDUCE);
         if (call.inPlace()) {
             checkEach("buffer", call.outputs(), outputs, Math.max(inputBytes, outputBytes), true);
             checkOverlaps(List.of(), 0, call.outputs(), Math.max(inputBytes, outputBytes));
@@ -73,11 +76,20 @@ final class BufferCheck {
         }
     }
 
+    /** @param ofAll whether every rank has such a buffer; else the root alone */
+    private int expected(boolean ofAll) {
+        return ofAll ? held.count() : held.contains(call.root()) ? 1 : 0;
+    }
+
     private void checkEach(String what, List<MemorySegment> buffers, int expected, long bytes, boolean written) {
         if (buffers.size() != expected) {
             throw new IllegalArgumentException(call.collective().label() + " got " + buffers.size() + " " + what
                     + "s, but needs " + expected
-                    + (expected == ranks ? ", one for each rank of the communicator" : ", the root's"));
+                    + (expected != held.count()
+                            ? ", the root's"
+                            : held.count() == ranks
+                                    ? ", one for each rank of the communicator"
+                                    : ", one for each rank of this process"));
         }
         for (int r = 0; r < expected; r++) {
             MemorySegment buffer = buffers.get(r);
@@ -91,7 +103,11 @@ final class BufferCheck {
 
     /** Returns the rank of a buffer; a single buffer is the root's. */
     private int rank(int index, int buffers) {
-        return buffers == ranks ? index : call.root();
+        return buffers == held.count() && (buffers > 1 || call.root() < 0) ? held.first() + index : rankOfOne();
+    }
+
+    private int rankOfOne() {
+        return held.contains(call.root()) ? call.root() : held.first();
     }
 
     private static @Nullable String problem(

@@ -6,8 +6,11 @@ import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.host.ProcessBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.processes.Job;
+import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
@@ -27,8 +30,10 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -98,6 +103,8 @@ public final class Communicator implements AutoCloseable {
     private final Config config;
     private final Backend backend;
     private final boolean ownsBackend;
+    /** The ranks of this process. */
+    private final RankRange held;
     /** Whether sums of floats are rounded once. */
     private final boolean exact;
 
@@ -106,12 +113,18 @@ public final class Communicator implements AutoCloseable {
     private final PlannedCalls planned;
 
     private Communicator(Planner planner, Machine machine, Config config, Backend backend, boolean ownsBackend) {
+        this(planner, machine, config, backend, ownsBackend, new RankRange(0, machine.size()));
+    }
+
+    private Communicator(
+            Planner planner, Machine machine, Config config, Backend backend, boolean ownsBackend, RankRange held) {
+        this.held = held;
         this.machine = machine;
         this.config = config;
         this.backend = backend;
         this.ownsBackend = ownsBackend;
         exact = config.get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
-        planned = new PlannedCalls(planner, config, backend, machine.size());
+        planned = new PlannedCalls(planner, config, backend, machine.size(), held);
         queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.get(TIMEOUT), GRACE);
         config.warnings().forEach(LOG::warn);
     }
@@ -133,6 +146,55 @@ public final class Communicator implements AutoCloseable {
                 config,
                 new HostBackend(machine.size(), config.get(HostBackend.THREADS), config.get(TIMEOUT)),
                 true);
+    }
+
+    /**
+     * Joins the other processes of a job on this machine, on the host backend: each process holds some ranks, and
+     * calls take the buffers of these alone. All processes make the same calls in the same order. Memory of {@link
+     * #allocate(int, long) allocate} is shared, so that calls copy nothing; other buffers are copied to shared memory
+     * and back. BANYAN_RANK, BANYAN_WORLD_SIZE and BANYAN_RENDEZVOUS, or the names that mpirun, srun and torchrun set,
+     * say which process this is and where the processes meet. Only Linux has what it takes.
+     *
+     * <p>A process that ends, closes its communicator or does not come in time breaks the communicators of all, whose
+     * calls fail with its ranks and its number.
+     *
+     * @param machine how the devices of all ranks are linked, the same in all processes; it has a device for each rank
+     * @param config the settings; what calls depend on is the same in all processes
+     * @param ranks how many ranks this process holds, at least 1; ranks are numbered by process
+     * @throws IllegalArgumentException if the machine has another number of devices than the processes have ranks
+     * @throws IllegalStateException if this process has no place in a job, or the processes do not agree
+     * @throws dev.banyan.reduce.backend.CollectiveTimeoutException if a process does not join in time
+     */
+    public static Communicator join(Machine machine, Config config, int ranks) {
+        checkDevices(machine);
+        Duration timeout = config.get(TIMEOUT);
+        JobPlace place = JobPlace.find(config, System.getenv());
+        Job job = Job.join(place, ranks, agreed(machine, config), TimeUnit.NANOSECONDS.convert(timeout));
+        try {
+            if (job.ranks() != machine.size()) {
+                throw new IllegalArgumentException("the processes of this job hold " + job.ranks() + " ranks, but "
+                        + machine.name() + " has " + machine.size() + " devices; give a machine of as many");
+            }
+            return new Communicator(
+                    Planner.of(machine, config, Execution.LOOPS),
+                    machine,
+                    config,
+                    new ProcessBackend(job, timeout),
+                    true,
+                    new RankRange(job.firstRank(job.process()), ranks));
+        } catch (RuntimeException e) {
+            job.close();
+            throw e;
+        }
+    }
+
+    /** Returns what all processes of a job must have alike. */
+    private static String agreed(Machine machine, Config config) {
+        return machine
+                + config.entries().stream()
+                        .filter(entry -> entry.setting().inFiles())
+                        .map(entry -> entry.setting().name() + "=" + entry.value())
+                        .collect(Collectors.joining(";"));
     }
 
     /**
@@ -211,20 +273,30 @@ public final class Communicator implements AutoCloseable {
         return machine.size();
     }
 
+    /** Returns the first rank of this process, 0..n-1; 0 where one process holds all. */
+    public int firstRank() {
+        return held.first();
+    }
+
+    /** Returns the number of ranks of this process, 1..n; n where one process holds all. */
+    public int ranksHeld() {
+        return held.count();
+    }
+
     /** Returns the machine whose device r is rank r. */
     public Machine machine() {
         return machine;
     }
 
     /**
-     * Allocates one buffer on the device of every rank, each as {@link #allocate(int, long)} does.
+     * Allocates one buffer on the device of every rank of this process, each as {@link #allocate(int, long)} does.
      *
      * @param bytes size of each buffer in bytes, at least 0
      * @return the buffers in the order of ranks, as calls take them
      * @throws IllegalArgumentException if the size is negative
      */
     public List<MemorySegment> allocateAll(long bytes) {
-        return IntStream.range(0, size())
+        return IntStream.range(held.first(), held.first() + held.count())
                 .mapToObj(rank -> allocate(rank, bytes))
                 .toList();
     }
@@ -397,7 +469,7 @@ public final class Communicator implements AutoCloseable {
             throw new IllegalArgumentException("products of " + call.type()
                     + " depend on their order, which BANYAN_REPRODUCIBLE=exact does not fix; set it to 1 for them");
         }
-        BufferCheck.check(call, size(), backend);
+        BufferCheck.check(call, size(), held, backend);
     }
 
     /**

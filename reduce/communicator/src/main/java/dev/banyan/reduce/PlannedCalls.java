@@ -30,6 +30,8 @@ final class PlannedCalls implements AutoCloseable {
     private final Config config;
     private final Backend backend;
     private final int ranks;
+    /** The ranks of this process. */
+    private final RankRange held;
     /** Whether sums of floats are rounded once. */
     private final boolean exact;
 
@@ -37,11 +39,12 @@ final class PlannedCalls implements AutoCloseable {
     /** Runs the call that was started last. */
     private volatile @Nullable Executable latest;
 
-    PlannedCalls(Planner planner, Config config, Backend backend, int ranks) {
+    PlannedCalls(Planner planner, Config config, Backend backend, int ranks, RankRange held) {
         this.planner = planner;
         this.config = config;
         this.backend = backend;
         this.ranks = ranks;
+        this.held = held;
         exact = config.get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
     }
 
@@ -224,13 +227,15 @@ final class PlannedCalls implements AutoCloseable {
         return new Plan(planned.choice().toString(), backend.prepare(planned.schedule(), key.type(), key.op()));
     }
 
-    /** Returns one segment per rank; a lone buffer is the root's. */
+    /** Returns one segment per rank, NULL for those without one; a lone buffer of several ranks is the root's. */
     private MemorySegment[] perRank(List<MemorySegment> buffers, int root) {
         MemorySegment[] segments = new MemorySegment[ranks];
-        for (int r = 0; r < segments.length; r++) {
-            segments[r] = buffers.size() == segments.length ? buffers.get(r) : MemorySegment.NULL;
+        for (int r = 0; r < ranks; r++) {
+            segments[r] = held.contains(r) && buffers.size() == held.count()
+                    ? buffers.get(r - held.first())
+                    : MemorySegment.NULL;
         }
-        if (buffers.size() < segments.length) {
+        if (!buffers.isEmpty() && buffers.size() < held.count()) {
             segments[root] = buffers.getFirst();
         }
         return segments;

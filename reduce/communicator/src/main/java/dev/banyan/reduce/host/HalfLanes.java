@@ -8,8 +8,8 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * 16-bit floats, as 32-bit floats in the loop. Vectors have no conversion of their own: this one is of integer operations
- * and gives the bits of {@link HalfFloat}, except for the payload of a NaN.
+ * 16-bit floats, as 32-bit floats in the loop. Vectors have no conversion of their own: this one is of integer
+ * operations and gives the bits of {@link HalfFloat}, except for the payload of a NaN.
  */
 record HalfLanes() implements LoopLanes {
     private static final VectorSpecies<Object> FLOATS = VectorLanes.species(DataType.F32);
@@ -81,8 +81,8 @@ record HalfLanes() implements LoopLanes {
     }
 
     /**
-     * Rounds to nearest, ties to even, and returns the elements in the lower halves of integers whose upper halves repeat
-     * the sign in the bits that {@link #widen} reads.
+     * Rounds to nearest, ties to even, and returns the elements in the lower halves of integers whose upper halves
+     * repeat the sign in the bits that {@link #widen} reads.
      */
     private static IntVector narrow(Vector<Object> values) {
         IntVector bits = values.reinterpretAsInts();

@@ -1,0 +1,145 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.ExactSumRequest;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.internal.BackendArguments;
+import dev.banyan.reduce.internal.processes.Job;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs schedules on ranks that several processes of one machine hold, in host memory that all of them have mapped: each
+ * process takes its share of the blocks, as the threads of a {@link HostBackend} do. All processes start the same
+ * executables in the same order, with the buffers of their own ranks.
+ *
+ * <p>Memory of {@link #allocate(int, long)} is shared, so that nothing is copied. Other buffers are copied to shared
+ * memory and back.
+ *
+ * <p>Safe for use from any thread; one executable runs at a time.
+ */
+public final class ProcessBackend implements Backend {
+    private final Job job;
+    private final HostBackend blocks;
+    private final Duration timeout;
+    private final SharedPieces pieces;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final int firstRank;
+    private final int ranksHere;
+
+    /**
+     * @param job the processes, which {@link #close} leaves
+     * @param timeout how long a run may take
+     */
+    public ProcessBackend(Job job, Duration timeout) {
+        this.job = job;
+        this.timeout = timeout;
+        blocks = new HostBackend(job.ranks(), 1, timeout);
+        pieces = new SharedPieces(job);
+        firstRank = job.firstRank(job.process());
+        ranksHere = job.firstRank(job.process() + 1) - firstRank;
+    }
+
+    @Override
+    public String name() {
+        return "host";
+    }
+
+    @Override
+    public boolean inHostMemory() {
+        return true;
+    }
+
+    @Override
+    public Execution execution() {
+        return Execution.LOOPS;
+    }
+
+    private void checkAllocation(int rank, long bytes) {
+        BackendArguments.checkAllocation(rank, job.ranks(), bytes);
+        if (rank < firstRank || rank >= firstRank + ranksHere) {
+            throw new IllegalArgumentException("rank " + rank + " is of another process; this one holds ranks "
+                    + firstRank + " to " + (firstRank + ranksHere - 1));
+        }
+    }
+
+    @Override
+    public MemorySegment allocate(int rank, long bytes) {
+        checkAllocation(rank, bytes);
+        lock.lock();
+        try {
+            return pieces.allocate(bytes, rank);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** {@inheritDoc} This memory is not shared. */
+    @Override
+    public MemorySegment allocate(int rank, long bytes, Arena arena) {
+        checkAllocation(rank, bytes);
+        return blocks.allocate(rank, bytes, arena);
+    }
+
+    @Override
+    public void copyToDevice(MemorySegment target, MemorySegment source) {
+        blocks.copyToDevice(target, source);
+    }
+
+    @Override
+    public void copyToHost(MemorySegment source, MemorySegment target) {
+        blocks.copyToHost(source, target);
+    }
+
+    @Override
+    public @Nullable String refusal(MemorySegment buffer, DataType type) {
+        return blocks.refusal(buffer, type);
+    }
+
+    @Override
+    public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
+        String name = schedule.collective().label() + " by " + schedule.algorithm();
+        String kind = name + " of " + schedule.count() + " " + type + " " + op + " to " + schedule.root()
+                + (schedule.inPlace() ? " in place" : "");
+        return executable((BlockExecutable) blocks.prepare(schedule, type, op), name, kind);
+    }
+
+    @Override
+    public Executable prepare(ExactSumRequest request) {
+        return executable(
+                (BlockExecutable) blocks.prepare(request),
+                "exact " + request.collective().label(),
+                request.toString());
+    }
+
+    private Executable executable(BlockExecutable work, String name, String kind) {
+        return new ProcessExecutable(work, name, kind, job, pieces, lock, timeout);
+    }
+
+    @Override
+    public @Nullable CompletableFuture<Void> update(List<ParameterUpdate> updates) {
+        return blocks.update(updates);
+    }
+
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            blocks.close();
+            pieces.close();
+            job.close();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,256 @@
+package dev.banyan.reduce.internal.processes;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * What the processes of a job tell each other, in memory that all have mapped. Offsets in bytes:
+ *
+ * <pre>
+ *     0 i64 magic   8 i32 processes   64 i32 generation   68 i32 waiters   128 i64 what broke the job
+ * 4,096 a page for each process:
+ *     0 i64 pid   8 i64 start   16 i64 ranks   24 i64 fingerprint   32 i64 state   128 i64 arrivals
+ *   256 i64 next block   384 i64 kind of the call   512 for each rank four words: input and output, each a piece of
+ *       memory and an offset   3,072 for each piece of memory i64 descriptor, i64 bytes
+ * </pre>
+ *
+ * <p>A process writes to its own page alone, but for its next block. What it wrote before it {@linkplain Gate#pass
+ * arrived} is seen by those that have waited for that.
+ */
+public final class ControlBlock {
+    private static final long MAGIC = 0x62616e79616e3031L;
+    private static final int PAGE = 4096;
+
+    private static final int PROCESSES = 8;
+    static final int GENERATION = 64;
+    static final int WAITERS = 68;
+    private static final int BROKEN = 128;
+
+    private static final int PID = 0;
+    private static final int START = 8;
+    private static final int RANKS = 16;
+    private static final int FINGERPRINT = 24;
+    private static final int STATE = 32;
+    private static final int ARRIVALS = 128;
+    private static final int NEXT_BLOCK = 256;
+    private static final int CALL = 384;
+    private static final int BUFFERS = 512;
+    private static final int PIECES = 3072;
+
+    /** Ranks of one process that have room. */
+    public static final int MOST_RANKS = (PIECES - BUFFERS) / 32;
+    /** Pieces of memory of one process that have room. */
+    public static final int MOST_PIECES = (PAGE - PIECES) / 16;
+
+    /** States of a process. */
+    private static final long JOINING = 1;
+
+    private static final long JOINED = 2;
+    private static final long LEFT = 3;
+
+    private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
+    private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
+
+    private final MemorySegment memory;
+
+    private ControlBlock(MemorySegment memory) {
+        this.memory = memory;
+    }
+
+    /** Returns its length in bytes. */
+    static long bytes(int processes) {
+        return PAGE * (1L + processes);
+    }
+
+    /** Fills memory that is zero. */
+    static ControlBlock create(MemorySegment memory, int processes) {
+        ControlBlock block = new ControlBlock(memory);
+        INT.set(memory, (long) PROCESSES, processes);
+        LONG.setRelease(memory, 0L, MAGIC);
+        return block;
+    }
+
+    /** @throws IllegalStateException if it is of another version or another number of processes */
+    static ControlBlock of(MemorySegment memory, int processes) {
+        ControlBlock block = new ControlBlock(memory);
+        if ((long) LONG.getAcquire(memory, 0L) != MAGIC || block.processes() != processes) {
+            throw new IllegalStateException("rank 0 of this job has another version of this library, or "
+                    + block.processes() + " processes instead of " + processes + "; start all with the same settings");
+        }
+        return block;
+    }
+
+    /** Returns the number of processes. */
+    public int processes() {
+        return (int) INT.get(memory, (long) PROCESSES);
+    }
+
+    private static long page(int process) {
+        return PAGE * (1L + process);
+    }
+
+    private long get(int process, int field) {
+        return (long) LONG.getAcquire(memory, page(process) + field);
+    }
+
+    private void set(int process, int field, long value) {
+        LONG.setRelease(memory, page(process) + field, value);
+    }
+
+    /**
+     * Takes the page of a process.
+     *
+     * @throws IllegalStateException if another process has taken it
+     */
+    void join(int process, ProcessId id, int ranks, long fingerprint) {
+        if (!LONG.compareAndSet(memory, page(process) + STATE, 0L, JOINING)) {
+            throw new IllegalStateException("two processes are number " + process
+                    + " of this job; give each its own BANYAN_RANK, and each job its own BANYAN_RENDEZVOUS");
+        }
+        set(process, PID, id.pid());
+        set(process, START, id.start());
+        set(process, RANKS, ranks);
+        set(process, FINGERPRINT, fingerprint);
+        set(process, STATE, JOINED);
+    }
+
+    boolean hasJoined(int process) {
+        return get(process, STATE) >= JOINED;
+    }
+
+    void leave(int process) {
+        set(process, STATE, LEFT);
+    }
+
+    boolean hasLeft(int process) {
+        return get(process, STATE) == LEFT;
+    }
+
+    /** Returns a process that has joined. */
+    public ProcessId id(int process) {
+        return new ProcessId(get(process, PID), get(process, START));
+    }
+
+    /** Returns how many ranks a process holds that has joined. */
+    public int ranks(int process) {
+        return (int) get(process, RANKS);
+    }
+
+    long fingerprint(int process) {
+        return get(process, FINGERPRINT);
+    }
+
+    long arrivals(int process) {
+        return get(process, ARRIVALS);
+    }
+
+    void setArrivals(int process, long arrivals) {
+        set(process, ARRIVALS, arrivals);
+    }
+
+    int generation() {
+        return (int) INT.getVolatile(memory, (long) GENERATION);
+    }
+
+    void nextGeneration() {
+        int _ = (int) INT.getAndAdd(memory, (long) GENERATION, 1);
+    }
+
+    int waiters() {
+        return (int) INT.getVolatile(memory, (long) WAITERS);
+    }
+
+    void addWaiters(int change) {
+        int _ = (int) INT.getAndAdd(memory, (long) WAITERS, change);
+    }
+
+    long generationAddress() {
+        return memory.address() + GENERATION;
+    }
+
+    /** Returns the process that broke the job, or -1. */
+    int breaker() {
+        return (int) ((long) LONG.getAcquire(memory, (long) BROKEN) - 1);
+    }
+
+    /** Breaks the job, unless it is broken. */
+    void breakBy(int process) {
+        boolean _ = LONG.compareAndSet(memory, (long) BROKEN, 0L, process + 1L);
+    }
+
+    /** Sets which call a process begins. */
+    public void setCall(int process, long kind) {
+        set(process, CALL, kind);
+    }
+
+    /** Returns which call a process has begun. */
+    public long call(int process) {
+        return get(process, CALL);
+    }
+
+    /** Sets where a process's share of blocks begins. */
+    public void setNextBlock(int process, long block) {
+        set(process, NEXT_BLOCK, block);
+    }
+
+    /** Returns the next block of a process's share. */
+    public long nextBlock(int process) {
+        return get(process, NEXT_BLOCK);
+    }
+
+    /** Takes the next block of a process's share. */
+    public long takeBlock(int process) {
+        return (long) LONG.getAndAdd(memory, page(process) + NEXT_BLOCK, 1L);
+    }
+
+    /**
+     * Sets where a buffer is.
+     *
+     * @param rank 0..r-1 of the process's r ranks
+     * @param isOutput whether it is the output
+     * @param piece of the process's memory
+     * @param offset in bytes
+     */
+    public void setBuffer(int process, int rank, boolean isOutput, int piece, long offset) {
+        int field = buffer(rank, isOutput);
+        set(process, field, piece);
+        set(process, field + 8, offset);
+    }
+
+    private static int buffer(int rank, boolean isOutput) {
+        return BUFFERS + 32 * rank + (isOutput ? 16 : 0);
+    }
+
+    /** Returns the piece of memory that a buffer is in. */
+    public int piece(int process, int rank, boolean isOutput) {
+        return (int) get(process, buffer(rank, isOutput));
+    }
+
+    /** Returns where a buffer begins in its piece, in bytes. */
+    public long offset(int process, int rank, boolean isOutput) {
+        return get(process, buffer(rank, isOutput) + 8);
+    }
+
+    /** Adds a piece of memory, which others may map from the next arrival on. */
+    public void setPiece(int process, int piece, int descriptor, long bytes) {
+        set(process, PIECES + 16 * piece, descriptor);
+        set(process, PIECES + 16 * piece + 8, bytes);
+    }
+
+    /** Maps a piece of another process's memory. */
+    public SharedMemory open(int process, int piece) {
+        return SharedMemory.open(
+                id(process), (int) get(process, PIECES + 16 * piece), get(process, PIECES + 16 * piece + 8));
+    }
+
+    /** Returns a number for text, the same in all processes. */
+    public static long fingerprint(String text) {
+        long hash = 0xcbf29ce484222325L;
+        for (byte each : text.getBytes(StandardCharsets.UTF_8)) {
+            hash = (hash ^ each) * 0x100000001b3L;
+        }
+        return hash;
+    }
+}

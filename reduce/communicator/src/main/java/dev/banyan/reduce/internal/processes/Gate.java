@@ -1,0 +1,137 @@
+package dev.banyan.reduce.internal.processes;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Where all processes of a job meet. A process that waits polls for a short time, then sleeps until another one
+ * arrives, so that more processes than cores do not keep each other from working. While it sleeps it looks now and then
+ * whether the others are alive.
+ *
+ * <p>If a process has ended, has left or is late, the job is broken: all that wait fail with its name, and so does
+ * everyone who arrives later. Used by one thread at a time.
+ */
+public final class Gate {
+    /** About as long as it takes to wake a process. */
+    private static final int POLLS = 2_000;
+    /** With fewer cores than processes polling keeps others from arriving. */
+    private static final int POLLS_WITHOUT_CORES = 50;
+
+    private static final long LOOK_NANOS = 20_000_000;
+
+    private final ControlBlock block;
+    private final int process;
+    private final int processes;
+    private final int polls;
+    private final MemorySegment look;
+    private long arrivals;
+
+    /** @param process the number of this process */
+    public Gate(ControlBlock block, int process) {
+        this.block = block;
+        this.process = process;
+        processes = block.processes();
+        polls = Runtime.getRuntime().availableProcessors() < processes ? POLLS_WITHOUT_CORES : POLLS;
+        look = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, 0, LOOK_NANOS);
+    }
+
+    /**
+     * Arrives and waits until all have.
+     *
+     * @param what what all do together, for messages
+     * @param timeoutNanos how long it waits
+     * @throws CollectiveTimeoutException if a process is late
+     * @throws IllegalStateException if a process has ended or left
+     */
+    public void pass(String what, long timeoutNanos) {
+        block.setArrivals(process, ++arrivals);
+        block.nextGeneration();
+        if (block.waiters() > 0) {
+            LinuxCalls.wakeAll(block.generationAddress());
+        }
+        int missing = 0;
+        for (int poll = 0; missing < processes && poll < polls; poll++) {
+            missing = firstMissing(missing);
+            Thread.onSpinWait();
+        }
+        if (missing < processes) {
+            sleep(missing, what, timeoutNanos);
+        }
+        checkUnbroken(what);
+    }
+
+    private int firstMissing(int from) {
+        int missing = from;
+        while (missing < processes && block.arrivals(missing) >= arrivals) {
+            missing++;
+        }
+        return missing;
+    }
+
+    private void sleep(int from, String what, long timeoutNanos) {
+        long begin = System.nanoTime();
+        long looked = begin;
+        block.addWaiters(1);
+        try {
+            int generation = block.generation();
+            for (int missing = firstMissing(from); missing < processes; missing = firstMissing(missing)) {
+                LinuxCalls.await(block.generationAddress(), generation, look);
+                generation = block.generation();
+                long now = System.nanoTime();
+                if (now - looked >= LOOK_NANOS) {
+                    looked = now;
+                    checkUnbroken(what);
+                    checkAlive(what);
+                    if (now - begin >= timeoutNanos && firstMissing(missing) < processes) {
+                        block.breakBy(missing);
+                        checkUnbroken(what);
+                    }
+                }
+            }
+        } finally {
+            block.addWaiters(-1);
+        }
+    }
+
+    private void checkAlive(String what) {
+        for (int other = 0; other < processes; other++) {
+            if (block.arrivals(other) < arrivals
+                    && (block.hasLeft(other) || !block.id(other).isAlive())) {
+                block.breakBy(other);
+                checkUnbroken(what);
+            }
+        }
+    }
+
+    /** @throws IllegalStateException if the job is broken */
+    private void checkUnbroken(String what) {
+        int breaker = block.breaker();
+        if (breaker < 0) {
+            return;
+        }
+        String who = name(breaker);
+        if (block.hasLeft(breaker)) {
+            throw new IllegalStateException(who + " has closed its communicator, and " + what
+                    + " needs all; let all processes make the same calls");
+        }
+        if (!block.id(breaker).isAlive()) {
+            throw new IllegalStateException(
+                    who + " ended before " + what + " was done; start all processes of the job anew");
+        }
+        throw new CollectiveTimeoutException(who + " did not take part in " + what
+                + " in time; see what it does (jstack), or allow more time by BANYAN_TIMEOUT_MS");
+    }
+
+    /** Returns a name of a process for messages. */
+    private String name(int other) {
+        int first = 0;
+        for (int p = 0; p < other; p++) {
+            first += block.ranks(p);
+        }
+        int ranks = block.ranks(other);
+        String held = ranks == 1 ? "rank " + first : "ranks " + first + " to " + (first + ranks - 1);
+        return held + " (" + block.id(other) + ")";
+    }
+}

@@ -1,0 +1,123 @@
+package dev.banyan.reduce.internal.processes;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * The processes of one machine that work on the same calls, seen by one of them: their control block, the gate where
+ * they meet, and how many ranks each holds. Ranks are numbered by process.
+ *
+ * <p>Used by one thread at a time.
+ */
+public final class Job implements AutoCloseable {
+    private final int process;
+    private final SharedMemory memory;
+    private final ControlBlock block;
+    private final Gate gate;
+    /** The first rank of each process, and the number of all. */
+    private final int[] firstRanks;
+
+    private Job(int process, SharedMemory memory, ControlBlock block) {
+        this.process = process;
+        this.memory = memory;
+        this.block = block;
+        gate = new Gate(block, process);
+        firstRanks = new int[block.processes() + 1];
+    }
+
+    /**
+     * Joins the other processes, and returns when all have joined.
+     *
+     * @param ranks that this process holds, at least 1
+     * @param agreed what must be the same in all processes: machine, settings, version
+     * @param timeoutNanos how long it waits for the others
+     * @throws IllegalStateException if the processes do not agree, or cannot open each other's memory
+     * @throws CollectiveTimeoutException if a process does not come in time
+     */
+    public static Job join(JobPlace place, int ranks, String agreed, long timeoutNanos) {
+        if (ranks < 1 || ranks > ControlBlock.MOST_RANKS) {
+            throw new IllegalArgumentException(
+                    ranks + " ranks in one process; give it 1 to " + ControlBlock.MOST_RANKS);
+        }
+        long deadline = System.nanoTime() + timeoutNanos;
+        ProcessId own = ProcessId.own();
+        try (Rendezvous rendezvous = Rendezvous.at(place)) {
+            SharedMemory memory = place.process() == 0
+                    ? rendezvous.publish(place.processes())
+                    : rendezvous.find(place.processes(), deadline);
+            try {
+                ControlBlock block = ControlBlock.of(memory.memory(), place.processes());
+                block.join(place.process(), own, ranks, ControlBlock.fingerprint(agreed));
+                Job job = new Job(place.process(), memory, block);
+                job.awaitAll(deadline, timeoutNanos);
+                return job;
+            } catch (Throwable e) {
+                memory.close();
+                throw e;
+            }
+        }
+    }
+
+    private void awaitAll(long deadline, long timeoutNanos) {
+        int processes = block.processes();
+        for (int p = 0; p < processes; p++) {
+            while (!block.hasJoined(p)) {
+                if (System.nanoTime() - deadline > 0) {
+                    throw new CollectiveTimeoutException("process " + p + " of " + processes + " has not joined within "
+                            + timeoutNanos / 1_000_000 + " ms; start it with the same BANYAN_RENDEZVOUS, or allow more"
+                            + " time by BANYAN_TIMEOUT_MS");
+                }
+                Naps.nap();
+            }
+            firstRanks[p + 1] = firstRanks[p] + block.ranks(p);
+        }
+        gate.pass("joining", timeoutNanos);
+        List<Integer> others = new ArrayList<>(IntStream.range(0, processes)
+                .filter(p -> block.fingerprint(p) != block.fingerprint(0))
+                .boxed()
+                .toList());
+        if (!others.isEmpty()) {
+            throw new IllegalStateException("processes " + others + " have another machine, other settings or another"
+                    + " version of this library than process 0; start all with the same ones");
+        }
+    }
+
+    /** Returns the number of this process. */
+    public int process() {
+        return process;
+    }
+
+    /** Returns the number of processes. */
+    public int processes() {
+        return firstRanks.length - 1;
+    }
+
+    /** Returns the number of ranks of all processes. */
+    public int ranks() {
+        return firstRanks[processes()];
+    }
+
+    /** Returns the first rank of a process. */
+    public int firstRank(int ofProcess) {
+        return firstRanks[ofProcess];
+    }
+
+    /** Returns the control block. */
+    public ControlBlock block() {
+        return block;
+    }
+
+    /** Arrives and waits until all processes have, as {@link Gate#pass}. */
+    public void meet(String what, long timeoutNanos) {
+        gate.pass(what, timeoutNanos);
+    }
+
+    /** Leaves the job. Others that wait for this process fail. */
+    @Override
+    public void close() {
+        block.leave(process);
+        memory.close();
+    }
+}

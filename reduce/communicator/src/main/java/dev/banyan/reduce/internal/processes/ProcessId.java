@@ -1,0 +1,48 @@
+package dev.banyan.reduce.internal.processes;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * A process of this machine, for all time: a later process may get the same number, but not the same start.
+ *
+ * @param pid its number
+ * @param start when it started, in the kernel's ticks
+ */
+public record ProcessId(long pid, long start) {
+    /** The place of the start in the kernel's description, behind the name in parentheses. */
+    private static final int START = 19;
+
+    /** Returns this process. */
+    public static ProcessId own() {
+        long pid = ProcessHandle.current().pid();
+        return new ProcessId(pid, startOf(pid));
+    }
+
+    /** Returns whether it has not ended. */
+    public boolean isAlive() {
+        return startOf(pid) == start;
+    }
+
+    /** Returns when a process started, or -1 if there is none or it has ended. */
+    private static long startOf(long pid) {
+        String description;
+        try {
+            description = Files.readString(Path.of("/proc/" + pid + "/stat"), StandardCharsets.ISO_8859_1);
+        } catch (IOException e) {
+            // There is no such process.
+            return -1;
+        }
+        String[] fields =
+                description.substring(description.lastIndexOf(')') + 2).split(" ", -1);
+        boolean ended = fields[0].equals("Z") || fields[0].equals("X");
+        return ended ? -1 : Long.parseLong(fields[START]);
+    }
+
+    @Override
+    public String toString() {
+        return "process " + pid;
+    }
+}

@@ -1,0 +1,125 @@
+package dev.banyan.reduce.internal.processes;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A folder in which process 0 of a job says where its control block is. The file in it is of this user alone, holds no
+ * secret, since only processes of the same user can open the block, and goes when all have joined.
+ */
+final class Rendezvous implements AutoCloseable {
+    private static final Pattern LINE = Pattern.compile("banyan ([0-9]+) ([0-9]+) ([0-9]+)\\s*");
+
+    private final Path folder;
+    private final Path file;
+    private boolean published;
+    private boolean madeFolder;
+
+    private Rendezvous(Path folder) {
+        this.folder = folder;
+        file = folder.resolve("control");
+    }
+
+    /** Returns the meeting place of a job. */
+    static Rendezvous at(JobPlace place) {
+        return new Rendezvous(Path.of(place.meeting()));
+    }
+
+    /** Makes the control block and says where it is. */
+    SharedMemory publish(int processes) {
+        SharedMemory memory = SharedMemory.create("banyan-control", ControlBlock.bytes(processes));
+        try {
+            var _ = ControlBlock.create(memory.memory(), processes);
+            madeFolder = !Files.exists(folder);
+            Files.createDirectories(
+                    folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+            ProcessId own = ProcessId.own();
+            Path made = Files.createTempFile(folder, "control", null);
+            Files.writeString(
+                    made,
+                    "banyan " + own.pid() + " " + own.start() + " " + memory.descriptor() + "\n",
+                    StandardCharsets.US_ASCII);
+            Files.move(made, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            published = true;
+            return memory;
+        } catch (IOException e) {
+            memory.close();
+            throw new UncheckedIOException(
+                    "process 0 cannot write to " + folder + "; set BANYAN_RENDEZVOUS to a folder of its own", e);
+        } catch (Throwable e) {
+            memory.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Waits for process 0 and opens its control block.
+     *
+     * @param deadline value of {@link System#nanoTime()} after which it gives up
+     */
+    SharedMemory find(int processes, long deadline) {
+        for (SharedMemory found = tryToFind(processes); ; found = tryToFind(processes)) {
+            if (found != null) {
+                return found;
+            }
+            if (System.nanoTime() - deadline > 0) {
+                throw new CollectiveTimeoutException("process 0 of this job has not come to " + folder
+                        + "; start it with the same BANYAN_RENDEZVOUS, or allow more time by BANYAN_TIMEOUT_MS");
+            }
+            Naps.nap();
+        }
+    }
+
+    private @Nullable SharedMemory tryToFind(int processes) {
+        String line;
+        try {
+            line = Files.readString(file, StandardCharsets.US_ASCII);
+        } catch (NoSuchFileException e) {
+            return null;
+        } catch (FileSystemException e) {
+            throw new IllegalStateException(
+                    file + " cannot be read; it belongs to a job of another user. Set"
+                            + " BANYAN_RENDEZVOUS to a folder of its own",
+                    e);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read " + file, e);
+        }
+        Matcher fields = LINE.matcher(line);
+        if (!fields.matches()) {
+            throw new IllegalStateException(
+                    file + " is not from process 0 of a job; set BANYAN_RENDEZVOUS to a folder" + " of its own");
+        }
+        ProcessId first = new ProcessId(Long.parseLong(fields.group(1)), Long.parseLong(fields.group(2)));
+        // A file of a process that has ended was left by another job.
+        return first.isAlive()
+                ? SharedMemory.open(first, Integer.parseInt(fields.group(3)), ControlBlock.bytes(processes))
+                : null;
+    }
+
+    /** Removes the file, if it is this process's own. */
+    @Override
+    public void close() {
+        if (published) {
+            try {
+                Files.deleteIfExists(file);
+                if (madeFolder) {
+                    Files.deleteIfExists(folder);
+                }
+            } catch (IOException e) {
+                // Another job has written to the folder; what is left there names a process that has ended.
+                published = false;
+            }
+        }
+    }
+}

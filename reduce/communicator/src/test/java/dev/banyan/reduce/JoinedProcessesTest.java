@@ -1,0 +1,124 @@
+package dev.banyan.reduce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Processes that join, of which one is killed at a random moment. */
+@EnabledOnOs(OS.LINUX)
+class JoinedProcessesTest {
+    private static final int PROCESSES = 3;
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    @Timeout(60)
+    void theExampleRunsInFourProcesses() throws Exception {
+        for (Process process : start(folder.resolve("job"), "readme.JoinedExample", 4)) {
+            process.inputReader().lines().forEach(_ -> {});
+            assertThat(process.waitFor()).isZero();
+        }
+    }
+
+    @Test
+    @Timeout(300)
+    void aKilledProcessIsNamedByAllOthers() throws Exception {
+        kill(10);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(3600)
+    void manyKilledProcessesAreNamedByAllOthers() throws Exception {
+        kill(200);
+    }
+
+    private void kill(int times) throws Exception {
+        SplittableRandom random = new SplittableRandom(19);
+        for (int i = 0; i < times; i++) {
+            int victim = random.nextInt(PROCESSES);
+            int calls = 1 + random.nextInt(300);
+            long spins = random.nextLong(200_000);
+            List<Process> processes = start(folder.resolve("job"), JoinedProgram.class.getName(), PROCESSES);
+            try {
+                List<BufferedReader> outputs =
+                        processes.stream().map(Process::inputReader).toList();
+                awaitCall(outputs.get(victim), calls);
+                for (long s = 0; s < spins; s++) {
+                    Thread.onSpinWait();
+                }
+                processes.get(victim).destroyForcibly();
+                for (int p = 0; p < PROCESSES; p++) {
+                    if (p != victim) {
+                        assertThat(lastLine(outputs.get(p)))
+                                .as("case %d, process %d of which %d was killed", i, p, victim)
+                                .startsWith("failed: rank " + victim + " (process "
+                                        + processes.get(victim).pid() + ") ended before all_reduce");
+                    }
+                }
+            } finally {
+                processes.forEach(Process::destroyForcibly);
+                for (Process process : processes) {
+                    process.waitFor();
+                }
+            }
+            assertThat(folder.resolve("job")).doesNotExist();
+        }
+        try (Stream<Path> left = Files.list(Path.of("/dev/shm"))) {
+            assertThat(left.map(Path::toString)).noneMatch(path -> path.contains("banyan"));
+        }
+    }
+
+    private static List<Process> start(Path job, String program, int count) throws IOException {
+        List<Process> processes = new ArrayList<>();
+        for (int p = 0; p < count; p++) {
+            ProcessBuilder builder = new ProcessBuilder(
+                    ProcessHandle.current().info().command().orElseThrow(),
+                    "--enable-native-access=ALL-UNNAMED",
+                    "--add-modules",
+                    "jdk.incubator.vector",
+                    "-XX:TieredStopAtLevel=1",
+                    "-cp",
+                    System.getProperty("java.class.path"),
+                    program,
+                    Integer.toString(count));
+            builder.environment().put("BANYAN_RANK", Integer.toString(p));
+            builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(count));
+            builder.environment().put("BANYAN_RENDEZVOUS", job.toString());
+            builder.redirectError(ProcessBuilder.Redirect.DISCARD);
+            processes.add(builder.start());
+        }
+        return processes;
+    }
+
+    private static void awaitCall(BufferedReader output, int call) throws IOException {
+        for (String line = output.readLine(); line != null; line = output.readLine()) {
+            if (line.equals("call " + call)) {
+                return;
+            }
+        }
+        throw new AssertionError("the process ended before call " + call);
+    }
+
+    private static String lastLine(BufferedReader output) throws IOException {
+        String last = "";
+        for (String line = output.readLine(); line != null; line = output.readLine()) {
+            last = line;
+        }
+        return last;
+    }
+}

@@ -1,0 +1,51 @@
+package dev.banyan.reduce;
+
+import dev.banyan.config.Config;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.io.PrintStream;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A process that joins with one rank, and sums up ever longer arrays until something fails. It prints a line after each
+ * call, and why the last one failed.
+ */
+final class JoinedProgram {
+    private static final int MOST_ELEMENTS = 1 << 16;
+
+    private JoinedProgram() {}
+
+    @SuppressWarnings("SystemOut")
+    public static void main(String[] arguments) {
+        PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        int processes = Integer.parseInt(arguments[0]);
+        Machine machine = Presets.find("p3.16xlarge")
+                .orElseThrow()
+                .subset(IntStream.range(0, processes).toArray());
+        try (Communicator joined = Communicator.join(machine, Config.load(), 1)) {
+            MemorySegment buffer = joined.allocate(joined.firstRank(), MOST_ELEMENTS * 4L);
+            for (int call = 1; ; call++) {
+                int count = 1 + call * 37 % MOST_ELEMENTS;
+                for (long i = 0; i < count; i++) {
+                    buffer.setAtIndex(ValueLayout.JAVA_FLOAT, i, call % 100);
+                }
+                joined.allReduce(List.of(buffer), count, DataType.F32, ReduceOp.SUM);
+                for (long i = 0; i < count; i++) {
+                    if (buffer.getAtIndex(ValueLayout.JAVA_FLOAT, i) != (float) (call % 100 * processes)) {
+                        out.println("wrong element " + i + " of call " + call);
+                        return;
+                    }
+                }
+                out.println("call " + call);
+            }
+        } catch (RuntimeException e) {
+            out.println("failed: " + e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,260 @@
+package dev.banyan.reduce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.config.Config;
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ranks that join from threads, each with a communicator of its own, as processes do. */
+@Timeout(120)
+@EnabledOnOs(OS.LINUX)
+class JoinedRanksTest {
+    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+
+    @TempDir
+    private Path folder;
+
+    /** What a process does. */
+    private interface Program<T> {
+        T run(Communicator communicator) throws Exception;
+    }
+
+    private Config config(int process, int processes) {
+        return Config.builder()
+                .set("BANYAN_RANK", Integer.toString(process))
+                .set("BANYAN_WORLD_SIZE", Integer.toString(processes))
+                .set("BANYAN_RENDEZVOUS", folder.resolve("job").toString())
+                .set("BANYAN_TIMEOUT_MS", "20000")
+                .build();
+    }
+
+    /** Runs a program in each process, which holds as many ranks as given. */
+    private <T> List<T> inAll(int[] ranks, Program<T> program) throws Exception {
+        Machine machine =
+                MACHINE.subset(IntStream.range(0, IntStream.of(ranks).sum()).toArray());
+        try (ExecutorService threads = Executors.newCachedThreadPool()) {
+            List<Future<T>> running = new ArrayList<>();
+            for (int p = 0; p < ranks.length; p++) {
+                int process = p;
+                running.add(threads.submit(() -> {
+                    try (Communicator joined =
+                            Communicator.join(machine, config(process, ranks.length), ranks[process])) {
+                        return program.run(joined);
+                    }
+                }));
+            }
+            List<T> results = new ArrayList<>();
+            for (Future<T> each : running) {
+                results.add(each.get());
+            }
+            return results;
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void allCollectivesGiveTheBitsOfOneProcess(boolean shared) throws Exception {
+        int[][] worlds = {{1, 1}, {1, 2, 1}, {3, 1}};
+        for (int[] ranks : worlds) {
+            int n = IntStream.of(ranks).sum();
+            for (Collective collective : Collective.values()) {
+                for (boolean inPlace : new boolean[] {true, false}) {
+                    for (long count : new long[] {1, 1000, 9_001}) {
+                        DataType type = count == 1000 ? DataType.BF16 : DataType.F32;
+                        ReduceOp op = count == 1 ? ReduceOp.AVG : ReduceOp.SUM;
+                        Case each = new Case(collective, inPlace, count, type, op, n);
+                        List<byte[]> expected;
+                        try (Communicator whole = Communicator.create(
+                                MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
+                            expected = each.run(whole, shared);
+                        }
+                        List<byte[]> results = inAll(ranks, joined -> each.run(joined, shared)).stream()
+                                .flatMap(List::stream)
+                                .toList();
+                        assertThat(results)
+                                .as(
+                                        "%s in processes of %s ranks",
+                                        each,
+                                        List.of(IntStream.of(ranks).boxed().toArray()))
+                                .usingRecursiveComparison()
+                                .isEqualTo(expected);
+                    }
+                }
+            }
+        }
+    }
+
+    private record Case(Collective collective, boolean inPlace, long count, DataType type, ReduceOp op, int ranks) {
+        private long bytes(long elements) {
+            return elements * type.bytes();
+        }
+
+        /** Runs it twice; returns the outputs of the communicator's own ranks. */
+        List<byte[]> run(Communicator communicator, boolean shared) {
+            int root = collective.hasRoot() ? ranks - 1 : -1;
+            long in = bytes(collective.inputElements(count, ranks));
+            long out = bytes(collective.outputElements(count, ranks));
+            try (Arena arena = Arena.ofShared()) {
+                List<MemorySegment> inputs = new ArrayList<>();
+                List<MemorySegment> outputs = new ArrayList<>();
+                for (int r = 0; r < communicator.ranksHeld(); r++) {
+                    int rank = communicator.firstRank() + r;
+                    MemorySegment input = memory(communicator, arena, rank, inPlace ? Math.max(in, out) : in, shared);
+                    fill(input, rank);
+                    inputs.add(input);
+                    outputs.add(inPlace ? input : memory(communicator, arena, rank, out, shared));
+                }
+                boolean hasRoot =
+                        root >= communicator.firstRank() && root < communicator.firstRank() + communicator.ranksHeld();
+                List<MemorySegment> roots = hasRoot ? List.of(inputs.get(root - communicator.firstRank())) : List.of();
+                List<MemorySegment> rootsOut =
+                        hasRoot ? List.of(outputs.get(root - communicator.firstRank())) : List.of();
+                CollectiveCall call = inPlace
+                        ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
+                        : CollectiveCall.outOfPlace(
+                                collective,
+                                root,
+                                count,
+                                type,
+                                op,
+                                collective == Collective.BROADCAST ? roots : inputs,
+                                collective == Collective.REDUCE ? rootsOut : outputs);
+                communicator.run(call);
+                communicator.run(call);
+                return outputs.stream()
+                        .map(output -> output.toArray(ValueLayout.JAVA_BYTE))
+                        .toList();
+            }
+        }
+
+        private static MemorySegment memory(
+                Communicator communicator, Arena arena, int rank, long bytes, boolean shared) {
+            return shared ? communicator.allocate(rank, bytes) : arena.allocate(bytes, 64);
+        }
+
+        private void fill(MemorySegment memory, int rank) {
+            SplittableRandom random = new SplittableRandom(rank);
+            for (long at = 0; at + type.bytes() <= memory.byteSize(); at += type.bytes()) {
+                float value = (float) (random.nextDouble() - 0.5);
+                if (type == DataType.F32) {
+                    memory.set(ValueLayout.JAVA_FLOAT, at, value);
+                } else {
+                    memory.set(ValueLayout.JAVA_SHORT, at, (short) (Float.floatToRawIntBits(value) >>> 16));
+                }
+            }
+        }
+    }
+
+    @Test
+    void nothingIsLeftInTheFolder() throws Exception {
+        assertThat(inAll(new int[] {1, 1}, Communicator::firstRank)).containsExactly(0, 1);
+        assertThat(Files.exists(folder.resolve("job"))).isFalse();
+    }
+
+    @Test
+    void aProcessThatClosesItsCommunicatorIsNamed() {
+        assertThatThrownBy(() -> inAll(new int[] {1, 1}, joined -> {
+                    if (joined.firstRank() == 0) {
+                        MemorySegment buffer = joined.allocate(0, 4);
+                        joined.allReduce(List.of(buffer), 1, DataType.F32, ReduceOp.SUM);
+                    }
+                    return 0;
+                }))
+                .isInstanceOf(ExecutionException.class)
+                .cause()
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("rank 1 (process ")
+                .hasMessageContaining("closed its communicator");
+    }
+
+    @Test
+    void differentCallsAreReportedByAll() throws Exception {
+        List<String> messages = inAll(new int[] {1, 1}, joined -> {
+            MemorySegment buffer = joined.allocate(joined.firstRank(), 8);
+            try {
+                joined.allReduce(List.of(buffer), 1 + joined.firstRank(), DataType.F32, ReduceOp.SUM);
+                return "";
+            } catch (IllegalStateException e) {
+                return String.valueOf(e.getMessage());
+            }
+        });
+        assertThat(messages).allMatch(message -> message.contains("another call"));
+    }
+
+    @Test
+    void differentSettingsAreReportedByAll() throws Exception {
+        try (ExecutorService threads = Executors.newCachedThreadPool()) {
+            List<Future<Communicator>> joining = new ArrayList<>();
+            for (int p = 0; p < 2; p++) {
+                int process = p;
+                joining.add(
+                        threads.submit(() -> Communicator.join(MACHINE.subset(0, 1 + process), config(process, 2), 1)));
+            }
+            for (Future<Communicator> each : joining) {
+                assertThatThrownBy(each::get).cause().hasMessageContaining("processes [1] have another machine");
+            }
+        }
+    }
+
+    @Test
+    void aProcessThatDoesNotJoinIsNamed() {
+        Config alone = Config.builder()
+                .set("BANYAN_RANK", "0")
+                .set("BANYAN_WORLD_SIZE", "2")
+                .set("BANYAN_RENDEZVOUS", folder.resolve("job").toString())
+                .set("BANYAN_TIMEOUT_MS", "100")
+                .build();
+        assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), alone, 1))
+                .isInstanceOf(CollectiveTimeoutException.class)
+                .hasMessageContaining("process 1 of 2 has not joined");
+    }
+
+    @Test
+    void aFileOfAProcessThatHasEndedIsIgnored() throws IOException {
+        Path job = Files.createDirectory(folder.resolve("job"));
+        Files.writeString(job.resolve("control"), "banyan 999999999 5 7\n");
+        Config second = Config.builder()
+                .set("BANYAN_RANK", "1")
+                .set("BANYAN_WORLD_SIZE", "2")
+                .set("BANYAN_RENDEZVOUS", job.toString())
+                .set("BANYAN_TIMEOUT_MS", "100")
+                .build();
+        assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), second, 1))
+                .isInstanceOf(CollectiveTimeoutException.class)
+                .hasMessageContaining("process 0 of this job has not come");
+    }
+
+    @Test
+    void aProcessWithoutANumberSaysHowToGiveOne() {
+        assertThatThrownBy(() -> Communicator.join(MACHINE, Config.defaults(), 1))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("set BANYAN_RANK and BANYAN_WORLD_SIZE");
+    }
+}
