@@ -9,8 +9,10 @@ import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
+import dev.banyan.cli.process.LocalProcesses;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
@@ -21,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -46,6 +49,7 @@ import picocli.CommandLine.Option;
             "  banyan bench --backend cuda -b 1K -e 1G -f 4 --algorithm all",
             "  banyan bench --backend cuda --devices 0,0,0,0 --workload resnet-50",
             "  banyan bench --workload resnet-50 --compute-ms 50 --kvstore tree",
+            "  banyan bench --processes 4 -b 4K -e 64M -f 4",
             "  mpirun -np 2 banyan bench --workload resnet-50 --compute-ms 200 --kvstore depcha --local-devices 2",
             "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all",
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
@@ -178,6 +182,14 @@ public final class BenchCommand extends Subcommand {
     private @Nullable Integer localDevices;
 
     @Option(
+            names = "--processes",
+            paramLabel = "N",
+            description =
+                    "Start N processes on this machine, each with a rank on the host backend; under mpirun take its"
+                            + " processes. Times are those of rank 0.")
+    private @Nullable Integer processes;
+
+    @Option(
             names = "--backend",
             paramLabel = "NAME",
             description = "What carries the calls out: host, virtual devices in host memory, cuda, GPUs, or sim, the"
@@ -237,6 +249,10 @@ public final class BenchCommand extends Subcommand {
                     .run(workload, Objects.requireNonNullElse(store, "auto"), computeMs, runs));
             return;
         }
+        if (processes != null) {
+            runInProcesses(processes, config, reporter);
+            return;
+        }
         switch (backend) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
@@ -256,6 +272,41 @@ public final class BenchCommand extends Subcommand {
                 run(new SimulatedBench(chosen, constants, execution, reporter, trace), chosen, config, reporter);
             }
         }
+    }
+
+    /** Starts the processes, or does the part of one of them. */
+    private void runInProcesses(int count, Config config, Reporter reporter) {
+        require(count >= 2, "--processes is " + count + "; give at least 2");
+        require(
+                workload == null && backend == BenchBackend.HOST,
+                "--processes is for sweeps on the host backend; leave --workload and --backend out");
+        ChosenMachine all = machine.choose(count);
+        ChosenMachine chosen =
+                machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
+        require(
+                chosen.machine().size() == count,
+                "--devices names " + chosen.machine().size() + " devices for " + count
+                        + " processes; name one for each");
+        if (!JobPlace.isGiven(config, System.getenv())) {
+            LocalProcesses.run(
+                    count, spec().commandLine().getParent().getParseResult().originalArgs(), line -> {
+                        out().println(line);
+                        out().flush();
+                    });
+            return;
+        }
+        JobPlace place = JobPlace.find(config, System.getenv());
+        require(
+                place.processes() == count,
+                "--processes is " + count + ", but the launcher has started " + place.processes());
+        Reporter own = place.process() == 0 ? reporter : reporter.silent();
+        own.introduce(
+                chosen,
+                count + " processes on the host backend: "
+                        + Runtime.getRuntime().availableProcessors() + " processors, Java "
+                        + Runtime.version().feature(),
+                config.warnings());
+        refuseWrong(new JoinedBench(chosen, count, repeats(), own).run(sweep(count)));
     }
 
     private void run(Bench bench, ChosenMachine chosen, Config config, Reporter reporter) {

@@ -8,6 +8,7 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.io.PrintWriter;
+import java.io.Writer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -30,6 +31,11 @@ final class Reporter {
         this.err = err;
         this.format = format;
         this.plot = plot;
+    }
+
+    /** Returns a reporter of a process that prints nothing. */
+    Reporter silent() {
+        return new Reporter(new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), format, null);
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.banyan.cli.gpuday;
 
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.cli.process.JavaCommand;
 import dev.banyan.gpuday.Measurement;
 import java.io.File;
 import java.nio.file.Files;

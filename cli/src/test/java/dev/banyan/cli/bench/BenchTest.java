@@ -10,6 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -71,6 +73,31 @@ class BenchTest {
         assertThat(run.status()).as(run.out() + run.err()).isZero();
         assertThat(run.out()).contains("# Out of bounds values : 0 OK", "what to expect");
         assertThat(run.out().lines().filter(line -> !line.startsWith("#"))).hasSize(7);
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void processesJoinAndAreChecked() throws Exception {
+        for (String collective : List.of("all_reduce", "reduce_scatter", "broadcast -r 2")) {
+            JsonNode rows = CommandRun.of("bench --processes 3 --collective " + collective
+                            + " -b 96 -e 300K -f 1000 -n 3 -w 1 --algorithm auto,ring --format json")
+                    .json();
+            assertThat(rows).hasSize(4);
+            for (JsonNode row : rows) {
+                assertThat(row.get("ranks").asInt()).isEqualTo(3);
+                assertThat(row.get("wrong").asInt()).isZero();
+                assertThat(row.get("inPlace").get("wrong").asInt()).isZero();
+                assertThat(row.get("runs").asInt()).isEqualTo(3);
+            }
+        }
+    }
+
+    @Test
+    void processesWithoutSenseAreRefused() {
+        assertThat(CommandRun.of("bench --processes 1").err()).contains("--processes is 1; give at least 2");
+        assertThat(CommandRun.of("bench --processes 9").err()).contains("needs at least 9 devices");
+        assertThat(CommandRun.of("bench --processes 2 --backend sim").err()).contains("leave --workload and --backend");
+        assertThat(CommandRun.of("bench --processes 3 --devices 0,1,2,3").err()).contains("name one for each");
     }
 
     @Test

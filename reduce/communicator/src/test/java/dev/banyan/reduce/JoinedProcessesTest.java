@@ -86,23 +86,27 @@ class JoinedProcessesTest {
     private static List<Process> start(Path job, String program, int count) throws IOException {
         List<Process> processes = new ArrayList<>();
         for (int p = 0; p < count; p++) {
-            ProcessBuilder builder = new ProcessBuilder(
-                    ProcessHandle.current().info().command().orElseThrow(),
-                    "--enable-native-access=ALL-UNNAMED",
-                    "--add-modules",
-                    "jdk.incubator.vector",
-                    "-XX:TieredStopAtLevel=1",
-                    "-cp",
-                    System.getProperty("java.class.path"),
-                    program,
-                    Integer.toString(count));
-            builder.environment().put("BANYAN_RANK", Integer.toString(p));
-            builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(count));
-            builder.environment().put("BANYAN_RENDEZVOUS", job.toString());
-            builder.redirectError(ProcessBuilder.Redirect.DISCARD);
-            processes.add(builder.start());
+            processes.add(builder(job, program, p, count).start());
         }
         return processes;
+    }
+
+    private static ProcessBuilder builder(Path job, String program, int process, int count) {
+        ProcessBuilder builder = new ProcessBuilder(new ArrayList<>(List.of(
+                ProcessHandle.current().info().command().orElseThrow(),
+                "--enable-native-access=ALL-UNNAMED",
+                "--add-modules",
+                "jdk.incubator.vector",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                program,
+                Integer.toString(count))));
+        builder.environment().put("BANYAN_RANK", Integer.toString(process));
+        builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(count));
+        builder.environment().put("BANYAN_RENDEZVOUS", job.toString());
+        builder.redirectError(ProcessBuilder.Redirect.DISCARD);
+        return builder;
     }
 
     private static void awaitCall(BufferedReader output, int call) throws IOException {

@@ -66,16 +66,17 @@ final class ProcessExecutable implements Executable {
             if (aborted) {
                 throw new IllegalStateException("the collective was aborted");
             }
+            long deadline = System.nanoTime() + timeoutNanos;
             long staged = post(in, out);
             control.setCall(job.process(), kind);
             control.setNextBlock(job.process(), firstOf(job.process()));
-            job.meet(name, timeoutNanos);
+            job.meet(name, deadline - System.nanoTime());
             checkCalls();
             resolve();
             work.begin(inputs, outputs);
             try {
                 takeBlocks();
-                job.meet(name, timeoutNanos);
+                job.meet(name, deadline - System.nanoTime());
             } finally {
                 work.end();
             }

@@ -54,15 +54,24 @@ public record JobPlace(int process, int processes, String meeting) {
                 .outsideFiles();
     }
 
+    /** Returns whether settings or environment number this process. */
+    public static boolean isGiven(Config config, Map<String, String> environment) {
+        return config.find(RANK).isPresent() || launcher(environment).isPresent();
+    }
+
+    private static Optional<List<String>> launcher(Map<String, String> environment) {
+        return LAUNCHERS.stream()
+                .filter(names -> environment.containsKey(names.getFirst()) && environment.containsKey(names.getLast()))
+                .findFirst();
+    }
+
     /**
      * Returns the place that settings and environment give.
      *
      * @throws IllegalStateException if they give none, or one without sense
      */
     public static JobPlace find(Config config, Map<String, String> environment) {
-        Optional<List<String>> launcher = LAUNCHERS.stream()
-                .filter(names -> environment.containsKey(names.getFirst()) && environment.containsKey(names.getLast()))
-                .findFirst();
+        Optional<List<String>> launcher = launcher(environment);
         int process = config.find(RANK)
                 .or(() -> launcher.map(names -> parsed(environment, names.getFirst())))
                 .orElseThrow(() -> new IllegalStateException(

@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -20,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Rendezvous implements AutoCloseable {
     private static final Pattern LINE = Pattern.compile("banyan ([0-9]+) ([0-9]+) ([0-9]+)\\s*");
+
+    /** Belongs to the user of this process. */
+    private static final Path OWN_FILES = Path.of("/proc/self");
 
     private final Path folder;
     private final Path file;
@@ -75,7 +79,8 @@ final class Rendezvous implements AutoCloseable {
             }
             if (System.nanoTime() - deadline > 0) {
                 throw new CollectiveTimeoutException("process 0 of this job has not come to " + folder
-                        + "; start it with the same BANYAN_RENDEZVOUS, or allow more time by BANYAN_TIMEOUT_MS");
+                        + "; start it with the same BANYAN_RENDEZVOUS and in the same PID namespace, or allow more time"
+                        + " by BANYAN_TIMEOUT_MS");
             }
             Naps.nap();
         }
@@ -84,6 +89,9 @@ final class Rendezvous implements AutoCloseable {
     private @Nullable SharedMemory tryToFind(int processes) {
         String line;
         try {
+            if (!Files.getOwner(file).equals(Files.getOwner(OWN_FILES))) {
+                throw new AccessDeniedException(file.toString());
+            }
             line = Files.readString(file, StandardCharsets.US_ASCII);
         } catch (NoSuchFileException e) {
             return null;

@@ -1,4 +1,4 @@
-package dev.banyan.cli.gpuday;
+package dev.banyan.cli.process;
 
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
@@ -6,18 +6,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Starts this command again in a JVM like this one. */
-final class JavaCommand {
+public final class JavaCommand {
     private JavaCommand() {}
 
     /** The command line of {@code banyan} with some arguments. */
-    static List<String> banyan(String... arguments) {
+    public static List<String> banyan(String... arguments) {
         List<String> command = new ArrayList<>(java(System.getProperty("java.class.path"), "dev.banyan.cli.Main"));
         command.addAll(List.of(arguments));
         return command;
     }
 
     /** The command line of any class. */
-    static List<String> java(String classPath, String main) {
+    public static List<String> java(String classPath, String main) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         ManagementFactory.getRuntimeMXBean().getInputArguments().stream()

@@ -1,0 +1,90 @@
+package dev.banyan.cli.process;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/** Starts this command again in several processes, which join as the ranks of a communicator. */
+public final class LocalProcesses {
+    private LocalProcesses() {}
+
+    /**
+     * Runs a command in processes 0..n-1 and returns when all have ended.
+     *
+     * @param processes n, at least 1
+     * @param arguments of the command
+     * @param lines takes each line that process 0 prints
+     * @throws IllegalStateException if one fails, with what it printed last
+     */
+    public static void run(int processes, List<String> arguments, Consumer<String> lines) {
+        try {
+            Path folder = Files.createTempDirectory("banyan-processes");
+            List<Process> started = new ArrayList<>();
+            try {
+                for (int p = 0; p < processes; p++) {
+                    started.add(start(p, processes, arguments, folder));
+                }
+                try (BufferedReader output = started.getFirst().inputReader(StandardCharsets.UTF_8)) {
+                    for (String line = output.readLine(); line != null; line = output.readLine()) {
+                        lines.accept(line);
+                    }
+                }
+                for (Process process : started) {
+                    process.waitFor();
+                }
+                for (int p = 0; p < processes; p++) {
+                    if (started.get(p).exitValue() != 0) {
+                        throw new IllegalStateException(lastLine(errors(folder, p)));
+                    }
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted; the processes were ended", e);
+            } finally {
+                started.forEach(Process::destroyForcibly);
+                delete(folder);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot start " + processes + " processes", e);
+        }
+    }
+
+    private static Process start(int process, int processes, List<String> arguments, Path folder) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(JavaCommand.banyan(arguments.toArray(String[]::new)));
+        builder.environment().put("BANYAN_RANK", Integer.toString(process));
+        builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(processes));
+        builder.environment().put("BANYAN_RENDEZVOUS", folder.toString());
+        builder.redirectOutput(process == 0 ? ProcessBuilder.Redirect.PIPE : ProcessBuilder.Redirect.DISCARD);
+        builder.redirectError(errors(folder, process).toFile());
+        return builder.start();
+    }
+
+    private static Path errors(Path folder, int process) {
+        return folder.resolve("errors-" + process);
+    }
+
+    /** Returns the last line of a file of messages, without the command's name. */
+    private static String lastLine(Path file) throws IOException {
+        try (Stream<String> lines = Files.lines(file, StandardCharsets.UTF_8)) {
+            return lines.filter(line -> !line.isBlank())
+                    .reduce("", (_, line) -> line)
+                    .replaceFirst("^banyan: ", "");
+        }
+    }
+
+    private static void delete(Path folder) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            for (Path file : files.toList()) {
+                Files.delete(file);
+            }
+        }
+        Files.delete(folder);
+    }
+}

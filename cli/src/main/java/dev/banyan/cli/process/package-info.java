@@ -1,0 +1,5 @@
+/** Other processes of this command. */
+@NullMarked
+package dev.banyan.cli.process;
+
+import org.jspecify.annotations.NullMarked;
