@@ -8,11 +8,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** Starts this command again in several processes, which join as the ranks of a communicator. */
 public final class LocalProcesses {
+    private static final Executor LATER = CompletableFuture.delayedExecutor(2, TimeUnit.SECONDS);
+
     private LocalProcesses() {}
 
     /**
@@ -26,29 +33,33 @@ public final class LocalProcesses {
     public static void run(int processes, List<String> arguments, Consumer<String> lines) {
         try {
             Path folder = Files.createTempDirectory("banyan-processes");
-            List<Process> started = new ArrayList<>();
+            List<Process> started = new CopyOnWriteArrayList<>();
             try {
+                List<CompletableFuture<Void>> ends = new ArrayList<>();
+                AtomicInteger failed = new AtomicInteger(-1);
                 for (int p = 0; p < processes; p++) {
-                    started.add(start(p, processes, arguments, folder));
+                    int number = p;
+                    Process process = start(p, processes, arguments, folder);
+                    started.add(process);
+                    ends.add(process.onExit().thenAccept(ended -> {
+                        if (ended.exitValue() != 0 && failed.compareAndSet(-1, number)) {
+                            // Those that have joined end by themselves; others would wait for this one for long.
+                            LATER.execute(() -> started.forEach(Process::destroyForcibly));
+                        }
+                    }));
                 }
                 try (BufferedReader output = started.getFirst().inputReader(StandardCharsets.UTF_8)) {
                     for (String line = output.readLine(); line != null; line = output.readLine()) {
                         lines.accept(line);
                     }
                 }
-                for (Process process : started) {
-                    process.waitFor();
+                ends.forEach(CompletableFuture::join);
+                if (failed.get() >= 0) {
+                    throw new IllegalStateException(lastLine(errors(folder, failed.get())));
                 }
-                for (int p = 0; p < processes; p++) {
-                    if (started.get(p).exitValue() != 0) {
-                        throw new IllegalStateException(lastLine(errors(folder, p)));
-                    }
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("interrupted; the processes were ended", e);
             } finally {
                 started.forEach(Process::destroyForcibly);
+                started.forEach(process -> process.onExit().join());
                 delete(folder);
             }
         } catch (IOException e) {

@@ -153,10 +153,10 @@ public final class Communicator implements AutoCloseable {
      * calls take the buffers of these alone. All processes make the same calls in the same order. Memory of {@link
      * #allocate(int, long) allocate} is shared, so that calls copy nothing; other buffers are copied to shared memory
      * and back. BANYAN_RANK, BANYAN_WORLD_SIZE and BANYAN_RENDEZVOUS, or the names that mpirun, srun and torchrun set,
-     * say which process this is and where the processes meet. Only Linux has what it takes.
+     * say which process this is and where the processes meet. Works on Linux only.
      *
-     * <p>A process that ends, closes its communicator or does not come in time breaks the communicators of all, whose
-     * calls fail with its ranks and its number.
+     * <p>A process that ends, closes its communicator, fails in a call or is late breaks the communicators of all,
+     * whose calls fail with its ranks and its number.
      *
      * @param machine how the devices of all ranks are linked, the same in all processes; it has a device for each rank
      * @param config the settings; what calls depend on is the same in all processes

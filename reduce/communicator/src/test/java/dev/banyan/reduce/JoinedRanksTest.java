@@ -173,6 +173,40 @@ class JoinedRanksTest {
     }
 
     @Test
+    void whatACallDoesNotUseOfABufferStaysAsItWas() throws Exception {
+        List<Boolean> kept = inAll(new int[] {1, 1}, joined -> {
+            try (Arena arena = Arena.ofShared()) {
+                MemorySegment input = arena.allocate(4096, 64);
+                MemorySegment output = arena.allocate(4096, 64).fill((byte) 7);
+                joined.allReduce(List.of(input), List.of(output), 16, DataType.F32, ReduceOp.SUM);
+                joined.allReduce(List.of(input), 16, DataType.F32, ReduceOp.SUM);
+                return output.asSlice(64).mismatch(arena.allocate(4096 - 64).fill((byte) 7)) < 0
+                        && output.get(ValueLayout.JAVA_FLOAT, 60) == 0;
+            }
+        });
+        assertThat(kept).containsExactly(true, true);
+    }
+
+    @Test
+    void anAbortEndsTheCallsOfAll() throws Exception {
+        List<String> messages = inAll(new int[] {1, 1}, joined -> {
+            MemorySegment buffer = joined.allocate(joined.firstRank(), 4);
+            joined.allReduce(List.of(buffer), 1, DataType.F32, ReduceOp.SUM);
+            try {
+                if (joined.firstRank() == 0) {
+                    joined.abort();
+                }
+                joined.allReduce(List.of(buffer), 1, DataType.F32, ReduceOp.SUM);
+                return "";
+            } catch (IllegalStateException e) {
+                return String.valueOf(e.getMessage());
+            }
+        });
+        assertThat(messages.getLast()).contains("rank 0 (process ").contains("failed or was aborted");
+        assertThat(messages.getFirst()).isNotEmpty();
+    }
+
+    @Test
     void nothingIsLeftInTheFolder() throws Exception {
         assertThat(inAll(new int[] {1, 1}, Communicator::firstRank)).containsExactly(0, 1);
         assertThat(Files.exists(folder.resolve("job"))).isFalse();

@@ -1,13 +1,16 @@
 package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
+import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -111,7 +114,11 @@ public final class ProcessBackend implements Backend {
         String name = schedule.collective().label() + " by " + schedule.algorithm();
         String kind = name + " of " + schedule.count() + " " + type + " " + op + " to " + schedule.root()
                 + (schedule.inPlace() ? " in place" : "");
-        return executable((BlockExecutable) blocks.prepare(schedule, type, op), name, kind);
+        return executable(
+                (BlockExecutable) blocks.prepare(schedule, type, op),
+                name,
+                kind,
+                sizes(schedule.collective(), schedule.count(), type, schedule.inPlace()));
     }
 
     @Override
@@ -119,11 +126,32 @@ public final class ProcessBackend implements Backend {
         return executable(
                 (BlockExecutable) blocks.prepare(request),
                 "exact " + request.collective().label(),
-                request.toString());
+                request.toString(),
+                sizes(request.collective(), request.count(), request.type(), request.inPlace()));
     }
 
-    private Executable executable(BlockExecutable work, String name, String kind) {
-        return new ProcessExecutable(work, name, kind, job, pieces, lock, timeout);
+    private ProcessExecutable.Sizes sizes(Collective collective, long count, DataType type, boolean inPlace) {
+        long input = collective.inputElements(count, job.ranks()) * type.bytes();
+        long output = collective.outputElements(count, job.ranks()) * type.bytes();
+        return inPlace
+                ? new ProcessExecutable.Sizes(Math.max(input, output), Math.max(input, output))
+                : new ProcessExecutable.Sizes(input, output);
+    }
+
+    private Executable executable(BlockExecutable work, String name, String kind, ProcessExecutable.Sizes sizes) {
+        // JVMs with and without vectors cut blocks differently.
+        String cut = kind + " in " + work.blocks() + " blocks, " + Kernels.best();
+        return new ProcessExecutable(work, name, cut, sizes, job, pieces, lock, timeout);
+    }
+
+    @Override
+    public @Nullable Throwable failure() {
+        try {
+            job.checkUnbroken("a later call");
+            return null;
+        } catch (IllegalStateException | CollectiveTimeoutException e) {
+            return e;
+        }
     }
 
     @Override
@@ -135,9 +163,11 @@ public final class ProcessBackend implements Backend {
     public void close() {
         lock.lock();
         try {
-            blocks.close();
-            pieces.close();
-            job.close();
+            CloseAll all = new CloseAll();
+            all.close(blocks::close);
+            all.close(pieces::close);
+            all.close(job::close);
+            all.throwFailure();
         } finally {
             lock.unlock();
         }

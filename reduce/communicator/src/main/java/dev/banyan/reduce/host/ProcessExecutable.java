@@ -16,9 +16,22 @@ import java.util.concurrent.locks.ReentrantLock;
 final class ProcessExecutable implements Executable {
     private static final int NONE = -1;
 
+    /**
+     * What a call uses of buffers, which may be longer.
+     *
+     * @param input of an input, in bytes
+     * @param output of an output, in bytes
+     */
+    record Sizes(long input, long output) {
+        long of(MemorySegment buffer, boolean isOutput) {
+            return buffer.byteSize() == 0 ? 0 : isOutput ? output : input;
+        }
+    }
+
     private final BlockExecutable work;
     private final String name;
     private final long kind;
+    private final Sizes sizes;
     private final Job job;
     private final ControlBlock control;
     private final SharedPieces pieces;
@@ -28,7 +41,6 @@ final class ProcessExecutable implements Executable {
     private final int ranksHere;
     private final MemorySegment[] inputs;
     private final MemorySegment[] outputs;
-    private volatile boolean aborted;
 
     /**
      * @param work what a block is; it has one thread
@@ -40,6 +52,7 @@ final class ProcessExecutable implements Executable {
             BlockExecutable work,
             String name,
             String kind,
+            Sizes sizes,
             Job job,
             SharedPieces pieces,
             ReentrantLock lock,
@@ -47,6 +60,7 @@ final class ProcessExecutable implements Executable {
         this.work = work;
         this.name = name;
         this.kind = ControlBlock.fingerprint(kind);
+        this.sizes = sizes;
         this.job = job;
         this.pieces = pieces;
         this.lock = lock;
@@ -63,28 +77,36 @@ final class ProcessExecutable implements Executable {
     public void run(MemorySegment[] in, MemorySegment[] out) {
         lock.lock();
         try {
-            if (aborted) {
-                throw new IllegalStateException("the collective was aborted");
-            }
+            job.checkUnbroken(name);
             long deadline = System.nanoTime() + timeoutNanos;
             long staged = post(in, out);
             control.setCall(job.process(), kind);
             control.setNextBlock(job.process(), firstOf(job.process()));
             job.meet(name, deadline - System.nanoTime());
-            checkCalls();
-            resolve();
-            work.begin(inputs, outputs);
             try {
-                takeBlocks();
-                job.meet(name, deadline - System.nanoTime());
-            } finally {
-                work.end();
+                runBlocks(deadline);
+            } catch (Throwable e) {
+                // Others would take a later call of this process for its part in this one.
+                job.fail();
+                throw e;
             }
             if (staged > 0) {
                 fetch(out);
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void runBlocks(long deadline) {
+        checkCalls();
+        resolve();
+        work.begin(inputs, outputs);
+        try {
+            takeBlocks();
+            job.meet(name, deadline - System.nanoTime());
+        } finally {
+            work.end();
         }
     }
 
@@ -96,9 +118,9 @@ final class ProcessExecutable implements Executable {
     private long post(MemorySegment[] in, MemorySegment[] out) {
         long staged = 0;
         for (int r = 0; r < ranksHere; r++) {
-            staged += stagedBytes(in[first + r]);
+            staged += stagedBytes(in[first + r], false);
             if (!isSame(in[first + r], out[first + r])) {
-                staged += stagedBytes(out[first + r]);
+                staged += stagedBytes(out[first + r], true);
             }
         }
         int piece = staged == 0 ? NONE : pieces.staging(staged);
@@ -113,8 +135,8 @@ final class ProcessExecutable implements Executable {
             } else {
                 at += post(r, true, output, piece, at);
             }
-            if (inputAt < at && input.byteSize() > 0 && pieces.find(input) == null) {
-                MemorySegment.copy(input, 0, pieces.piece(job.process(), piece), inputAt, input.byteSize());
+            if (stagedBytes(input, false) > 0) {
+                MemorySegment.copy(input, 0, pieces.piece(job.process(), piece), inputAt, sizes.of(input, false));
             }
         }
         return staged;
@@ -124,8 +146,9 @@ final class ProcessExecutable implements Executable {
         return a.address() == b.address() && a.byteSize() == b.byteSize();
     }
 
-    private long stagedBytes(MemorySegment buffer) {
-        return buffer.byteSize() == 0 || pieces.find(buffer) != null ? 0 : aligned(buffer.byteSize());
+    private long stagedBytes(MemorySegment buffer, boolean isOutput) {
+        long bytes = sizes.of(buffer, isOutput);
+        return bytes == 0 || pieces.find(buffer) != null ? 0 : aligned(bytes);
     }
 
     private static long aligned(long bytes) {
@@ -134,7 +157,7 @@ final class ProcessExecutable implements Executable {
 
     /** Says where a buffer is, and returns what it takes of the staging memory. */
     private long post(int rank, boolean isOutput, MemorySegment buffer, int staging, long at) {
-        if (buffer.byteSize() == 0) {
+        if (sizes.of(buffer, isOutput) == 0) {
             control.setBuffer(job.process(), rank, isOutput, NONE, 0);
             return 0;
         }
@@ -144,7 +167,7 @@ final class ProcessExecutable implements Executable {
             return 0;
         }
         control.setBuffer(job.process(), rank, isOutput, staging, at);
-        return aligned(buffer.byteSize());
+        return aligned(sizes.of(buffer, isOutput));
     }
 
     private void checkCalls() {
@@ -190,16 +213,17 @@ final class ProcessExecutable implements Executable {
     private void fetch(MemorySegment[] out) {
         for (int r = 0; r < ranksHere; r++) {
             MemorySegment output = out[first + r];
-            if (output.byteSize() > 0 && pieces.find(output) == null) {
+            if (stagedBytes(output, true) > 0) {
                 MemorySegment shared = pieces.piece(job.process(), control.piece(job.process(), r, true));
-                MemorySegment.copy(shared, control.offset(job.process(), r, true), output, 0, output.byteSize());
+                MemorySegment.copy(shared, control.offset(job.process(), r, true), output, 0, sizes.of(output, true));
             }
         }
     }
 
+    /** Breaks the job: the run ends with an exception in all processes. */
     @Override
     public void abort() {
-        aborted = true;
+        job.fail();
     }
 
     @Override

@@ -37,6 +37,7 @@ public final class WorkerPool implements AutoCloseable {
     /** A caller that waited long for a worker goes on alone for so many times as long: that bounds what waits cost. */
     private static final int PAUSE_PER_WAIT = 16;
 
+    private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
     private static final long UNHELPED_PAUSE_NANOS = 1_000_000;
 
     /** Of {@link #ENTERED}: the workers in the task. */
@@ -171,6 +172,12 @@ public final class WorkerPool implements AutoCloseable {
             work.work(0);
             return;
         }
+        if (closed) {
+            // A worker may be stuck in a task, which the counts must keep.
+            busy.unlock();
+            work.work(0);
+            return;
+        }
         boolean brief = bytes < WORTH_WAKING_BYTES;
         try {
             long begin = System.nanoTime();
@@ -262,7 +269,7 @@ public final class WorkerPool implements AutoCloseable {
                 unhelped = 0;
             } else if (waited > worked) {
                 // Alone the caller would have been faster.
-                aloneUntil = lastEnd + PAUSE_PER_WAIT * waited;
+                aloneUntil = lastEnd + Math.min(PAUSE_PER_WAIT * waited, LONGEST_PAUSE_NANOS);
             }
         }
     }

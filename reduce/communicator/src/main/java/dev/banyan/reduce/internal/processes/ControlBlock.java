@@ -28,6 +28,8 @@ public final class ControlBlock {
     static final int WAITERS = 68;
     private static final int BROKEN = 128;
 
+    private static final long FAILED = 1L << 32;
+
     private static final int PID = 0;
     private static final int START = 8;
     private static final int RANKS = 16;
@@ -39,9 +41,9 @@ public final class ControlBlock {
     private static final int BUFFERS = 512;
     private static final int PIECES = 3072;
 
-    /** Ranks of one process that have room. */
+    /** Greatest number of ranks of one process. */
     public static final int MOST_RANKS = (PIECES - BUFFERS) / 32;
-    /** Pieces of memory of one process that have room. */
+    /** Greatest number of pieces of memory of one process. */
     public static final int MOST_PIECES = (PAGE - PIECES) / 16;
 
     /** States of a process. */
@@ -172,12 +174,21 @@ public final class ControlBlock {
 
     /** Returns the process that broke the job, or -1. */
     int breaker() {
-        return (int) ((long) LONG.getAcquire(memory, (long) BROKEN) - 1);
+        return (int) ((long) LONG.getAcquire(memory, (long) BROKEN) & Integer.MAX_VALUE) - 1;
     }
 
-    /** Breaks the job, unless it is broken. */
-    void breakBy(int process) {
-        boolean _ = LONG.compareAndSet(memory, (long) BROKEN, 0L, process + 1L);
+    /** Returns whether the process that broke the job did so because something failed there. */
+    boolean hasFailed() {
+        return ((long) LONG.getAcquire(memory, (long) BROKEN) & FAILED) != 0;
+    }
+
+    /**
+     * Breaks the job, unless it is broken.
+     *
+     * @param failed whether something failed in the process; else it is late, has left or has ended
+     */
+    void breakBy(int process, boolean failed) {
+        boolean _ = LONG.compareAndSet(memory, (long) BROKEN, 0L, process + 1L + (failed ? FAILED : 0));
     }
 
     /** Sets which call a process begins. */

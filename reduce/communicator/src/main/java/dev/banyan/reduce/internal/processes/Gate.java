@@ -10,8 +10,8 @@ import java.lang.foreign.ValueLayout;
  * arrives, so that more processes than cores do not keep each other from working. While it sleeps it looks now and then
  * whether the others are alive.
  *
- * <p>If a process has ended, has left or is late, the job is broken: all that wait fail with its name, and so does
- * everyone who arrives later. Used by one thread at a time.
+ * <p>If a process has ended, has left, is late or has failed, the job is broken: all that wait fail with its name, and
+ * processes that arrive later fail, too. Used by one thread at a time.
  */
 public final class Gate {
     /** About as long as it takes to wake a process. */
@@ -46,6 +46,7 @@ public final class Gate {
      * @throws IllegalStateException if a process has ended or left
      */
     public void pass(String what, long timeoutNanos) {
+        checkUnbroken(what);
         block.setArrivals(process, ++arrivals);
         block.nextGeneration();
         if (block.waiters() > 0) {
@@ -59,7 +60,6 @@ public final class Gate {
         if (missing < processes) {
             sleep(missing, what, timeoutNanos);
         }
-        checkUnbroken(what);
     }
 
     private int firstMissing(int from) {
@@ -84,8 +84,9 @@ public final class Gate {
                     looked = now;
                     checkUnbroken(what);
                     checkAlive(what);
-                    if (now - begin >= timeoutNanos && firstMissing(missing) < processes) {
-                        block.breakBy(missing);
+                    int late = firstMissing(missing);
+                    if (now - begin >= timeoutNanos && late < processes) {
+                        block.breakBy(late, false);
                         checkUnbroken(what);
                     }
                 }
@@ -97,21 +98,36 @@ public final class Gate {
 
     private void checkAlive(String what) {
         for (int other = 0; other < processes; other++) {
-            if (block.arrivals(other) < arrivals
-                    && (block.hasLeft(other) || !block.id(other).isAlive())) {
-                block.breakBy(other);
+            // A process may arrive, pass and leave meanwhile: arrivals are read last.
+            if ((block.hasLeft(other) || !block.id(other).isAlive()) && block.arrivals(other) < arrivals) {
+                block.breakBy(other, false);
                 checkUnbroken(what);
             }
         }
     }
 
-    /** @throws IllegalStateException if the job is broken */
-    private void checkUnbroken(String what) {
+    /** Breaks the job, as something has failed in this process: all others fail, too. */
+    public void fail() {
+        block.breakBy(process, true);
+        block.nextGeneration();
+        LinuxCalls.wakeAll(block.generationAddress());
+    }
+
+    /**
+     * Checks that all processes can go on.
+     *
+     * @throws IllegalStateException if the job is broken
+     */
+    public void checkUnbroken(String what) {
         int breaker = block.breaker();
         if (breaker < 0) {
             return;
         }
         String who = name(breaker);
+        if (block.hasFailed()) {
+            throw new IllegalStateException(who
+                    + " failed or was aborted, which broke the job; see what it reports, and start all processes anew");
+        }
         if (block.hasLeft(breaker)) {
             throw new IllegalStateException(who + " has closed its communicator, and " + what
                     + " needs all; let all processes make the same calls");

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
  * The processes of one machine that work on the same calls, seen by one of them: their control block, the gate where
  * they meet, and how many ranks each holds. Ranks are numbered by process.
  *
- * <p>Used by one thread at a time.
+ * <p>Used by one thread at a time, but for {@link #fail}.
  */
 public final class Job implements AutoCloseable {
     private final int process;
@@ -31,7 +31,7 @@ public final class Job implements AutoCloseable {
      * Joins the other processes, and returns when all have joined.
      *
      * @param ranks that this process holds, at least 1
-     * @param agreed what must be the same in all processes: machine, settings, version
+     * @param agreed what must be the same in all processes: machine and settings
      * @param timeoutNanos how long it waits for the others
      * @throws IllegalStateException if the processes do not agree, or cannot open each other's memory
      * @throws CollectiveTimeoutException if a process does not come in time
@@ -52,6 +52,9 @@ public final class Job implements AutoCloseable {
                 block.join(place.process(), own, ranks, ControlBlock.fingerprint(agreed));
                 Job job = new Job(place.process(), memory, block);
                 job.awaitAll(deadline, timeoutNanos);
+                // All have opened the block; a later job may meet in the same folder as soon as this one goes on.
+                rendezvous.withdraw();
+                job.agree(timeoutNanos);
                 return job;
             } catch (Throwable e) {
                 memory.close();
@@ -73,14 +76,17 @@ public final class Job implements AutoCloseable {
             }
             firstRanks[p + 1] = firstRanks[p] + block.ranks(p);
         }
+    }
+
+    private void agree(long timeoutNanos) {
         gate.pass("joining", timeoutNanos);
-        List<Integer> others = new ArrayList<>(IntStream.range(0, processes)
+        List<Integer> others = new ArrayList<>(IntStream.range(0, processes())
                 .filter(p -> block.fingerprint(p) != block.fingerprint(0))
                 .boxed()
                 .toList());
         if (!others.isEmpty()) {
-            throw new IllegalStateException("processes " + others + " have another machine, other settings or another"
-                    + " version of this library than process 0; start all with the same ones");
+            throw new IllegalStateException("processes " + others + " have another machine or other settings"
+                    + " than process 0; start all with the same ones");
         }
     }
 
@@ -112,6 +118,16 @@ public final class Job implements AutoCloseable {
     /** Arrives and waits until all processes have, as {@link Gate#pass}. */
     public void meet(String what, long timeoutNanos) {
         gate.pass(what, timeoutNanos);
+    }
+
+    /** Breaks the job, as {@link Gate#fail}; safe for use from any thread. */
+    public void fail() {
+        gate.fail();
+    }
+
+    /** Checks that the job is not broken, as {@link Gate#checkUnbroken}. */
+    public void checkUnbroken(String what) {
+        gate.checkUnbroken(what);
     }
 
     /** Leaves the job. Others that wait for this process fail. */

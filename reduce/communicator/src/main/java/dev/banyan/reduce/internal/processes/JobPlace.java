@@ -45,8 +45,7 @@ public record JobPlace(int process, int processes, String meeting) {
             "SLURM_STEP_ID",
             "SLURM_JOB_ID",
             "TORCHELASTIC_RUN_ID",
-            "MASTER_PORT",
-            "PMI_ID");
+            "MASTER_PORT");
 
     private static Setting<Integer> number(String name, int least, String defaultText, String meaning) {
         return Setting.wholeNumber(name, "", least, 1 << 16, least, meaning)

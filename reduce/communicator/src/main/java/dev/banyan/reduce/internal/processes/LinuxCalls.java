@@ -8,7 +8,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
-/** The calls of the Linux kernel that the class library has not: memory without a name, and waiting for a word. */
+/**
+ * The calls of the Linux kernel that the Java library does not offer: memory without a name, and waiting for a word.
+ */
 final class LinuxCalls {
     private static final int CLOSE_ON_EXEC = 1;
     private static final int FUTEX_WAIT = 0;

@@ -1,8 +1,10 @@
 package dev.banyan.reduce.internal.processes;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
@@ -18,23 +20,28 @@ public record ProcessId(long pid, long start) {
     /** Returns this process. */
     public static ProcessId own() {
         long pid = ProcessHandle.current().pid();
-        return new ProcessId(pid, startOf(pid));
+        try {
+            return new ProcessId(pid, startOf(pid));
+        } catch (IOException e) {
+            throw new UncheckedIOException("ranks in several processes need Linux with /proc", e);
+        }
     }
 
     /** Returns whether it has not ended. */
     public boolean isAlive() {
-        return startOf(pid) == start;
+        try {
+            return startOf(pid) == start;
+        } catch (NoSuchFileException e) {
+            return false;
+        } catch (IOException e) {
+            // This process has no descriptor left, or that one is just ending: a later look shows it.
+            return true;
+        }
     }
 
-    /** Returns when a process started, or -1 if there is none or it has ended. */
-    private static long startOf(long pid) {
-        String description;
-        try {
-            description = Files.readString(Path.of("/proc/" + pid + "/stat"), StandardCharsets.ISO_8859_1);
-        } catch (IOException e) {
-            // There is no such process.
-            return -1;
-        }
+    /** Returns when a process started, or -1 if it has ended and its parent has not noticed yet. */
+    private static long startOf(long pid) throws IOException {
+        String description = Files.readString(Path.of("/proc/" + pid + "/stat"), StandardCharsets.ISO_8859_1);
         String[] fields =
                 description.substring(description.lastIndexOf(')') + 2).split(" ", -1);
         boolean ended = fields[0].equals("Z") || fields[0].equals("X");

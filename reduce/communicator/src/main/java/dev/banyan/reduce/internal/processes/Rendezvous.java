@@ -14,6 +14,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A folder in which process 0 of a job says where its control block is. The file in it is of this user alone, holds no
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Rendezvous implements AutoCloseable {
     private static final Pattern LINE = Pattern.compile("banyan ([0-9]+) ([0-9]+) ([0-9]+)\\s*");
+
+    private static final Logger LOG = LoggerFactory.getLogger(Rendezvous.class);
 
     /** Belongs to the user of this process. */
     private static final Path OWN_FILES = Path.of("/proc/self");
@@ -115,18 +119,22 @@ final class Rendezvous implements AutoCloseable {
                 : null;
     }
 
-    /** Removes the file, if it is this process's own. */
     @Override
     public void close() {
+        withdraw();
+    }
+
+    /** Removes the file that this process has published, if it has. */
+    void withdraw() {
         if (published) {
+            published = false;
             try {
                 Files.deleteIfExists(file);
                 if (madeFolder) {
                     Files.deleteIfExists(folder);
                 }
             } catch (IOException e) {
-                // Another job has written to the folder; what is left there names a process that has ended.
-                published = false;
+                LOG.debug("the folder {} is left, as another job uses it", folder, e);
             }
         }
     }

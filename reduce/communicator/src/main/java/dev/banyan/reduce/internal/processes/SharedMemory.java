@@ -24,11 +24,17 @@ public final class SharedMemory implements AutoCloseable {
 
     private SharedMemory(int descriptor, Path path, long bytes) throws IOException {
         this.descriptor = descriptor;
+        // A channel of an interrupted thread closes.
+        boolean interrupted = Thread.interrupted();
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes, arena);
         } catch (Throwable e) {
             arena.close();
             throw e;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
