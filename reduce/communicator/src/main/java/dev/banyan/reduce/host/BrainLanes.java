@@ -33,16 +33,6 @@ record BrainLanes() implements LoopLanes {
     }
 
     @Override
-    public Vector<Object> divisors(int divisor) {
-        return FLOATS.broadcast(divisor);
-    }
-
-    @Override
-    public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
-        return values.div(divisors);
-    }
-
-    @Override
     public Vector<Object> round(Vector<Object> values) {
         return VectorLanes.untyped(rounded(values).and(UPPER).reinterpretAsFloats());
     }

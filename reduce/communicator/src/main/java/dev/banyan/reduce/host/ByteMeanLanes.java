@@ -50,11 +50,6 @@ record ByteMeanLanes(boolean unsigned) implements LoopLanes {
     }
 
     @Override
-    public Vector<Object> round(Vector<Object> values) {
-        return values;
-    }
-
-    @Override
     public Vector<Object> pack(Vector<Object> values) {
         return VectorLanes.untyped(values.reinterpretAsInts().convertShape(VectorOperators.I2B, BYTES, 0));
     }

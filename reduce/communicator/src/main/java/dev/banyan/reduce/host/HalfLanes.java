@@ -50,16 +50,6 @@ record HalfLanes() implements LoopLanes {
     }
 
     @Override
-    public Vector<Object> divisors(int divisor) {
-        return FLOATS.broadcast(divisor);
-    }
-
-    @Override
-    public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
-        return values.div(divisors);
-    }
-
-    @Override
     public Vector<Object> round(Vector<Object> values) {
         return VectorLanes.untyped(widen(narrow(values)));
     }

@@ -44,11 +44,6 @@ record IntMeanLanes() implements LoopLanes {
     }
 
     @Override
-    public Vector<Object> round(Vector<Object> values) {
-        return values;
-    }
-
-    @Override
     public Vector<Object> pack(Vector<Object> values) {
         return VectorLanes.untyped(values.reinterpretAsDoubles().convertShape(VectorOperators.D2I, INTS, 0));
     }

@@ -69,13 +69,19 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, OrderedLan
     Vector<Object> load(long address);
 
     /** Returns what {@link #mean} takes for a divisor. */
-    Vector<Object> divisors(int divisor);
+    default Vector<Object> divisors(int divisor) {
+        return species().broadcast(divisor);
+    }
 
     /** Divides values. */
-    Vector<Object> mean(Vector<Object> values, Vector<Object> divisors);
+    default Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
+        return values.div(divisors);
+    }
 
-    /** Rounds values to the elements' type. */
-    Vector<Object> round(Vector<Object> values);
+    /** Rounds values to the elements' type; nothing to do where lanes hold no more than elements. */
+    default Vector<Object> round(Vector<Object> values) {
+        return values;
+    }
 
     /** Rounds values, and returns the elements as they are in memory. */
     Vector<Object> pack(Vector<Object> values);

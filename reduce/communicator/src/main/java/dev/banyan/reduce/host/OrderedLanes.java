@@ -42,21 +42,6 @@ record OrderedLanes(short infinity, short nan) implements LoopLanes {
     }
 
     @Override
-    public Vector<Object> divisors(int divisor) {
-        throw new UnsupportedOperationException("minima and maxima are not divided");
-    }
-
-    @Override
-    public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
-        throw new UnsupportedOperationException("minima and maxima are not divided");
-    }
-
-    @Override
-    public Vector<Object> round(Vector<Object> values) {
-        return values;
-    }
-
-    @Override
     public Vector<Object> pack(Vector<Object> values) {
         return VectorLanes.untyped(ordered((ShortVector) (Vector<?>) values));
     }

@@ -16,21 +16,6 @@ record PlainLanes(VectorSpecies<Object> species) implements LoopLanes {
     }
 
     @Override
-    public Vector<Object> divisors(int divisor) {
-        return species.broadcast(divisor);
-    }
-
-    @Override
-    public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
-        return values.div(divisors);
-    }
-
-    @Override
-    public Vector<Object> round(Vector<Object> values) {
-        return values;
-    }
-
-    @Override
     public Vector<Object> pack(Vector<Object> values) {
         return values;
     }
