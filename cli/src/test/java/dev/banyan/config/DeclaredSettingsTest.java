@@ -103,6 +103,9 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_OUTSTANDING", 4),
                         Map.entry("BANYAN_CHECK_ORDER", false),
                         Map.entry("BANYAN_MPI_DEVICE_MEMORY", false),
+                        Map.entry("BANYAN_RANK", 0),
+                        Map.entry("BANYAN_RENDEZVOUS", ""),
+                        Map.entry("BANYAN_WORLD_SIZE", 1),
                         Map.entry("BANYAN_CONFIG", Path.of("")),
                         Map.entry("BANYAN_MPI_LIBRARY", ""),
                         Map.entry("BANYAN_NVML_LIBRARY", ""),
@@ -136,6 +139,9 @@ class DeclaredSettingsTest {
                 Map.entry("BANYAN_BUCKET_BYTES", "1M"),
                 Map.entry("BANYAN_BUFFER_LIMIT", "64M"),
                 Map.entry("BANYAN_PEER_TRIAL", "0"),
+                Map.entry("BANYAN_RANK", "5"),
+                Map.entry("BANYAN_RENDEZVOUS", "/tmp/job"),
+                Map.entry("BANYAN_WORLD_SIZE", "8"),
                 Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"));
         Config config = load(environment);
         assertThat(config.warnings()).isEmpty();
@@ -164,6 +170,9 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_BUCKET_BYTES", 1L << 20),
                         Map.entry("BANYAN_BUFFER_LIMIT", 64L << 20),
                         Map.entry("BANYAN_PEER_TRIAL", false),
+                        Map.entry("BANYAN_RANK", 5),
+                        Map.entry("BANYAN_RENDEZVOUS", "/tmp/job"),
+                        Map.entry("BANYAN_WORLD_SIZE", 8),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so")));
     }
 

@@ -300,12 +300,7 @@ public final class BenchCommand extends Subcommand {
                 place.processes() == count,
                 "--processes is " + count + ", but the launcher has started " + place.processes());
         Reporter own = place.process() == 0 ? reporter : reporter.silent();
-        own.introduce(
-                chosen,
-                count + " processes on the host backend: "
-                        + Runtime.getRuntime().availableProcessors() + " processors, Java "
-                        + Runtime.version().feature(),
-                config.warnings());
+        own.introduce(chosen, count + " processes on the host backend: " + HostSite.host(), config.warnings());
         refuseWrong(new JoinedBench(chosen, count, repeats(), own).run(sweep(count)));
     }
 

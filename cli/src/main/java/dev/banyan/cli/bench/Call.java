@@ -50,16 +50,20 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
         return Math.max(1, size / size(1));
     }
 
-    /** The call on given buffers, one of each per rank; those that it has no use for are left out. */
-    CollectiveCall outOfPlace(long count, MemorySegment[] inputs, MemorySegment[] outputs) {
+    /**
+     * The call on given buffers, one of each for some ranks; those that it has no use for are left out.
+     *
+     * @param firstRank the rank of the first buffers; the others follow
+     */
+    CollectiveCall outOfPlace(int firstRank, long count, MemorySegment[] inputs, MemorySegment[] outputs) {
         return CollectiveCall.outOfPlace(
                 collective,
                 root,
                 count,
                 element.type(),
                 op,
-                only(this::hasInput, inputs),
-                only(this::hasOutput, outputs));
+                only(i -> hasInput(firstRank + i), inputs),
+                only(i -> hasOutput(firstRank + i), outputs));
     }
 
     /** The call on given buffers, one per rank, that are inputs and outputs. */
@@ -70,7 +74,7 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
     private static List<MemorySegment> only(IntPredicate wanted, MemorySegment[] buffers) {
         return IntStream.range(0, buffers.length)
                 .filter(wanted)
-                .mapToObj(rank -> buffers[rank])
+                .mapToObj(i -> buffers[i])
                 .toList();
     }
 

@@ -15,22 +15,24 @@ final class DeviceCalls {
 
     private final RankMemory first;
     private final RankMemory second;
-    private final int ranks;
+    private final int firstRank;
     private long phase;
 
     /**
      * @param first inputs of calls out of place, as long as the largest
      * @param second outputs, and buffers of calls in place
+     * @param firstRank the rank of the first buffers; the others follow
      */
-    DeviceCalls(RankMemory first, RankMemory second) {
+    DeviceCalls(RankMemory first, RankMemory second, int firstRank) {
         this.first = first;
         this.second = second;
-        ranks = first.host().size();
+        this.firstRank = firstRank;
     }
 
     /** A call out of place. */
     CollectiveCall apart(Call call, long count, int shift) {
         return call.outOfPlace(
+                firstRank,
                 count,
                 part(first.buffers(), shift, call.inputBytes(count)),
                 part(second.buffers(), shift, call.outputBytes(count)));
@@ -83,15 +85,18 @@ final class DeviceCalls {
     }
 
     private long eachRank(IntToLongFunction task) {
-        return IntStream.range(0, ranks).parallel().mapToLong(task).sum();
+        return IntStream.range(firstRank, firstRank + first.host().size())
+                .parallel()
+                .mapToLong(task)
+                .sum();
     }
 
     private long wrong(Call call, ReferenceCheck check, MemorySegment output, int rank, long count) {
         return call.hasOutput(rank) ? check.wrong(call.collective(), output, rank, call.root(), count, phase) : 0;
     }
 
-    private static MemorySegment part(RankMemory memory, int rank, long shift, long bytes) {
-        return memory.host().get(rank).asSlice(shift, bytes);
+    private MemorySegment part(RankMemory memory, int rank, long shift, long bytes) {
+        return memory.host().get(rank - firstRank).asSlice(shift, bytes);
     }
 
     private static MemorySegment[] part(List<MemorySegment> buffers, long shift, long bytes) {

@@ -11,8 +11,13 @@ import java.lang.foreign.Arena;
 public record HostSite(Machine machine) implements RankSite {
     @Override
     public String devices() {
-        return "played by the host backend: " + Runtime.getRuntime().availableProcessors() + " processors, "
-                + System.getProperty("os.arch") + ", Java " + Runtime.version().feature();
+        return "played by the host backend: " + host();
+    }
+
+    /** Describes what the host backend runs on. */
+    static String host() {
+        return Runtime.getRuntime().availableProcessors() + " processors, " + System.getProperty("os.arch") + ", Java "
+                + Runtime.version().feature();
     }
 
     @Override

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Memory of every rank, and how the host gets at it: directly, or by a copy of its own. */
+/** Memory of the ranks of this process, and how the host gets at it: directly, or by a copy of its own. */
 public final class RankMemory {
     private static final int ALIGNMENT = 64;
 
@@ -23,7 +23,11 @@ public final class RankMemory {
 
     /** In the host's memory. */
     static RankMemory ofHost(Arena arena, int ranks, long bytes) {
-        List<MemorySegment> buffers = segments(arena, ranks, bytes);
+        return ofHost(segments(arena, ranks, bytes));
+    }
+
+    /** Buffers that are in the host's memory already. */
+    static RankMemory ofHost(List<MemorySegment> buffers) {
         return new RankMemory(buffers, buffers, null);
     }
 

@@ -40,7 +40,7 @@ final class SweepBench {
         try (Arena arena = Arena.ofShared()) {
             RankMemory first = site.allocate(arena, bytes);
             RankMemory second = site.allocate(arena, bytes);
-            DeviceCalls calls = new DeviceCalls(first, second);
+            DeviceCalls calls = new DeviceCalls(first, second, 0);
             DataType type = call.element().type();
             ReferenceCheck check = sweep.checked()
                     ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)

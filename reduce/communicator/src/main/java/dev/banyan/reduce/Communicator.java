@@ -181,7 +181,7 @@ public final class Communicator implements AutoCloseable {
                     config,
                     new ProcessBackend(job, timeout),
                     true,
-                    new RankRange(job.firstRank(job.process()), ranks));
+                    new RankRange(job.firstRank(), ranks));
         } catch (RuntimeException e) {
             job.close();
             throw e;

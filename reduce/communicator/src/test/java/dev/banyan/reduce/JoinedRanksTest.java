@@ -127,7 +127,7 @@ class JoinedRanksTest {
                 for (int r = 0; r < communicator.ranksHeld(); r++) {
                     int rank = communicator.firstRank() + r;
                     MemorySegment input = memory(communicator, arena, rank, inPlace ? Math.max(in, out) : in, shared);
-                    fill(input, rank);
+                    Elements.fill(input, 0, input.byteSize() / type.bytes(), type, new SplittableRandom(rank));
                     inputs.add(input);
                     outputs.add(inPlace ? input : memory(communicator, arena, rank, out, shared));
                 }
@@ -157,18 +157,6 @@ class JoinedRanksTest {
         private static MemorySegment memory(
                 Communicator communicator, Arena arena, int rank, long bytes, boolean shared) {
             return shared ? communicator.allocate(rank, bytes) : arena.allocate(bytes, 64);
-        }
-
-        private void fill(MemorySegment memory, int rank) {
-            SplittableRandom random = new SplittableRandom(rank);
-            for (long at = 0; at + type.bytes() <= memory.byteSize(); at += type.bytes()) {
-                float value = (float) (random.nextDouble() - 0.5);
-                if (type == DataType.F32) {
-                    memory.set(ValueLayout.JAVA_FLOAT, at, value);
-                } else {
-                    memory.set(ValueLayout.JAVA_SHORT, at, (short) (Float.floatToRawIntBits(value) >>> 16));
-                }
-            }
         }
     }
 

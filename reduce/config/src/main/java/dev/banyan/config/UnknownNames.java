@@ -23,8 +23,11 @@ final class UnknownNames {
             "BANYAN_PEER_TRIAL",
             "BANYAN_CUDA_EXECUTOR",
             "BANYAN_CUDA_LAUNCH_THREADS",
+            "BANYAN_RANK",
+            "BANYAN_RENDEZVOUS",
             "BANYAN_THREADS",
             "BANYAN_TIMEOUT_MS",
+            "BANYAN_WORLD_SIZE",
             "MXNET_ENABLE_GPU_P2P",
             "MXNET_KVSTORE_BIGARRAY_BOUND");
 

@@ -49,7 +49,7 @@ public final class HostBackend implements Backend {
     private static final long POLL_NANOS = 50_000;
 
     private static final int ALIGNMENT = 64;
-    private static final int PAGE_BYTES = 4096;
+    static final int PAGE_BYTES = 4096;
     /** The distance of two ranks' buffers in a page; a page has room for seven, and the eighth is at another place. */
     private static final int STAGGER_BYTES = 9 * ALIGNMENT;
 
@@ -135,11 +135,15 @@ public final class HostBackend implements Backend {
     }
 
     /**
-     * Allocates memory whose place in a page depends on the rank. Large allocations begin at the same place of a page,
-     * so that equal offsets of all ranks would meet in the few lines of one set of the cache.
+     * Returns the place in a page where buffers of a rank begin. Large allocations begin at the same place of a page, so
+     * that equal offsets of all ranks would meet in the few lines of one set of the cache.
      */
+    static long stagger(int rank) {
+        return (long) rank * STAGGER_BYTES % PAGE_BYTES;
+    }
+
     private static MemorySegment staggered(int rank, long bytes, Arena arena) {
-        long shift = (long) rank * STAGGER_BYTES % PAGE_BYTES;
+        long shift = stagger(rank);
         return arena.allocate(shift + bytes, ALIGNMENT).asSlice(shift, bytes);
     }
 

@@ -37,8 +37,6 @@ public final class ProcessBackend implements Backend {
     private final Duration timeout;
     private final SharedPieces pieces;
     private final ReentrantLock lock = new ReentrantLock();
-    private final int firstRank;
-    private final int ranksHere;
 
     /**
      * @param job the processes, which {@link #close} leaves
@@ -49,8 +47,6 @@ public final class ProcessBackend implements Backend {
         this.timeout = timeout;
         blocks = new HostBackend(job.ranks(), 1, timeout);
         pieces = new SharedPieces(job);
-        firstRank = job.firstRank(job.process());
-        ranksHere = job.firstRank(job.process() + 1) - firstRank;
     }
 
     @Override
@@ -70,9 +66,11 @@ public final class ProcessBackend implements Backend {
 
     private void checkAllocation(int rank, long bytes) {
         BackendArguments.checkAllocation(rank, job.ranks(), bytes);
-        if (rank < firstRank || rank >= firstRank + ranksHere) {
-            throw new IllegalArgumentException("rank " + rank + " is of another process; this one holds ranks "
-                    + firstRank + " to " + (firstRank + ranksHere - 1));
+        int first = job.firstRank();
+        int end = first + job.ranksHeld();
+        if (rank < first || rank >= end) {
+            throw new IllegalArgumentException(
+                    "rank " + rank + " is of another process; this one holds ranks " + first + " to " + (end - 1));
         }
     }
 

@@ -15,6 +15,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class ProcessExecutable implements Executable {
     private static final int NONE = -1;
+    private static final int ALIGNMENT = 64;
 
     /**
      * What a call uses of buffers, which may be longer.
@@ -38,9 +39,13 @@ final class ProcessExecutable implements Executable {
     private final ReentrantLock lock;
     private final long timeoutNanos;
     private final int first;
-    private final int ranksHere;
+    private final int ranksHeld;
     private final MemorySegment[] inputs;
     private final MemorySegment[] outputs;
+    /** Where the staging memory holds the own ranks' buffers in the current run, or {@link #NONE}. */
+    private final long[] stagedInputs;
+
+    private final long[] stagedOutputs;
 
     /**
      * @param work what a block is; it has one thread
@@ -66,8 +71,10 @@ final class ProcessExecutable implements Executable {
         this.lock = lock;
         control = job.block();
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
-        first = job.firstRank(job.process());
-        ranksHere = job.firstRank(job.process() + 1) - first;
+        first = job.firstRank();
+        ranksHeld = job.ranksHeld();
+        stagedInputs = new long[ranksHeld];
+        stagedOutputs = new long[ranksHeld];
         inputs = new MemorySegment[job.ranks()];
         outputs = new MemorySegment[job.ranks()];
     }
@@ -79,7 +86,7 @@ final class ProcessExecutable implements Executable {
         try {
             job.checkUnbroken(name);
             long deadline = System.nanoTime() + timeoutNanos;
-            long staged = post(in, out);
+            boolean staged = post(in, out);
             control.setCall(job.process(), kind);
             control.setNextBlock(job.process(), firstOf(job.process()));
             job.meet(name, deadline - System.nanoTime());
@@ -90,7 +97,7 @@ final class ProcessExecutable implements Executable {
                 job.fail();
                 throw e;
             }
-            if (staged > 0) {
+            if (staged) {
                 fetch(out);
             }
         } finally {
@@ -114,60 +121,61 @@ final class ProcessExecutable implements Executable {
         return work.blocks() * process / job.processes();
     }
 
-    /** Says where the buffers of this process are; copies those that are not shared. Returns how many bytes are. */
-    private long post(MemorySegment[] in, MemorySegment[] out) {
-        long staged = 0;
-        for (int r = 0; r < ranksHere; r++) {
-            staged += stagedBytes(in[first + r], false);
-            if (!isSame(in[first + r], out[first + r])) {
-                staged += stagedBytes(out[first + r], true);
+    /**
+     * Says where the buffers of this process are, and copies inputs that are not shared.
+     *
+     * @return whether some buffer is not shared
+     */
+    private boolean post(MemorySegment[] in, MemorySegment[] out) {
+        long end = 0;
+        for (int r = 0; r < ranksHeld; r++) {
+            long free = end;
+            end = post(r, false, in[first + r], free);
+            boolean isInPlace = isSame(in[first + r], out[first + r]);
+            end = Math.max(end, post(r, true, out[first + r], isInPlace ? free : end));
+        }
+        if (end == 0) {
+            return false;
+        }
+        int piece = pieces.staging(end);
+        for (int r = 0; r < ranksHeld; r++) {
+            if (stagedInputs[r] != NONE) {
+                control.setBuffer(job.process(), r, false, piece, stagedInputs[r]);
+                MemorySegment.copy(
+                        in[first + r], 0, pieces.piece(job.process(), piece), stagedInputs[r], sizes.input());
+            }
+            if (stagedOutputs[r] != NONE) {
+                control.setBuffer(job.process(), r, true, piece, stagedOutputs[r]);
             }
         }
-        int piece = staged == 0 ? NONE : pieces.staging(staged);
-        long at = 0;
-        for (int r = 0; r < ranksHere; r++) {
-            MemorySegment input = in[first + r];
-            MemorySegment output = out[first + r];
-            long inputAt = at;
-            at += post(r, false, input, piece, at);
-            if (isSame(input, output)) {
-                post(r, true, input, piece, inputAt);
-            } else {
-                at += post(r, true, output, piece, at);
-            }
-            if (stagedBytes(input, false) > 0) {
-                MemorySegment.copy(input, 0, pieces.piece(job.process(), piece), inputAt, sizes.of(input, false));
-            }
-        }
-        return staged;
+        return true;
     }
 
     private static boolean isSame(MemorySegment a, MemorySegment b) {
         return a.address() == b.address() && a.byteSize() == b.byteSize();
     }
 
-    private long stagedBytes(MemorySegment buffer, boolean isOutput) {
+    /**
+     * Says where a buffer is, or notes its place in the staging memory.
+     *
+     * @param free the first byte of the staging memory that no other buffer has
+     * @return the first one behind the buffer
+     */
+    private long post(int rank, boolean isOutput, MemorySegment buffer, long free) {
+        long[] staged = isOutput ? stagedOutputs : stagedInputs;
+        staged[rank] = NONE;
         long bytes = sizes.of(buffer, isOutput);
-        return bytes == 0 || pieces.find(buffer) != null ? 0 : aligned(bytes);
-    }
-
-    private static long aligned(long bytes) {
-        return Math.ceilDiv(bytes, 64) * 64;
-    }
-
-    /** Says where a buffer is, and returns what it takes of the staging memory. */
-    private long post(int rank, boolean isOutput, MemorySegment buffer, int staging, long at) {
-        if (sizes.of(buffer, isOutput) == 0) {
+        if (bytes == 0) {
             control.setBuffer(job.process(), rank, isOutput, NONE, 0);
-            return 0;
+            return free;
         }
         SharedPieces.Place place = pieces.find(buffer);
         if (place != null) {
             control.setBuffer(job.process(), rank, isOutput, place.piece(), place.offset());
-            return 0;
+            return free;
         }
-        control.setBuffer(job.process(), rank, isOutput, staging, at);
-        return aligned(sizes.of(buffer, isOutput));
+        staged[rank] = free;
+        return free + Math.ceilDiv(bytes, ALIGNMENT) * ALIGNMENT;
     }
 
     private void checkCalls() {
@@ -211,11 +219,10 @@ final class ProcessExecutable implements Executable {
 
     /** Copies what is staged to the outputs of this process. */
     private void fetch(MemorySegment[] out) {
-        for (int r = 0; r < ranksHere; r++) {
-            MemorySegment output = out[first + r];
-            if (stagedBytes(output, true) > 0) {
+        for (int r = 0; r < ranksHeld; r++) {
+            if (stagedOutputs[r] != NONE) {
                 MemorySegment shared = pieces.piece(job.process(), control.piece(job.process(), r, true));
-                MemorySegment.copy(shared, control.offset(job.process(), r, true), output, 0, sizes.of(output, true));
+                MemorySegment.copy(shared, stagedOutputs[r], out[first + r], 0, sizes.output());
             }
         }
     }

@@ -18,11 +18,6 @@ final class SharedPieces implements AutoCloseable {
     /** A piece has room for many buffers; the kernel finds room for pages that are touched alone. */
     private static final long PIECE_BYTES = 1L << 30;
 
-    private static final int ALIGNMENT = 64;
-    private static final int PAGE_BYTES = 4096;
-    /** See {@link HostBackend}. */
-    private static final int STAGGER_BYTES = 9 * ALIGNMENT;
-
     /**
      * A place in shared memory.
      *
@@ -50,8 +45,8 @@ final class SharedPieces implements AutoCloseable {
 
     /** Returns zeroed memory that all processes can map. */
     MemorySegment allocate(long bytes, int rank) {
-        long shift = (long) rank * STAGGER_BYTES % PAGE_BYTES;
-        long needed = Math.ceilDiv(shift + bytes, PAGE_BYTES) * PAGE_BYTES;
+        long shift = HostBackend.stagger(rank);
+        long needed = wholePages(shift + bytes);
         if (current < 0 || used + needed > own.get(current).memory().byteSize()) {
             current = add(Math.max(PIECE_BYTES, needed));
             used = 0;
@@ -91,13 +86,13 @@ final class SharedPieces implements AutoCloseable {
     int staging(long bytes) {
         if (staging < 0 || own.get(staging).memory().byteSize() < bytes) {
             staging = add(
-                    Math.max(2 * (staging < 0 ? 0 : own.get(staging).memory().byteSize()), roundUp(bytes)));
+                    Math.max(2 * (staging < 0 ? 0 : own.get(staging).memory().byteSize()), wholePages(bytes)));
         }
         return staging;
     }
 
-    private static long roundUp(long bytes) {
-        return Math.ceilDiv(Math.max(bytes, 1), PAGE_BYTES) * PAGE_BYTES;
+    private static long wholePages(long bytes) {
+        return Math.ceilDiv(Math.max(bytes, 1), HostBackend.PAGE_BYTES) * HostBackend.PAGE_BYTES;
     }
 
     /** Returns a piece of a process. */

@@ -82,11 +82,13 @@ public final class Gate {
                 long now = System.nanoTime();
                 if (now - looked >= LOOK_NANOS) {
                     looked = now;
-                    checkUnbroken(what);
-                    checkAlive(what);
+                    breakIfLost();
                     int late = firstMissing(missing);
                     if (now - begin >= timeoutNanos && late < processes) {
                         block.breakBy(late, false);
+                    }
+                    // Arrivals are read last: what breaks the job after all have arrived does not concern this meeting.
+                    if (block.breaker() >= 0 && firstMissing(missing) < processes) {
                         checkUnbroken(what);
                     }
                 }
@@ -96,12 +98,12 @@ public final class Gate {
         }
     }
 
-    private void checkAlive(String what) {
+    /** Breaks the job if a process has ended or left before it arrived. */
+    private void breakIfLost() {
         for (int other = 0; other < processes; other++) {
             // A process may arrive, pass and leave meanwhile: arrivals are read last.
             if ((block.hasLeft(other) || !block.id(other).isAlive()) && block.arrivals(other) < arrivals) {
                 block.breakBy(other, false);
-                checkUnbroken(what);
             }
         }
     }

@@ -110,6 +110,16 @@ public final class Job implements AutoCloseable {
         return firstRanks[ofProcess];
     }
 
+    /** Returns the first rank of this process. */
+    public int firstRank() {
+        return firstRanks[process];
+    }
+
+    /** Returns the number of ranks of this process. */
+    public int ranksHeld() {
+        return firstRanks[process + 1] - firstRanks[process];
+    }
+
     /** Returns the control block. */
     public ControlBlock block() {
         return block;
