@@ -2,6 +2,7 @@ package dev.banyan.jmh;
 
 import dev.banyan.config.Config;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
@@ -24,6 +25,7 @@ import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -72,7 +74,15 @@ public class GpuStart {
     private @Nullable Executable executable;
     private final MemorySegment[][] buffers = new MemorySegment[2][];
     private @Nullable MethodHandle command;
-    private @Nullable CompletableFuture<Void> last;
+    private final AtomicInteger running = new AtomicInteger();
+    private CompletableFuture<Void> ended = new CompletableFuture<>();
+    private final Completion completion = failure -> {
+        if (failure != null) {
+            ended.completeExceptionally(failure);
+        } else if (running.decrementAndGet() == 0) {
+            ended.complete(null);
+        }
+    };
 
     /** Allocates the buffers. */
     @Setup
@@ -130,6 +140,8 @@ public class GpuStart {
     /** Lets nothing begin. */
     @Setup(Level.Invocation)
     public void pause() {
+        running.set(STARTS);
+        ended = new CompletableFuture<>();
         tell("pause");
     }
 
@@ -137,9 +149,8 @@ public class GpuStart {
     @TearDown(Level.Invocation)
     public void drain() {
         tell("resume");
-        CompletableFuture<Void> run = Objects.requireNonNull(last);
-        Objects.requireNonNull(executable).poll(run);
-        run.join();
+        Objects.requireNonNull(executable).poll(ended);
+        ended.join();
     }
 
     /** Frees everything. */
@@ -156,7 +167,7 @@ public class GpuStart {
         Executable call = Objects.requireNonNull(executable);
         for (int i = 0; i < STARTS; i++) {
             MemorySegment[] now = buffers[i & 1];
-            last = call.start(now, now, null);
+            call.start(now, now, null, completion);
         }
     }
 }

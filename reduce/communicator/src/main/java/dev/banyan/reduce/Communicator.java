@@ -451,7 +451,7 @@ public final class Communicator implements AutoCloseable {
         parts.add(planned.batch(sums.stream().map(this::checked).toList()));
         if (!updates.isEmpty()) {
             updates.forEach(update -> BufferCheck.check(update, size(), backend));
-            parts.add(() -> backend.update(updates));
+            parts.add(PlannedCalls.update(backend, updates));
         }
         parts.add(planned.batch(results.stream().map(this::checked).toList()));
         queue.run(PlannedCalls.sequence(parts));

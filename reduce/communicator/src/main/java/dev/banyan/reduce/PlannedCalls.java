@@ -3,10 +3,12 @@ package dev.banyan.reduce;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
@@ -15,11 +17,10 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** Makes calls that a queue can start: each gets its plan, starts its executable, and is recorded as an event. */
@@ -63,6 +64,11 @@ final class PlannedCalls implements AutoCloseable {
         return new Sequence(parts);
     }
 
+    /** Returns updates of values, which have been checked. */
+    static CallQueue.Call update(Backend backend, List<ParameterUpdate> updates) {
+        return completion -> backend.update(updates, completion);
+    }
+
     /** Asks the run of the call that was started last to end. */
     void abort() {
         Executable running = latest;
@@ -77,26 +83,47 @@ final class PlannedCalls implements AutoCloseable {
         plans.close();
     }
 
-    /**
-     * Starts calls one after another until one fails; returns a future of the end of all, or null if they have ended.
-     */
-    private static @Nullable CompletableFuture<Void> startAll(List<CallQueue.Call> calls) {
-        List<CompletableFuture<Void>> started = new ArrayList<>();
-        try {
-            for (CallQueue.Call call : calls) {
-                CompletableFuture<Void> running = call.start();
-                if (running != null) {
-                    started.add(running);
-                    if (running.isCompletedExceptionally()) {
-                        break;
-                    }
-                }
+    /** Starts calls one after another until one fails. */
+    private static void startAll(List<CallQueue.Call> calls, AllEnded all) {
+        for (int c = 0; c < calls.size() && !all.hasFailed(); c++) {
+            all.begin();
+            try {
+                calls.get(c).start(all);
+            } catch (RuntimeException e) {
+                all.ended(e);
             }
-        } catch (RuntimeException e) {
-            // All have ended when nothing of them runs any more.
-            started.add(CompletableFuture.failedFuture(e));
         }
-        return started.isEmpty() ? null : CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
+    }
+
+    /** Learns of the ends of parts, and ends the whole when nothing of them runs any more. */
+    private static final class AllEnded implements Completion {
+        private final Completion whole;
+        /** The parts that have begun and not ended, and one for what starts them. */
+        private final AtomicInteger running = new AtomicInteger(1);
+
+        private volatile @Nullable Throwable first;
+
+        AllEnded(Completion whole) {
+            this.whole = whole;
+        }
+
+        void begin() {
+            running.incrementAndGet();
+        }
+
+        boolean hasFailed() {
+            return first != null;
+        }
+
+        @Override
+        public void ended(@Nullable Throwable failure) {
+            if (first == null) {
+                first = failure;
+            }
+            if (running.decrementAndGet() == 0) {
+                whole.ended(first);
+            }
+        }
     }
 
     private record Sequence(List<CallQueue.Call> parts) implements CallQueue.Call {
@@ -106,8 +133,10 @@ final class PlannedCalls implements AutoCloseable {
         }
 
         @Override
-        public @Nullable CompletableFuture<Void> start() {
-            return startAll(parts);
+        public void start(Completion completion) {
+            AllEnded all = new AllEnded(completion);
+            startAll(parts, all);
+            all.ended(null);
         }
 
         @Override
@@ -128,10 +157,12 @@ final class PlannedCalls implements AutoCloseable {
         }
 
         @Override
-        public @Nullable CompletableFuture<Void> start() {
+        public void start(Completion completion) {
+            AllEnded all = new AllEnded(completion);
             try (Backend.Group _ = backend.group()) {
-                return startAll(runs);
+                startAll(runs, all);
             }
+            all.ended(null);
         }
 
         @Override
@@ -166,24 +197,25 @@ final class PlannedCalls implements AutoCloseable {
         }
 
         @Override
-        public @Nullable CompletableFuture<Void> start() {
+        public void start(Completion completion) {
             Plan ready = Objects.requireNonNull(plan);
             CollectiveEvent event = new CollectiveEvent();
             event.begin();
             latest = ready.executable();
-            CompletableFuture<Void> running;
             try {
-                running = ready.executable()
-                        .start(perRank(call.inputs(), call.root()), perRank(call.outputs(), call.root()), streams);
+                ready.executable()
+                        .start(
+                                perRank(call.inputs(), call.root()),
+                                perRank(call.outputs(), call.root()),
+                                streams,
+                                failure -> {
+                                    end(event, ready, failure == null);
+                                    completion.ended(failure);
+                                });
             } catch (Throwable e) {
                 end(event, ready, false);
                 throw e;
             }
-            if (running == null) {
-                end(event, ready, true);
-                return null;
-            }
-            return running.whenComplete((_, failure) -> end(event, ready, failure == null));
         }
 
         @Override

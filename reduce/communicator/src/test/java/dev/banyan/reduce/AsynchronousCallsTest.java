@@ -62,6 +62,12 @@ class AsynchronousCallsTest {
         }
     }
 
+    private static CallQueue.Call endingWith(CompletableFuture<Void> run) {
+        return completion -> {
+            var _ = run.whenComplete((_, failure) -> completion.ended(failure));
+        };
+    }
+
     private static void await(CountDownLatch latch) {
         try {
             latch.await();
@@ -192,7 +198,7 @@ class AsynchronousCallsTest {
                     runs.add(run);
                 }
                 last.complete(runs.stream()
-                        .map(run -> queue.enqueue(() -> run))
+                        .map(run -> queue.enqueue(endingWith(run)))
                         .toList()
                         .getLast());
             });
@@ -237,7 +243,7 @@ class AsynchronousCallsTest {
     void closeWaitsForACallThatReturnsSoonAfterAnAbort() throws Exception {
         CallQueue queue = new CallQueue("queue", Duration.ofMinutes(1), Duration.ofMinutes(1));
         CompletableFuture<Void> run = new CompletableFuture<>();
-        CompletableFuture<Void> call = queue.enqueue(() -> run);
+        CompletableFuture<Void> call = queue.enqueue(endingWith(run));
         queue.fail(new IllegalStateException("aborted"));
         assertThatThrownBy(call::join).hasRootCauseMessage("aborted");
         CompletableFuture<Void> closed = CompletableFuture.runAsync(queue::close);

@@ -1,6 +1,7 @@
 package dev.banyan.reduce;
 
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;
@@ -36,16 +37,19 @@ final class FakeDevices extends FakeBackend {
         return new Executable() {
             @Override
             public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
-                start(inputs, outputs, null).join();
+                throw new UnsupportedOperationException("calls are started");
             }
 
             @Override
-            public CompletableFuture<Void> start(
-                    MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
+            public void start(
+                    MemorySegment[] inputs,
+                    MemorySegment[] outputs,
+                    @Nullable CallerStreams streams,
+                    Completion completion) {
                 CompletableFuture<Void> run = new CompletableFuture<>();
+                var _ = run.whenComplete((_, failure) -> completion.ended(failure));
                 runs.add(run);
                 joins.add(streams != null);
-                return run;
             }
 
             @Override

@@ -13,16 +13,17 @@ final class CaptureMode {
     /** The mode that the thread does not have: the relaxed one, or the one before. */
     private final int[] other = {CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED};
 
-    private CaptureMode() {
+    /** Relaxes the mode of the calling thread for good. */
+    static void relaxThread() {
+        new CaptureMode().relax();
+    }
+
+    /** Relaxes the mode of the calling thread. */
+    void relax() {
         JCudaDriver.cuThreadExchangeStreamCaptureMode(other);
     }
 
-    /** Relaxes the mode of the calling thread, and returns the one before. */
-    static CaptureMode relax() {
-        return new CaptureMode();
-    }
-
-    /** Gives the calling thread the mode that it had. */
+    /** Gives the calling thread the mode that it had before {@link #relax}. */
     void restore() {
         JCudaDriver.cuThreadExchangeStreamCaptureMode(other);
     }

@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
@@ -329,8 +330,8 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
-    public CompletableFuture<Void> update(List<ParameterUpdate> updates) {
-        return queue.update(updates);
+    public void update(List<ParameterUpdate> updates, Completion completion) {
+        queue.update(updates, completion);
     }
 
     /** Whether the backend is not known to have nothing to do on its devices. */

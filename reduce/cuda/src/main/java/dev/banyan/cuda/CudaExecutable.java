@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
@@ -31,18 +32,21 @@ final class CudaExecutable implements Executable {
 
     @Override
     public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
-        CompletableFuture<Void> run = start(inputs, outputs, null);
-        if (run != null) {
-            poll(run);
-            Completions.join(run);
-        }
+        CompletableFuture<Void> run = new CompletableFuture<>();
+        start(inputs, outputs, null, Completion.of(run));
+        poll(run);
+        Completions.join(run);
     }
 
     @Override
-    public @Nullable CompletableFuture<Void> start(
-            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
+    public void start(
+            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
         BackendArguments.checkBuffers(inputs, outputs, plan.devices().size());
-        return plan.routes().isEmpty() && streams == null ? null : queue.start(this, inputs, outputs, streams);
+        if (plan.routes().isEmpty() && streams == null) {
+            completion.ended(null);
+        } else {
+            queue.start(this, inputs, outputs, streams, completion);
+        }
     }
 
     @Override

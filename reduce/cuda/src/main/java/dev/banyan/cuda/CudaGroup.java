@@ -1,16 +1,17 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** Calls that one thread starts together. Guarded by the lock of the queue, but for {@link #close}. */
 final class CudaGroup implements Backend.Group {
     private final LaunchQueue queue;
     private final ProgramBatch batch = new ProgramBatch();
-    private CompletableFuture<Void> future = new CompletableFuture<>();
+    private List<Completion> completions = new ArrayList<>();
     private @Nullable CudaStreams streams;
 
     CudaGroup(LaunchQueue queue) {
@@ -18,15 +19,18 @@ final class CudaGroup implements Backend.Group {
     }
 
     /** Adds a call, or returns false if what was gathered must be launched first. */
-    boolean add(ProgramBatch.Member member, @Nullable CudaStreams callers) {
+    boolean add(ProgramBatch.Member member, @Nullable CudaStreams callers, Completion completion) {
         if (callers != null && streams != null && !callers.equals(streams)) {
             return false;
         }
-        boolean added = batch.add(member);
-        if (added && callers != null) {
+        if (!batch.add(member)) {
+            return false;
+        }
+        completions.add(completion);
+        if (callers != null) {
             streams = callers;
         }
-        return added;
+        return true;
     }
 
     /** Whether a call of an executable waits to be launched. */
@@ -38,9 +42,10 @@ final class CudaGroup implements Backend.Group {
         return batch.isEmpty();
     }
 
-    /** Completes when the calls that are gathered now have ended. */
-    CompletableFuture<Void> future() {
-        return future;
+    /** Returns what is to learn of the end of the calls that are gathered now. */
+    Completion completion() {
+        List<Completion> all = completions;
+        return failure -> all.forEach(one -> one.ended(failure));
     }
 
     /** Returns the caller's streams that the gathered calls have a place in, or null. */
@@ -51,7 +56,7 @@ final class CudaGroup implements Backend.Group {
 
     /** Returns the gathered calls, and begins anew. */
     List<ProgramBatch.Member> take() {
-        future = new CompletableFuture<>();
+        completions = new ArrayList<>();
         streams = null;
         return batch.take();
     }

@@ -7,7 +7,7 @@ final class DriverThreads {
     /** Runs a task on a new thread, which disturbs no capture of a graph. */
     static final Executor NEW =
             task -> Thread.ofPlatform().daemon().name("banyan-cuda-call").start(() -> {
-                CaptureMode.relax();
+                CaptureMode.relaxThread();
                 task.run();
             });
 

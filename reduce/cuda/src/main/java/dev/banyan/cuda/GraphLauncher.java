@@ -10,13 +10,13 @@ import jcuda.driver.JCudaDriver;
 final class GraphLauncher {
     private final CudaDevice first;
     private final DriverObjects objects;
-    private final EventPool events;
+    private final Pool<CUevent> events;
     private final CUstream stream;
 
     GraphLauncher(CudaDevice first) {
         this.first = first;
         objects = new DriverObjects(first);
-        events = new EventPool(objects);
+        events = new Pool<>(objects::event);
         stream = objects.stream();
     }
 

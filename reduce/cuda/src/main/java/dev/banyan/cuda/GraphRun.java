@@ -11,14 +11,14 @@ final class GraphRun extends Run {
     private final CudaExecutable executable;
     private final Graph graph;
     private final List<CUevent> ended;
-    private final EventPool events;
+    private final Pool<CUevent> events;
     private boolean hasMarks = true;
 
     /**
      * @param ended an event behind the graph
      * @param events take it back
      */
-    GraphRun(CudaExecutable executable, Graph graph, CUevent ended, EventPool events) {
+    GraphRun(CudaExecutable executable, Graph graph, CUevent ended, Pool<CUevent> events) {
         this.executable = executable;
         this.graph = graph;
         this.ended = List.of(ended);

@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import java.lang.foreign.MemorySegment;
@@ -10,7 +11,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -168,16 +168,20 @@ final class LaunchQueue {
     /**
      * Puts a run behind those before, and into the caller's streams if there are any.
      *
-     * @return completes when the run has ended
+     * @param completion learns of the run's end
      * @throws CudaException if a launch fails, which breaks the backend
      */
-    CompletableFuture<Void> start(
-            Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
+    void start(
+            Executable executable,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CallerStreams streams,
+            Completion completion) {
         CudaStreams callers = streams == null ? null : join.check(streams);
         lock.lock();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             checkUsable();
-            return started(executable, inputs, outputs, callers);
+            start(executable, inputs, outputs, callers, completion);
         } finally {
             lock.unlock();
         }
@@ -187,64 +191,64 @@ final class LaunchQueue {
         return runs.failure() == null ? breaking(runs.explain(e)) : e;
     }
 
-    private CompletableFuture<Void> started(
-            Executable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
+    private void start(
+            Executable executable,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CudaStreams callers,
+            Completion completion) {
         CudaGroup open = groups.get(Thread.currentThread());
-        return switch (executable) {
+        switch (executable) {
             case ProgramExecutable program -> {
                 ProgramBatch.Member call = program.call(access, inputs, outputs);
                 if (open == null) {
                     try {
-                        yield launched(call.alone(), callers).future();
+                        launch(call.alone(), callers, completion);
                     } catch (CudaException e) {
                         throw failed(e);
                     }
-                }
-                if (!open.add(call, callers)) {
+                } else if (!open.add(call, callers, completion)) {
                     flush(open);
-                    open.add(call, callers);
+                    open.add(call, callers, completion);
                 }
-                yield open.future();
             }
             case CudaExecutable graph -> {
                 if (open != null) {
                     flush(open);
                 }
                 try {
-                    yield launched(graph, inputs, outputs, callers).future();
+                    launch(graph, inputs, outputs, callers, completion);
                 } catch (CudaException e) {
                     throw runs.failure() == null ? breaking(runs.explain(graph, e)) : e;
                 }
             }
             default -> throw new IllegalArgumentException("an executable of another backend");
-        };
+        }
     }
 
-    /** Launches what a group has gathered up to now; its future says how that ends. */
+    /** Launches what a group has gathered up to now. */
     private void flush(CudaGroup gathered) {
         if (gathered.isEmpty()) {
             return;
         }
-        CompletableFuture<Void> future = gathered.future();
+        Completion completion = gathered.completion();
         CudaStreams callers = gathered.streams();
         try {
             checkUsable();
-            var _ = launched(gathered.take(), callers).future().whenComplete((_, failure) -> {
-                if (failure == null) {
-                    future.complete(null);
-                } else {
-                    future.completeExceptionally(failure);
-                }
-            });
+            launch(gathered.take(), callers, completion);
         } catch (CudaException e) {
-            future.completeExceptionally(failed(e));
+            completion.ended(failed(e));
         } catch (RuntimeException e) {
-            future.completeExceptionally(e);
+            completion.ended(e);
         }
     }
 
-    private Run launched(
-            CudaExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CudaStreams callers) {
+    private void launch(
+            CudaExecutable executable,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CudaStreams callers,
+            Completion completion) {
         GraphCache.Key key = executable.key(inputs, outputs);
         Graph graph = graphs.get(key, () -> executable.build(key, access));
         if (last != null && !(last instanceof GraphRun)) {
@@ -254,15 +258,14 @@ final class LaunchQueue {
             join.after(callers, _ -> graphLauncher.stream());
         }
         GraphRun run = graphLauncher.launch(executable, graph, runs.takeMarks(executable));
-        runs.add(run);
+        runs.add(run, completion);
         if (callers != null) {
             join.before(callers, _ -> run.ended().getFirst());
         }
         last = run;
-        return run;
     }
 
-    private Run launched(List<ProgramBatch.Member> members, @Nullable CudaStreams callers) {
+    private void launch(List<ProgramBatch.Member> members, @Nullable CudaStreams callers, Completion completion) {
         if (last instanceof GraphRun) {
             programLauncher.waitFor(last.ended());
         }
@@ -270,20 +273,20 @@ final class LaunchQueue {
             join.after(callers, rank -> programLauncher.stream(ranks.get(rank)));
         }
         ProgramRun run = programLauncher.launch(members);
-        runs.add(run);
+        runs.add(run, completion);
         if (callers != null) {
             join.before(callers, rank -> run.ended(ranks.get(rank)));
         }
         last = run;
-        return run;
     }
 
     /**
      * Launches updates of values behind the runs before.
      *
+     * @param completion learns of their end
      * @throws CudaException if a launch fails, which breaks the backend
      */
-    CompletableFuture<Void> update(List<ParameterUpdate> updates) {
+    void update(List<ParameterUpdate> updates, Completion completion) {
         lock.lock();
         try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
             checkUsable();
@@ -293,9 +296,8 @@ final class LaunchQueue {
             }
             try {
                 UpdateRun run = updateLauncher.launch(updates);
-                runs.add(run);
+                runs.add(run, completion);
                 last = run;
-                return run.future();
             } catch (CudaException e) {
                 throw failed(e);
             }

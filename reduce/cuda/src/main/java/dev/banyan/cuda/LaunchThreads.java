@@ -40,7 +40,8 @@ final class LaunchThreads implements WorkerPool.Task {
         this.timeoutNanos = timeoutNanos;
         this.launch = launch;
         failures = new Throwable[devices];
-        pool = new WorkerPool("banyan-cuda-launch", Math.min(threads, devices) - 1, POLL_NANOS, CaptureMode::relax);
+        pool = new WorkerPool(
+                "banyan-cuda-launch", Math.min(threads, devices) - 1, POLL_NANOS, CaptureMode::relaxThread);
     }
 
     /** Returns how many threads launch on some devices if nothing else is said: no more than a quarter of the cores. */

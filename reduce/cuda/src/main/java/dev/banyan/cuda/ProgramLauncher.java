@@ -4,11 +4,8 @@ import dev.banyan.schedule.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
@@ -45,7 +42,6 @@ final class ProgramLauncher {
     private static final class Lane {
         private final CudaDevice device;
         private final DriverObjects objects;
-        private final EventPool events;
         private final DriverStream stream;
         private final MemorySegment control;
         private final LaunchParameters parameters = new LaunchParameters(WORDS);
@@ -55,13 +51,12 @@ final class ProgramLauncher {
         private int blocks;
         private int threads;
         private String name = "";
-        /** Behind the last launch. */
+        /** To be recorded behind the launch. */
         private @Nullable CUevent ended;
 
         Lane(CudaDevice device, long timeoutNanos) {
             this.device = device;
             objects = new DriverObjects(device);
-            events = new EventPool(objects);
             stream = objects.stream();
             HostBlock block = objects.pinned(ProgramStatus.controlBytes(MOST_BLOCKS));
             control = block.memory();
@@ -75,8 +70,9 @@ final class ProgramLauncher {
     private final List<DriverStream> streams;
     private final ProgramMemory memory;
     private final LaunchThreads launching;
-    /** Room for the calls of a launch on one device; back when the run has ended. */
-    private final Queue<HostBlock> spareBatches = new ConcurrentLinkedQueue<>();
+    private final Pool<ProgramRun> runs = new Pool<>(() -> new ProgramRun(this, events()));
+    /** Room for the calls of a launch on one device. */
+    private final Pool<HostBlock> batches = new Pool<>(this::batchBlock);
     /** Which set of slots the next launch takes, 0 or 1. */
     private int set;
     /** Whether what was launched last {@linkplain DeviceProgram#synchronizes synchronizes}, or nothing was. */
@@ -141,13 +137,15 @@ final class ProgramLauncher {
             synchronizes |= members.get(m).plan().program().synchronizes();
         }
         clearLinesIfFlagsRepeat(values);
-        List<HostBlock> batches = members.size() == 1 ? List.of() : batches(members);
+        List<HostBlock> records = members.size() == 1 ? List.of() : records(members);
+        ProgramRun run = runs.take();
         boolean areFree = isSynchronized
                 && members.size() == 1
                 && members.getFirst().plan().takesLinesOnce();
         for (int d = 0; d < lanes.size(); d++) {
             lanes.get(d).parameters.set(SETS, areFree ? set + FREE : set);
-            prepare(lanes.get(d), members, base, d, batches);
+            prepare(lanes.get(d), members, base, d, records);
+            lanes.get(d).ended = run.ended().get(d);
         }
         base += values;
         set = 1 - set;
@@ -161,22 +159,20 @@ final class ProgramLauncher {
         } finally {
             ONE_ORDER.unlock();
         }
-        return new ProgramRun(members, base - members.getLast().plan().values(), this, ended(), batches);
+        run.begin(members, base - members.getLast().plan().values(), records);
+        return run;
     }
 
-    private List<CUevent> ended() {
-        CUevent[] ended = new CUevent[lanes.size()];
-        for (int d = 0; d < ended.length; d++) {
-            ended[d] = Objects.requireNonNull(lanes.get(d).ended);
-        }
-        return Arrays.asList(ended);
+    /** Makes an event on each device. */
+    List<CUevent> events() {
+        return lanes.stream().map(lane -> lane.objects.event()).toList();
     }
 
     /** Writes the records of the calls for each device. */
-    private List<HostBlock> batches(List<ProgramBatch.Member> members) {
-        List<HostBlock> batches = new ArrayList<>(lanes.size());
+    private List<HostBlock> records(List<ProgramBatch.Member> members) {
+        List<HostBlock> written = new ArrayList<>(lanes.size());
         for (int d = 0; d < lanes.size(); d++) {
-            HostBlock block = batchBlock(lanes.get(d));
+            HostBlock block = batches.take();
             MemorySegment records = block.memory();
             long first = base;
             for (int m = 0; m < members.size(); m++) {
@@ -185,19 +181,18 @@ final class ProgramLauncher {
                 ProgramCall.write(records, m, table, first, member.inputs(), member.outputs());
                 first += member.plan().values();
             }
-            batches.add(block);
+            written.add(block);
         }
-        return batches;
+        return written;
     }
 
-    private HostBlock batchBlock(Lane lane) {
-        HostBlock spare = spareBatches.poll();
-        return spare == null ? lane.objects.pinned((long) ProgramCall.BYTES * ProgramBatch.MOST) : spare;
+    private HostBlock batchBlock() {
+        return lanes.getFirst().objects.pinned((long) ProgramCall.BYTES * ProgramBatch.MOST);
     }
 
     /** Notes what a launch does on a device. */
     private static void prepare(
-            Lane lane, List<ProgramBatch.Member> members, long base, int d, List<HostBlock> batches) {
+            Lane lane, List<ProgramBatch.Member> members, long base, int d, List<HostBlock> records) {
         ProgramBatch.Member first = members.getFirst();
         int blocks = ProgramBatch.blocks(members, d);
         lane.name = first.plan().name();
@@ -213,7 +208,7 @@ final class ProgramLauncher {
         LaunchParameters words = lane.parameters;
         words.set(TABLE, first.plan().parts().get(d).table().address().value());
         words.set(BASE, base);
-        words.set(CALLS, batches.isEmpty() ? 0 : batches.get(d).address());
+        words.set(CALLS, records.isEmpty() ? 0 : records.get(d).address());
         words.set(COUNT, members.size());
         for (int rank = 0; rank < first.inputs().length; rank++) {
             words.set(FIRST_BUFFER + rank, first.inputs()[rank]);
@@ -230,27 +225,24 @@ final class ProgramLauncher {
                     lane.name,
                     lane.device);
         }
-        lane.ended = record(lane, lane.name);
+        record(lane, Objects.requireNonNull(lane.ended), lane.name);
     }
 
     /**
-     * Returns events behind what was put into the streams, one for each device.
+     * Records events behind what was put into the streams.
      *
+     * @param events one for each device
      * @param what for messages
      */
-    List<CUevent> record(String what) {
-        List<CUevent> ended = new ArrayList<>(lanes.size());
-        for (Lane lane : lanes) {
-            lane.device.enter();
-            ended.add(record(lane, what));
+    void record(List<CUevent> events, String what) {
+        for (int d = 0; d < lanes.size(); d++) {
+            lanes.get(d).device.enter();
+            record(lanes.get(d), events.get(d), what);
         }
-        return ended;
     }
 
-    private static CUevent record(Lane lane, String what) {
-        CUevent event = lane.events.take();
+    private static void record(Lane lane, CUevent event, String what) {
         Cuda.check(JCudaDriver.cuEventRecord(event, lane.stream), "cuEventRecord behind ", what, lane.device);
-        return event;
     }
 
     /** Flags in lines are the low half of what other flags are: when these begin anew, no old line may be there. */
@@ -294,14 +286,14 @@ final class ProgramLauncher {
         return lanes.indexOf(lane(device));
     }
 
-    /** Gives the room for the calls of a run back. */
+    /** Keeps the room for the calls of a run for a later one. */
     void recycle(HostBlock batch) {
-        spareBatches.add(batch);
+        batches.give(batch);
     }
 
-    /** Gives an event of a run back. */
-    void recycle(int d, CUevent event) {
-        lanes.get(d).events.give(event);
+    /** Keeps a run for a later launch. */
+    void recycle(ProgramRun run) {
+        runs.give(run);
     }
 
     /** Whether a stream is not known to have come to its end, or a launch that was given up has not returned. */

@@ -12,31 +12,32 @@ final class ProgramRun extends Run {
     /** Kernels that are asked to end do so within microseconds, unless their device hangs. */
     private static final long GRACE_NANOS = 500_000_000;
 
-    private final List<ProgramBatch.Member> members;
-    private final long lastBase;
     private final ProgramLauncher launcher;
     private final List<CUevent> ended;
-    private final List<HostBlock> batches;
+    private List<ProgramBatch.Member> members = List.of();
+    private long lastBase;
+    private List<HostBlock> batches = List.of();
     private long stopBefore;
     private boolean isStopping;
 
-    /**
-     * @param members the calls that it carries out
-     * @param lastBase of the flags of the last call
-     * @param ended an event behind it on each device
-     * @param batches what kernels read, of each device; none for one call
-     */
-    ProgramRun(
-            List<ProgramBatch.Member> members,
-            long lastBase,
-            ProgramLauncher launcher,
-            List<CUevent> ended,
-            List<HostBlock> batches) {
-        this.members = members;
-        this.lastBase = lastBase;
+    /** @param ended to be recorded behind it on each device */
+    ProgramRun(ProgramLauncher launcher, List<CUevent> ended) {
         this.launcher = launcher;
         this.ended = ended;
-        this.batches = batches;
+    }
+
+    /**
+     * Becomes a new launch.
+     *
+     * @param calls what it carries out
+     * @param base of the flags of the last call
+     * @param read what kernels read, of each device; none for one call
+     */
+    void begin(List<ProgramBatch.Member> calls, long base, List<HostBlock> read) {
+        members = calls;
+        lastBase = base;
+        batches = read;
+        isStopping = false;
     }
 
     @Override
@@ -176,9 +177,11 @@ final class ProgramRun extends Run {
 
     @Override
     void recycle() {
-        for (int d = 0; d < ended.size(); d++) {
-            launcher.recycle(d, ended.get(d));
+        for (int b = 0; b < batches.size(); b++) {
+            launcher.recycle(batches.get(b));
         }
-        batches.forEach(launcher::recycle);
+        members = List.of();
+        batches = List.of();
+        launcher.recycle(this);
     }
 }

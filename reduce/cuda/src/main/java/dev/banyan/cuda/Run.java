@@ -1,20 +1,26 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
+import java.util.Objects;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
-/** A launch whose end is waited for. {@link Runs} calls all methods but {@link #future} under its lock. */
+/** A launch whose end is waited for. {@link Runs} calls all methods under its lock. */
 abstract class Run {
-    private final CompletableFuture<Void> future = new CompletableFuture<>();
+    private @Nullable Completion completion;
 
-    /** Completes when the run has ended. */
-    final CompletableFuture<Void> future() {
-        return future;
+    /** Says what is to learn of the end. */
+    final void setCompletion(Completion learning) {
+        completion = learning;
+    }
+
+    /** Returns what is to learn of the end. */
+    final Completion completion() {
+        return Objects.requireNonNull(completion);
     }
 
     /** Returns whether it is a launch of an executable, alone or with others. */
@@ -63,7 +69,7 @@ abstract class Run {
         return CUresult.CUDA_SUCCESS;
     }
 
-    /** Gives back what only a run needs that has not ended. */
+    /** Gives back what only a run needs that has not ended; this object may become a later run. */
     abstract void recycle();
 
     /** A step that is not done. */

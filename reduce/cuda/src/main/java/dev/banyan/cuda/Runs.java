@@ -1,9 +1,9 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The runs of a backend, which follow each other on the devices. A daemon thread, the watcher, sees their ends and
- * completes their futures; so does every thread that polls. A run that fails, or that has not ended when the timeout
+ * tells their completions; so does every thread that polls. A run that fails, or that has not ended when the timeout
  * has passed since the one before it ended, breaks the queue: all runs that have not ended fail, and no further one is
  * launched.
  *
@@ -80,12 +80,14 @@ final class Runs {
     /**
      * Waits for the end of a run that was launched behind those before.
      *
+     * @param completion learns of it
      * @throws CudaException if an earlier one has failed meanwhile
      */
-    void add(Run run) {
+    void add(Run run, Completion completion) {
         lock.lock();
         try {
             checkUnbroken();
+            run.setCompletion(completion);
             if (inFlight.isEmpty()) {
                 firstSince = clock.getAsLong();
                 firstBegun = System.nanoTime();
@@ -200,11 +202,11 @@ final class Runs {
 
     /** Runs on the watcher. */
     private void watch() {
-        CaptureMode.relax();
+        CaptureMode.relaxThread();
         first.tryEnter();
         for (Run run = next(); run != null; run = next()) {
             Waiting waiting = new Waiting(expectedNanos());
-            while (!run.future().isDone()) {
+            while (isFirst(run)) {
                 if (pollers.get() > 0) {
                     LockSupport.parkNanos(Waiting.SPIN_NANOS);
                 } else {
@@ -214,6 +216,15 @@ final class Runs {
             }
         }
         unwatched.complete(null);
+    }
+
+    private boolean isFirst(Run run) {
+        lock.lock();
+        try {
+            return run.equals(inFlight.peek());
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Returns the first run in flight; waits for one, and returns null when there will be none. */
@@ -229,49 +240,55 @@ final class Runs {
         }
     }
 
-    /** Completes the futures of the runs that have ended, and of all where one has failed. */
+    /** Ends the runs that have ended, and all where one has failed. */
     private void look() {
-        List<Run> ended = List.of();
+        for (Completion ended = takeEnded(); ended != null; ended = takeEnded()) {
+            ended.ended(null);
+        }
+    }
+
+    /** Returns what is to learn that the first run in flight has ended well, or null; a failure breaks the queue. */
+    private @Nullable Completion takeEnded() {
+        Completion ended = null;
         RuntimeException reason = null;
         lock.lock();
         try {
-            int result = CUresult.CUDA_SUCCESS;
-            while (!inFlight.isEmpty() && result == CUresult.CUDA_SUCCESS) {
-                result = result(inFlight.element());
-                if (result == CUresult.CUDA_SUCCESS) {
-                    Run run = inFlight.remove();
-                    run.recycle();
-                    if (ended.isEmpty()) {
-                        ended = new ArrayList<>();
-                    }
-                    ended.add(run);
-                    firstSince = clock.getAsLong();
-                    long now = System.nanoTime();
-                    run.took(now - firstBegun);
-                    firstBegun = now;
-                    changed.signalAll();
-                }
+            Run run = inFlight.peek();
+            if (run == null) {
+                return null;
             }
-            if (result == CUresult.CUDA_ERROR_NOT_READY) {
-                Run run = inFlight.element();
+            int result = result(run);
+            if (result == CUresult.CUDA_SUCCESS) {
+                ended = run.completion();
+                end(run);
+            } else if (result == CUresult.CUDA_ERROR_NOT_READY) {
                 boolean late = clock.getAsLong() - firstSince >= timeoutNanos;
                 if (isFaulty(late)) {
                     reason = failed(run, CUresult.CUDA_ERROR_LAUNCH_FAILED);
                 } else if (late && !run.stop()) {
                     reason = late(run);
                 }
-            } else if (result != CUresult.CUDA_SUCCESS) {
-                Run run = inFlight.element();
+            } else {
                 RuntimeException stopped = isFaulty(true) ? null : run.stopped();
                 reason = stopped == null ? failed(run, result) : stopped;
             }
         } finally {
             lock.unlock();
         }
-        ended.forEach(run -> run.future().complete(null));
         if (reason != null) {
             breakWith(reason);
         }
+        return ended;
+    }
+
+    private void end(Run run) {
+        inFlight.remove();
+        firstSince = clock.getAsLong();
+        long now = System.nanoTime();
+        run.took(now - firstBegun);
+        firstBegun = now;
+        run.recycle();
+        changed.signalAll();
     }
 
     /** Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. */
@@ -313,7 +330,7 @@ final class Runs {
         } finally {
             lock.unlock();
         }
-        failing.forEach(run -> run.future().completeExceptionally(reason));
+        failing.forEach(run -> run.completion().ended(reason));
     }
 
     /**

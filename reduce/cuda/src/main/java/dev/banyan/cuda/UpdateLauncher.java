@@ -37,6 +37,7 @@ final class UpdateLauncher {
     private final List<CudaDevice> ranks;
     private final List<CudaDevice> devices;
     private final ProgramLauncher programs;
+    private final Pool<UpdateRun> runs;
     private volatile long lastNanos;
 
     /**
@@ -48,6 +49,7 @@ final class UpdateLauncher {
         this.ranks = ranks;
         this.devices = devices;
         this.programs = programs;
+        runs = new Pool<>(() -> new UpdateRun(this, programs.events()));
     }
 
     /**
@@ -68,7 +70,9 @@ final class UpdateLauncher {
                 launch(kind, values.subList(from, Math.min(values.size(), from + UpdatePtx.MOST_ENTRIES)));
             }
         });
-        return new UpdateRun(this, programs.record("updates of values"));
+        UpdateRun run = runs.take();
+        programs.record(run.ended(), "updates of values");
+        return run;
     }
 
     private void launch(Kind kind, List<ParameterUpdate> values) {
@@ -126,11 +130,9 @@ final class UpdateLauncher {
         return devices.getFirst();
     }
 
-    /** Gives the events of a run back. */
-    void recycle(List<CUevent> ended) {
-        for (int d = 0; d < ended.size(); d++) {
-            programs.recycle(d, ended.get(d));
-        }
+    /** Keeps a run for a later launch. */
+    void recycle(UpdateRun run) {
+        runs.give(run);
     }
 
     /** Notes how long a run took, in ns. */

@@ -10,7 +10,7 @@ final class UpdateRun extends Run {
     private final UpdateLauncher launcher;
     private final List<CUevent> ended;
 
-    /** @param ended an event behind it on each device */
+    /** @param ended to be recorded behind it on each device */
     UpdateRun(UpdateLauncher launcher, List<CUevent> ended) {
         this.launcher = launcher;
         this.ended = ended;
@@ -53,6 +53,6 @@ final class UpdateRun extends Run {
 
     @Override
     void recycle() {
-        launcher.recycle(ended);
+        launcher.recycle(this);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
@@ -19,7 +20,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import jcuda.driver.CUcontext;
@@ -131,13 +131,14 @@ class CallerContextTest {
                 "cuCtxPushCurrent");
         Executable executable = backend.prepare(schedule, DataType.I32, ReduceOp.SUM);
         check("run", () -> executable.run(buffers, buffers));
-        CompletableFuture<Void> started = Objects.requireNonNull(executable.start(buffers, buffers, null));
+        CompletableFuture<Void> started = new CompletableFuture<>();
+        executable.start(buffers, buffers, null, Completion.of(started));
         assertKept("start");
         executable.poll(started);
         assertKept("poll");
         started.join();
-        CompletableFuture<Void> queued =
-                Objects.requireNonNull(executable.start(buffers, buffers, CudaStreams.defaults(2)));
+        CompletableFuture<Void> queued = new CompletableFuture<>();
+        executable.start(buffers, buffers, CudaStreams.defaults(2), Completion.of(queued));
         assertKept("start in streams");
         queued.join();
         emulator.tell("fail " + (executor == ExecutorChoice.GRAPH ? "cuGraphLaunch" : "cuLaunchKernel") + " 1 1");

@@ -229,10 +229,11 @@ class EmulatedGraphsTest {
             fails(cuStreamEndCapture(stream, new CUgraph()), CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         }
         ok(cuStreamBeginCapture(stream, CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL));
-        CaptureMode before = CaptureMode.relax();
+        CaptureMode mode = new CaptureMode();
+        mode.relax();
         queries.forEach(query -> ok(query.getAsInt()));
         fails(cuStreamQuery(null), CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-        before.restore();
+        mode.restore();
         captured(stream);
     }
 

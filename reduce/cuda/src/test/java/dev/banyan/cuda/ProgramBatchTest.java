@@ -27,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -165,9 +166,19 @@ class ProgramBatchTest {
      */
     @Test
     void launchesInFlightNeverTakeSlotsThatAreFull() {
+        takeSlotsInFlight(8);
+    }
+
+    @Test
+    @Tag("soak")
+    void manyLaunchesInFlightNeverTakeSlotsThatAreFull() {
+        takeSlotsInFlight(100);
+    }
+
+    private void takeSlotsInFlight(int seeds) {
         List<Collective> collectives =
                 List.of(Collective.ALL_REDUCE, Collective.ALL_REDUCE, Collective.BROADCAST, Collective.REDUCE);
-        for (int seed = 1; seed <= 30; seed++) {
+        for (int seed = 1; seed <= seeds; seed++) {
             SplittableRandom calls = new SplittableRandom(seed);
             AlgorithmChoice algorithm = calls.nextBoolean() ? AlgorithmChoice.STAR : AlgorithmChoice.SINGLE_TREE;
             try (CudaBackend backend = backend(ProgramSizes.DEFAULT, 1);
@@ -224,8 +235,18 @@ class ProgramBatchTest {
     /** From call to call of a batch, a block may work for another of the ranks that share its device. */
     @Test
     void ranksThatShareDevicesTakeTurns() {
+        shareDevices(3);
+    }
+
+    @Test
+    @Tag("soak")
+    void ranksThatShareDevicesTakeTurnsInManyWays() {
+        shareDevices(30);
+    }
+
+    private void shareDevices(int seeds) {
         for (long lines : new long[] {0, 4096}) {
-            for (int seed = 1; seed <= 10; seed++) {
+            for (int seed = 1; seed <= seeds; seed++) {
                 int[] devices = new SplittableRandom(seed).ints(RANKS, 0, 3).toArray();
                 try (CudaBackend backend = backend(devices, new ProgramSizes(lines, 512, 2, 12), 1);
                         Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.SINGLE_TREE));

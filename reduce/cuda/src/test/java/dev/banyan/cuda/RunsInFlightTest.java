@@ -8,6 +8,7 @@ import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmHint;
@@ -23,7 +24,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -125,7 +125,9 @@ class RunsInFlightTest {
     }
 
     private static CompletableFuture<Void> start(Executable executable, MemorySegment... buffers) {
-        return Objects.requireNonNull(executable.start(buffers, buffers, null));
+        CompletableFuture<Void> run = new CompletableFuture<>();
+        executable.start(buffers, buffers, null, Completion.of(run));
+        return run;
     }
 
     private static void assertHolds(CudaBackend backend, MemorySegment buffer, int expected) {

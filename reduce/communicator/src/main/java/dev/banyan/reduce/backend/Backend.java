@@ -10,7 +10,6 @@ import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -105,11 +104,11 @@ public interface Backend extends AutoCloseable {
      * it begins when the runs that were started before have ended, and later runs begin after it.
      *
      * @param updates each of memory of its own
-     * @return completes when all values are updated, as the future of {@link Executable#start} does; null if they are
+     * @param completion learns when all values are updated, as that of {@link Executable#start} does
      * @throws IllegalArgumentException if memory is not that of the rank's device
      * @throws UnsupportedOperationException if the backend cannot run optimizers
      */
-    default @Nullable CompletableFuture<Void> update(List<ParameterUpdate> updates) {
+    default void update(List<ParameterUpdate> updates, Completion completion) {
         throw new UnsupportedOperationException("the backend " + name() + " runs no optimizers; use a Java updater");
     }
 

@@ -1,7 +1,6 @@
 package dev.banyan.reduce.backend;
 
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
@@ -29,19 +28,18 @@ public interface Executable extends AutoCloseable {
      * @param outputs as for {@link #run}; the array may change after the call
      * @param streams streams of the caller: the run begins when the work that is in them has ended, and work that is
      *     put into them after the call waits for the end of the run; null for none
-     * @return completes when every output is complete, with a {@link CollectiveTimeoutException} if that takes longer
-     *     than the backend's timeout, counted from the end of the run before it; null if the run has ended.
-     *     It completes on a thread of the backend or one that polls: what depends on it must be short and must not
-     * block
+     * @param completion learns of the end unless the method throws, perhaps before the method returns. The run fails
+     *     with a {@link CollectiveTimeoutException} if it takes longer than the backend's timeout, counted from the
+     *     end of the run before it
      * @throws IllegalArgumentException if the backend has no such streams
      */
-    default @Nullable CompletableFuture<Void> start(
-            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams) {
+    default void start(
+            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
         if (streams != null) {
             throw new IllegalArgumentException("this backend has no streams; run the call without them");
         }
         run(inputs, outputs);
-        return null;
+        completion.ended(null);
     }
 
     /**

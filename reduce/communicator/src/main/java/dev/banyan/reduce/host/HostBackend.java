@@ -2,6 +2,7 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
@@ -16,7 +17,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -135,8 +135,8 @@ public final class HostBackend implements Backend {
     }
 
     /**
-     * Returns the place in a page where buffers of a rank begin. Large allocations begin at the same place of a page, so
-     * that equal offsets of all ranks would meet in the few lines of one set of the cache.
+     * Returns the place in a page where buffers of a rank begin. Large allocations begin at the same place of a page,
+     * so that equal offsets of all ranks would meet in the few lines of one set of the cache.
      */
     static long stagger(int rank) {
         return (long) rank * STAGGER_BYTES % PAGE_BYTES;
@@ -178,9 +178,9 @@ public final class HostBackend implements Backend {
 
     /** Runs the updates on the calling thread. */
     @Override
-    public @Nullable CompletableFuture<Void> update(List<ParameterUpdate> updates) {
+    public void update(List<ParameterUpdate> updates, Completion completion) {
         updates.forEach(HostOptimizer::run);
-        return null;
+        completion.ended(null);
     }
 
     /**

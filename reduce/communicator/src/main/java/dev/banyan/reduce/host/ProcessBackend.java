@@ -2,6 +2,7 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
@@ -17,7 +18,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -153,8 +153,8 @@ public final class ProcessBackend implements Backend {
     }
 
     @Override
-    public @Nullable CompletableFuture<Void> update(List<ParameterUpdate> updates) {
-        return blocks.update(updates);
+    public void update(List<ParameterUpdate> updates, Completion completion) {
+        blocks.update(updates, completion);
     }
 
     @Override

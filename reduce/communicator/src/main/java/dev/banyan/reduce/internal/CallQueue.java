@@ -1,6 +1,7 @@
 package dev.banyan.reduce.internal;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.backend.Completion;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -35,10 +36,9 @@ public final class CallQueue implements AutoCloseable {
         /**
          * Starts the call.
          *
-         * @return completes when the call has ended; null if it has ended
+         * @param completion learns of the end unless the method throws, perhaps before the method returns
          */
-        @Nullable
-        CompletableFuture<Void> start();
+        void start(Completion completion);
 
         /** Returns the number of runs that the call consists of, at least 1; the call may take so many timeouts. */
         default int runCount() {
@@ -49,7 +49,7 @@ public final class CallQueue implements AutoCloseable {
         default void poll(Future<?> ended) {}
     }
 
-    private static final class Pending {
+    private final class Pending implements Completion {
         final Call call;
         /** Completes when the call has ended. No code of users depends on it. */
         final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -58,6 +58,11 @@ public final class CallQueue implements AutoCloseable {
 
         Pending(Call call) {
             this.call = call;
+        }
+
+        @Override
+        public void ended(@Nullable Throwable thrown) {
+            end(this, thrown);
         }
     }
 
@@ -106,9 +111,9 @@ public final class CallQueue implements AutoCloseable {
     }
 
     private static Call started(Runnable work) {
-        return () -> {
+        return completion -> {
             work.run();
-            return null;
+            completion.ended(null);
         };
     }
 
@@ -287,23 +292,15 @@ public final class CallQueue implements AutoCloseable {
     }
 
     private void start(Pending pending) {
-        boolean started = false;
-        CompletableFuture<Void> call = null;
-        Throwable thrown = null;
         try {
             pending.call.prepare();
-            started = arm(pending);
-            if (started) {
-                call = pending.call.start();
-            }
+            arm(pending);
+            pending.call.start(pending);
         } catch (Throwable e) {
-            thrown = e;
+            pending.ended(e);
         }
-        if (call == null) {
-            end(pending, started, thrown);
-        } else {
+        if (!pending.ended.isDone()) {
             release(pending);
-            var _ = call.whenComplete((_, e) -> end(pending, true, e));
         }
         pending.begun.complete(null);
     }
@@ -321,30 +318,28 @@ public final class CallQueue implements AutoCloseable {
         }
     }
 
-    /** Puts a call behind those in flight; returns false if the queue broke before. */
-    private boolean arm(Pending pending) {
+    /** Puts a call behind those in flight; throws the reason if the queue broke before. */
+    private void arm(Pending pending) {
         lock.lock();
         try {
             if (failure != null) {
-                return false;
+                throw failure;
             }
             if (inFlight.isEmpty()) {
                 firstSince = System.nanoTime();
             }
             inFlight.add(pending);
             watch();
-            return true;
         } finally {
             lock.unlock();
         }
     }
 
-    private void end(Pending pending, boolean started, @Nullable Throwable thrown) {
+    private void end(Pending pending, @Nullable Throwable thrown) {
         if (thrown instanceof CollectiveTimeoutException late) {
             // Before another call may start.
             breakWith(late);
         }
-        RuntimeException reason;
         lock.lock();
         try {
             if (pending.equals(inFlight.peek())) {
@@ -352,16 +347,13 @@ public final class CallQueue implements AutoCloseable {
             }
             inFlight.remove(pending);
             release(pending);
-            reason = failure;
         } finally {
             lock.unlock();
         }
-        if (thrown != null) {
-            pending.ended.completeExceptionally(thrown);
-        } else if (!started && reason != null) {
-            pending.ended.completeExceptionally(reason);
-        } else {
+        if (thrown == null) {
             pending.ended.complete(null);
+        } else {
+            pending.ended.completeExceptionally(thrown);
         }
     }
 
