@@ -105,6 +105,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_MPI_DEVICE_MEMORY", false),
                         Map.entry("BANYAN_RANK", 0),
                         Map.entry("BANYAN_RENDEZVOUS", ""),
+                        Map.entry("BANYAN_SHARED_MEMORY", true),
                         Map.entry("BANYAN_WORLD_SIZE", 1),
                         Map.entry("BANYAN_CONFIG", Path.of("")),
                         Map.entry("BANYAN_MPI_LIBRARY", ""),
@@ -141,6 +142,7 @@ class DeclaredSettingsTest {
                 Map.entry("BANYAN_PEER_TRIAL", "0"),
                 Map.entry("BANYAN_RANK", "5"),
                 Map.entry("BANYAN_RENDEZVOUS", "/tmp/job"),
+                Map.entry("BANYAN_SHARED_MEMORY", "0"),
                 Map.entry("BANYAN_WORLD_SIZE", "8"),
                 Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"));
         Config config = load(environment);
@@ -172,6 +174,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_PEER_TRIAL", false),
                         Map.entry("BANYAN_RANK", 5),
                         Map.entry("BANYAN_RENDEZVOUS", "/tmp/job"),
+                        Map.entry("BANYAN_SHARED_MEMORY", false),
                         Map.entry("BANYAN_WORLD_SIZE", 8),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so")));
     }

@@ -8,6 +8,6 @@ import java.util.List;
 public final class MpiSettings implements SettingProvider {
     @Override
     public List<Setting<?>> settings() {
-        return List.of(MpiLibrary.FILE, World.CHECK_ORDER, World.DEVICE_MEMORY, World.OUTSTANDING);
+        return List.of(MpiLibrary.FILE, World.CHECK_ORDER, World.DEVICE_MEMORY, World.SHARED_MEMORY, World.OUTSTANDING);
     }
 }

@@ -1,7 +1,5 @@
 package dev.banyan.mpi;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.Combiner;
 import dev.banyan.reduce.host.ExactSum;
@@ -33,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Order.</b> All processes of a group call the same collectives in the same order, with the same arguments except
  * for the buffers. The group runs them one at a time, in the order of the calls, on a thread of its own. Groups are
- * independent of each other. With BANYAN_CHECK_ORDER=1 the processes compare the next call before they run it; if the
+ * independent of each other. Processes of one machine reduce in memory that they share, and MPI goes between machines;
+ * with BANYAN_SHARED_MEMORY=0, or where MPI takes memory of GPUs, MPI does all. With BANYAN_CHECK_ORDER=1 the processes compare the next call before they run it; if the
  * calls differ, they fail on all processes with an {@link OrderException}. Without the check, such calls hang until
  * their deadline or compute garbage.
  *
@@ -55,54 +54,47 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use from any thread.
  */
 public final class ProcessGroup implements AutoCloseable {
-    /**
-     * The greatest number of bytes that one call of MPI gets. MPI counts elements in 32 bits, and some of its
-     * transports count bytes in 32 bits.
-     */
-    private static final long PIECE_BYTES = 1 << 30;
-
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     private final World world;
-    private final MpiLibrary mpi;
-    private final MemorySegment communicator;
-    private final int rank;
-    private final int size;
+    private final MpiProcesses processes;
     private final CallQueue queue;
     private final @Nullable OrderCheck order;
     /** Whether sums of floats are rounded once. */
     private final boolean exact;
 
     private final AtomicBoolean closed = new AtomicBoolean();
+    /** Whether the group's thread has asked for {@link #machine}. */
+    private boolean knowsMachine;
+    /** Reduces on this machine; made by the first reduction, null where MPI does that. */
+    private @Nullable MachineReduction machine;
 
-    private ProcessGroup(World world, MemorySegment communicator) {
+    private ProcessGroup(World world, MpiProcesses processes) {
         this.world = world;
-        this.communicator = communicator;
-        mpi = world.mpi();
-        mpi.call(MpiCall.SET_ERRHANDLER, communicator, mpi.handle("ompi_mpi_errors_return"));
-        rank = mpi.number(MpiCall.RANK, communicator);
-        size = mpi.number(MpiCall.SIZE, communicator);
+        this.processes = processes;
         queue = new CallQueue(
                 "banyan-mpi-group-" + COUNT.incrementAndGet(), world.config().get(Communicator.TIMEOUT), Duration.ZERO);
         exact = world.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
-        order = world.config().get(World.CHECK_ORDER) ? new OrderCheck(mpi, communicator, size) : null;
+        order = world.config().get(World.CHECK_ORDER)
+                ? new OrderCheck(world.mpi(), processes.communicator(), processes.size())
+                : null;
     }
 
-    /** Returns the group of a communicator of MPI and registers it with the world. */
-    static ProcessGroup of(World world, MemorySegment communicator) {
-        ProcessGroup group = new ProcessGroup(world, communicator);
+    /** Returns the group of some processes and registers it with the world. */
+    static ProcessGroup of(World world, MpiProcesses processes) {
+        ProcessGroup group = new ProcessGroup(world, processes);
         world.joined(group);
         return group;
     }
 
     /** Returns the rank of this process in the group, 0..size-1. */
     public int rank() {
-        return rank;
+        return processes.rank();
     }
 
     /** Returns the number of processes. */
     public int size() {
-        return size;
+        return processes.size();
     }
 
     /**
@@ -110,22 +102,15 @@ public final class ProcessGroup implements AutoCloseable {
      * it.
      */
     public ProcessGroup duplicate() {
-        return make("duplicates the group", () -> mpi.made(MpiCall.DUP, communicator));
+        return make("duplicates the group", processes::duplicate);
     }
 
     /** Returns the group of the processes on this process's machine, which share memory. All processes call it. */
     ProcessGroup onSameMachine() {
-        return make(
-                "splits the group by machine",
-                () -> mpi.made(
-                        MpiCall.SPLIT_TYPE,
-                        communicator,
-                        MpiLibrary.SHARED_MEMORY,
-                        rank,
-                        mpi.handle("ompi_mpi_info_null")));
+        return make("splits the group by machine", processes::onSameMachine);
     }
 
-    private ProcessGroup make(String what, Supplier<MemorySegment> call) {
+    private ProcessGroup make(String what, Supplier<MpiProcesses> call) {
         AtomicReference<@Nullable ProcessGroup> made = new AtomicReference<>();
         Completions.join(submit(what, () -> made.set(of(world, call.get()))));
         return Objects.requireNonNull(made.get());
@@ -138,7 +123,7 @@ public final class ProcessGroup implements AutoCloseable {
 
     /** Like {@link #barrier}, but returns a future that completes when all processes have called this method. */
     public CompletableFuture<Void> barrierAsync() {
-        return submit("waits at a barrier", () -> mpi.call(MpiCall.BARRIER, communicator));
+        return submit("waits at a barrier", processes::barrier);
     }
 
     /**
@@ -162,20 +147,16 @@ public final class ProcessGroup implements AutoCloseable {
      * @param name the name of the array for messages, such as {@code key 7}
      */
     public void broadcast(String name, MemorySegment buffer, long count, DataType type, int root) {
-        if (root < 0 || root >= size) {
+        if (root < 0 || root >= size()) {
             throw new IllegalArgumentException(
-                    "root " + root + " for a broadcast between " + size + " processes; roots are 0.." + (size - 1));
+                    "root " + root + " for a broadcast between " + size() + " processes; roots are 0.." + (size() - 1));
         }
         check("broadcast", buffer, count, type);
         checkMemory("broadcast", buffer, world.takesDeviceMemory());
         MemorySegment memory = address(buffer);
         Completions.join(submit(
                 words("broadcasts", name, count, type) + " from rank " + root,
-                () -> pieces(
-                        count,
-                        type,
-                        (at, elements) ->
-                                mpi.call(MpiCall.BROADCAST, at(memory, at), elements, type(type), root, communicator)),
+                () -> processes.broadcast(memory, count, type, root),
                 buffer));
     }
 
@@ -200,7 +181,7 @@ public final class ProcessGroup implements AutoCloseable {
     public CompletableFuture<Void> allReduceAsync(
             String name, MemorySegment buffer, long count, DataType type, ReduceOp op) {
         checkMemory("all_reduce by " + op, buffer, world.takesDeviceMemory() && op != ReduceOp.AVG);
-        return allReduceAsync(name, buffer, count, type, op, size);
+        return allReduceAsync(name, buffer, count, type, op, size());
     }
 
     /** @param contributions how many numbers each result combines, by which AVG divides */
@@ -272,19 +253,17 @@ public final class ProcessGroup implements AutoCloseable {
         return memory.reinterpret(count * type.bytes());
     }
 
+    /** Runs on the group's thread. AVG is a sum. */
     private void combine(MemorySegment memory, long count, DataType type, ReduceOp op) {
-        MemorySegment operation = world.reductions().operation(type, op);
-        pieces(
-                count,
-                type,
-                (at, elements) -> mpi.call(
-                        MpiCall.ALL_REDUCE,
-                        MpiLibrary.IN_PLACE,
-                        at(memory, at),
-                        elements,
-                        type(type),
-                        operation,
-                        communicator));
+        if (!knowsMachine && world.sharesMemory()) {
+            knowsMachine = true;
+            machine = MachineReduction.create(world, processes, processes.onSameMachine());
+        }
+        if (machine == null) {
+            processes.allReduce(memory, count, type, op);
+        } else {
+            machine.allReduce(host(memory, count, type), count, type, op == ReduceOp.AVG ? ReduceOp.SUM : op);
+        }
     }
 
     /**
@@ -298,11 +277,10 @@ public final class ProcessGroup implements AutoCloseable {
         }
         CloseAll all = new CloseAll();
         all.close(() -> Completions.join(submit("closes the group", () -> {
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment handle = arena.allocate(ADDRESS);
-                handle.set(ADDRESS, 0, communicator);
-                mpi.call(MpiCall.FREE, handle);
+            if (machine != null) {
+                machine.close();
             }
+            processes.close();
         })));
         all.close(this::drain);
         world.left(this);
@@ -318,28 +296,9 @@ public final class ProcessGroup implements AutoCloseable {
         }
     }
 
-    private interface Piece {
-        void run(long firstByte, int elements);
-    }
-
-    private static void pieces(long count, DataType type, Piece piece) {
-        long most = PIECE_BYTES / type.bytes();
-        for (long at = 0; at < count; at += most) {
-            piece.run(at * type.bytes(), (int) Math.min(most, count - at));
-        }
-    }
-
-    private MemorySegment type(DataType type) {
-        return world.reductions().type(type);
-    }
-
     /** Returns the address of a buffer, which any thread may pass to MPI. */
     private static MemorySegment address(MemorySegment buffer) {
         return MemorySegment.ofAddress(buffer.address());
-    }
-
-    private static MemorySegment at(MemorySegment memory, long offset) {
-        return MemorySegment.ofAddress(memory.address() + offset);
     }
 
     private static String words(String verb, String name, long count, DataType type) {

@@ -6,6 +6,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
@@ -49,6 +50,11 @@ public final class World {
             false,
             "Lets MPI read and write memory of GPUs itself if it reports that it can; otherwise Banyan copies the data"
                     + " to pinned memory of the host for MPI, and back.");
+    /** Whether processes of one machine share memory. */
+    public static final Setting<Boolean> SHARED_MEMORY = Setting.flag(
+            "BANYAN_SHARED_MEMORY",
+            true,
+            "Lets processes of one machine reduce in memory that they share, so that MPI goes between machines alone.");
     /** How many collectives a store of type {@code concum} has in flight at once. */
     public static final Setting<Integer> OUTSTANDING = Setting.wholeNumber(
             "BANYAN_OUTSTANDING",
@@ -81,6 +87,7 @@ public final class World {
     private final ProcessGroup sameMachine;
     private final String version;
     private final boolean takesDeviceMemory;
+    private final boolean sharesMemory;
     private volatile @Nullable String broken;
     private volatile boolean finished;
     /** Finishes the world when the process ends, and returns whether it did. Set by {@link #finishAtExit}. */
@@ -96,11 +103,14 @@ public final class World {
         reductions = new Reductions(mpi);
         all = control("the start of MPI", () -> {
             MemorySegment communicator = mpi.handle("ompi_mpi_comm_world");
-            ProcessGroup group = ProcessGroup.of(this, communicator);
+            ProcessGroup group = ProcessGroup.of(this, new MpiProcesses(this, communicator));
             compareSettings(new OrderCheck(mpi, communicator, group.size()));
             return group;
         });
         sameMachine = all.onSameMachine();
+        boolean wanted = config.get(SHARED_MEMORY) && !takesDeviceMemory;
+        sharesMemory =
+                all.combine(wanted ? 1 : 0, ReduceOp.MIN) == 1 && all.combine(sameMachine.size(), ReduceOp.MAX) > 1;
     }
 
     /**
@@ -262,6 +272,11 @@ public final class World {
         } catch (InterruptedException e) {
             return false;
         }
+    }
+
+    /** Returns whether processes of one machine reduce in memory that they share; the same in all processes. */
+    boolean sharesMemory() {
+        return sharesMemory;
     }
 
     MpiLibrary mpi() {

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Worlds of several processes, and what is said where there is no MPI. */
@@ -23,22 +24,35 @@ class WorldTest {
     Path folder;
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3})
-    void everyTypeAndOperationIsExactOverAllDevices(int processes) throws Exception {
-        check(processes);
+    @CsvSource({"1, 1", "2, 1", "2, 0", "3, 1"})
+    void everyTypeAndOperationIsExactOverAllDevices(int processes, int sharesMemory) throws Exception {
+        check(processes, sharesMemory);
     }
 
     @Test
     @Tag("soak")
     void everyTypeAndOperationIsExactOverAllDevicesOfFour() throws Exception {
-        check(4);
+        check(4, 0);
+        check(4, 1);
     }
 
-    private void check(int processes) throws Exception {
+    private void check(int processes, int sharesMemory) throws Exception {
         MpiRun.requireMpi();
-        Outcome outcome = new MpiRun(processes, MatrixProgram.class).run(folder);
+        Outcome outcome = new MpiRun(processes, MatrixProgram.class)
+                .with("BANYAN_SHARED_MEMORY", sharesMemory)
+                .run(folder);
         assertThat(outcome.text()).contains("passed 812 cases");
         assertThat(outcome.lines("passed 812 cases")).as(outcome.text()).isEqualTo(processes);
+        assertThat(outcome.status()).as(outcome.text()).isZero();
+        assertThat(outcome.orphans()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 5})
+    void processesOfOneMachineShareMemoryAndMpiGoesBetweenMachines(int processes) throws Exception {
+        MpiRun.requireMpi();
+        Outcome outcome = new MpiRun(processes, MachinesProgram.class).run(folder);
+        assertThat(outcome.lines("passed 97 cases")).as(outcome.text()).isEqualTo(processes);
         assertThat(outcome.status()).as(outcome.text()).isZero();
         assertThat(outcome.orphans()).isEmpty();
     }

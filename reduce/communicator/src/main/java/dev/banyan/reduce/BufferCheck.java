@@ -1,6 +1,7 @@
 package dev.banyan.reduce;
 
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;

@@ -4,6 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.host.ProcessBackend;
@@ -113,12 +114,7 @@ public final class Communicator implements AutoCloseable {
     private final PlannedCalls planned;
 
     private Communicator(Planner planner, Machine machine, Config config, Backend backend, boolean ownsBackend) {
-        this(planner, machine, config, backend, ownsBackend, new RankRange(0, machine.size()));
-    }
-
-    private Communicator(
-            Planner planner, Machine machine, Config config, Backend backend, boolean ownsBackend, RankRange held) {
-        this.held = held;
+        held = backend.held(machine.size());
         this.machine = machine;
         this.config = config;
         this.backend = backend;
@@ -180,8 +176,7 @@ public final class Communicator implements AutoCloseable {
                     machine,
                     config,
                     new ProcessBackend(job, timeout),
-                    true,
-                    new RankRange(job.firstRank(), ranks));
+                    true);
         } catch (RuntimeException e) {
             job.close();
             throw e;

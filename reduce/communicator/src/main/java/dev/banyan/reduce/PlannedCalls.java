@@ -6,6 +6,7 @@ import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.optimizer.ParameterUpdate;

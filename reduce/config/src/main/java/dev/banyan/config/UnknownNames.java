@@ -25,6 +25,7 @@ final class UnknownNames {
             "BANYAN_CUDA_LAUNCH_THREADS",
             "BANYAN_RANK",
             "BANYAN_RENDEZVOUS",
+            "BANYAN_SHARED_MEMORY",
             "BANYAN_THREADS",
             "BANYAN_TIMEOUT_MS",
             "BANYAN_WORLD_SIZE",

@@ -24,6 +24,15 @@ public interface Backend extends AutoCloseable {
     boolean inHostMemory();
 
     /**
+     * Returns the ranks of this process, whose buffers calls have: all, unless other processes hold some.
+     *
+     * @param ranks their number in all processes
+     */
+    default RankRange held(int ranks) {
+        return new RankRange(0, ranks);
+    }
+
+    /**
      * Allocates memory of a rank's device, aligned to 64 bytes and zeroed. {@link #close} frees it.
      *
      * @param rank 0..n-1

@@ -5,6 +5,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.processes.Job;
@@ -60,17 +61,21 @@ public final class ProcessBackend implements Backend {
     }
 
     @Override
+    public RankRange held(int ranks) {
+        return new RankRange(job.firstRank(), job.ranksHeld());
+    }
+
+    @Override
     public Execution execution() {
         return Execution.LOOPS;
     }
 
     private void checkAllocation(int rank, long bytes) {
         BackendArguments.checkAllocation(rank, job.ranks(), bytes);
-        int first = job.firstRank();
-        int end = first + job.ranksHeld();
-        if (rank < first || rank >= end) {
-            throw new IllegalArgumentException(
-                    "rank " + rank + " is of another process; this one holds ranks " + first + " to " + (end - 1));
+        RankRange held = held(job.ranks());
+        if (!held.contains(rank)) {
+            throw new IllegalArgumentException("rank " + rank + " is of another process; this one holds ranks "
+                    + held.first() + " to " + (held.first() + held.count() - 1));
         }
     }
 

@@ -62,16 +62,8 @@ public final class ControlBlock {
     }
 
     /** Returns its length in bytes. */
-    static long bytes(int processes) {
+    private static long bytes(int processes) {
         return PAGE * (1L + processes);
-    }
-
-    /** Fills memory that is zero. */
-    static ControlBlock create(MemorySegment memory, int processes) {
-        ControlBlock block = new ControlBlock(memory);
-        INT.set(memory, (long) PROCESSES, processes);
-        LONG.setRelease(memory, 0L, MAGIC);
-        return block;
     }
 
     /** @throws IllegalStateException if it is of another version or another number of processes */
@@ -82,6 +74,19 @@ public final class ControlBlock {
                     + block.processes() + " processes instead of " + processes + "; start all with the same settings");
         }
         return block;
+    }
+
+    /** Makes the memory of a block. */
+    public static SharedMemory make(int processes) {
+        SharedMemory made = SharedMemory.create("banyan-control", bytes(processes));
+        INT.set(made.memory(), (long) PROCESSES, processes);
+        LONG.setRelease(made.memory(), 0L, MAGIC);
+        return made;
+    }
+
+    /** Opens the memory of a block that another process has made, as {@link SharedMemory#open} does. */
+    public static SharedMemory open(ProcessId maker, int descriptor, int processes) {
+        return SharedMemory.open(maker, descriptor, bytes(processes));
     }
 
     /** Returns the number of processes. */

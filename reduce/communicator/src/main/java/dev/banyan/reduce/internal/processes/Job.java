@@ -28,7 +28,7 @@ public final class Job implements AutoCloseable {
     }
 
     /**
-     * Joins the other processes, and returns when all have joined.
+     * Joins the other processes in a folder, as {@link #join(int, int, int, String, long, Meeting)} does.
      *
      * @param ranks that this process holds, at least 1
      * @param agreed what must be the same in all processes: machine and settings
@@ -37,29 +37,49 @@ public final class Job implements AutoCloseable {
      * @throws CollectiveTimeoutException if a process does not come in time
      */
     public static Job join(JobPlace place, int ranks, String agreed, long timeoutNanos) {
+        return join(place.process(), place.processes(), ranks, agreed, timeoutNanos, new Rendezvous(place));
+    }
+
+    /**
+     * Joins the other processes, and returns when all have joined.
+     *
+     * @param process 0..processes-1
+     * @param processes at least 1
+     * @param ranks that this process holds, at least 1
+     * @param agreed what must be the same in all processes: machine and settings
+     * @param timeoutNanos how long it waits for the others
+     * @param meeting where they find the control block; this method closes it
+     * @throws IllegalStateException if the processes do not agree, or cannot open each other's memory
+     * @throws CollectiveTimeoutException if a process does not come in time
+     */
+    public static Job join(int process, int processes, int ranks, String agreed, long timeoutNanos, Meeting meeting) {
         if (ranks < 1 || ranks > ControlBlock.MOST_RANKS) {
             throw new IllegalArgumentException(
                     ranks + " ranks in one process; give it 1 to " + ControlBlock.MOST_RANKS);
         }
         long deadline = System.nanoTime() + timeoutNanos;
         ProcessId own = ProcessId.own();
-        try (Rendezvous rendezvous = Rendezvous.at(place)) {
-            SharedMemory memory = place.process() == 0
-                    ? rendezvous.publish(place.processes())
-                    : rendezvous.find(place.processes(), deadline);
+        SharedMemory memory;
+        Job job;
+        try (meeting) {
+            memory = meeting.open(deadline);
             try {
-                ControlBlock block = ControlBlock.of(memory.memory(), place.processes());
-                block.join(place.process(), own, ranks, ControlBlock.fingerprint(agreed));
-                Job job = new Job(place.process(), memory, block);
+                ControlBlock block = ControlBlock.of(memory.memory(), processes);
+                block.join(process, own, ranks, ControlBlock.fingerprint(agreed));
+                job = new Job(process, memory, block);
                 job.awaitAll(deadline, timeoutNanos);
-                // All have opened the block; a later job may meet in the same folder as soon as this one goes on.
-                rendezvous.withdraw();
-                job.agree(timeoutNanos);
-                return job;
             } catch (Throwable e) {
                 memory.close();
                 throw e;
             }
+        }
+        // The meeting is over; a later job may meet in the same place as soon as this one goes on.
+        try {
+            job.agree(timeoutNanos);
+            return job;
+        } catch (Throwable e) {
+            memory.close();
+            throw e;
         }
     }
 

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * A folder in which process 0 of a job says where its control block is. The file in it is of this user alone, holds no
  * secret, since only processes of the same user can open the block, and goes when all have joined.
  */
-final class Rendezvous implements AutoCloseable {
+final class Rendezvous implements Meeting {
     private static final Pattern LINE = Pattern.compile("banyan ([0-9]+) ([0-9]+) ([0-9]+)\\s*");
 
     private static final Logger LOG = LoggerFactory.getLogger(Rendezvous.class);
@@ -29,26 +29,27 @@ final class Rendezvous implements AutoCloseable {
     /** Belongs to the user of this process. */
     private static final Path OWN_FILES = Path.of("/proc/self");
 
+    private final JobPlace place;
     private final Path folder;
     private final Path file;
     private boolean published;
     private boolean madeFolder;
 
-    private Rendezvous(Path folder) {
-        this.folder = folder;
+    Rendezvous(JobPlace place) {
+        this.place = place;
+        folder = Path.of(place.meeting());
         file = folder.resolve("control");
     }
 
-    /** Returns the meeting place of a job. */
-    static Rendezvous at(JobPlace place) {
-        return new Rendezvous(Path.of(place.meeting()));
+    @Override
+    public SharedMemory open(long deadline) {
+        return place.process() == 0 ? publish() : find(deadline);
     }
 
     /** Makes the control block and says where it is. */
-    SharedMemory publish(int processes) {
-        SharedMemory memory = SharedMemory.create("banyan-control", ControlBlock.bytes(processes));
+    private SharedMemory publish() {
+        SharedMemory memory = ControlBlock.make(place.processes());
         try {
-            var _ = ControlBlock.create(memory.memory(), processes);
             madeFolder = !Files.exists(folder);
             Files.createDirectories(
                     folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
@@ -71,13 +72,9 @@ final class Rendezvous implements AutoCloseable {
         }
     }
 
-    /**
-     * Waits for process 0 and opens its control block.
-     *
-     * @param deadline value of {@link System#nanoTime()} after which it gives up
-     */
-    SharedMemory find(int processes, long deadline) {
-        for (SharedMemory found = tryToFind(processes); ; found = tryToFind(processes)) {
+    /** Waits for process 0 and opens its control block. */
+    private SharedMemory find(long deadline) {
+        for (SharedMemory found = tryToFind(); ; found = tryToFind()) {
             if (found != null) {
                 return found;
             }
@@ -90,7 +87,7 @@ final class Rendezvous implements AutoCloseable {
         }
     }
 
-    private @Nullable SharedMemory tryToFind(int processes) {
+    private @Nullable SharedMemory tryToFind() {
         String line;
         try {
             if (!Files.getOwner(file).equals(Files.getOwner(OWN_FILES))) {
@@ -114,18 +111,12 @@ final class Rendezvous implements AutoCloseable {
         }
         ProcessId first = new ProcessId(Long.parseLong(fields.group(1)), Long.parseLong(fields.group(2)));
         // A file of a process that has ended was left by another job.
-        return first.isAlive()
-                ? SharedMemory.open(first, Integer.parseInt(fields.group(3)), ControlBlock.bytes(processes))
-                : null;
-    }
-
-    @Override
-    public void close() {
-        withdraw();
+        return first.isAlive() ? ControlBlock.open(first, Integer.parseInt(fields.group(3)), place.processes()) : null;
     }
 
     /** Removes the file that this process has published, if it has. */
-    void withdraw() {
+    @Override
+    public void close() {
         if (published) {
             published = false;
             try {
