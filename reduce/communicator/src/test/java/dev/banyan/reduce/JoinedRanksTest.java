@@ -11,9 +11,14 @@ import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -271,6 +276,74 @@ class JoinedRanksTest {
         assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), second, 1))
                 .isInstanceOf(CollectiveTimeoutException.class)
                 .hasMessageContaining("process 0 of this job has not come");
+    }
+
+    private static Config atPort(int process, int port, long timeoutMs) {
+        return Config.builder()
+                .set("BANYAN_RANK", Integer.toString(process))
+                .set("BANYAN_WORLD_SIZE", "2")
+                .set("BANYAN_RENDEZVOUS", "tcp://127.0.0.1:" + port)
+                .set("BANYAN_TIMEOUT_MS", Long.toString(timeoutMs))
+                .build();
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return server.getLocalPort();
+        }
+    }
+
+    /** The second job meets at the port of the first. */
+    @Test
+    void processesMayMeetAtAPort() throws Exception {
+        int port = freePort();
+        for (int job = 0; job < 2; job++) {
+            try (ExecutorService threads = Executors.newCachedThreadPool()) {
+                List<Future<Float>> results = new ArrayList<>();
+                for (int process = 1; process >= 0; process--) {
+                    Config config = atPort(process, port, 20_000);
+                    float own = process + 1;
+                    results.add(threads.submit(() -> {
+                        try (Communicator joined = Communicator.join(MACHINE.subset(0, 1), config, 1)) {
+                            MemorySegment buffer = joined.allocate(joined.firstRank(), 4);
+                            buffer.set(ValueLayout.JAVA_FLOAT, 0, own);
+                            joined.allReduce(List.of(buffer), 1, DataType.F32, ReduceOp.SUM);
+                            return buffer.get(ValueLayout.JAVA_FLOAT, 0);
+                        }
+                    }));
+                }
+                for (Future<Float> result : results) {
+                    assertThat(result.get()).isEqualTo(3);
+                }
+            }
+        }
+    }
+
+    @Test
+    void aPortWithoutProcess0IsNamed() throws Exception {
+        int port = freePort();
+        assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(1, port, 100), 1))
+                .isInstanceOf(CollectiveTimeoutException.class)
+                .hasMessageContaining("process 0 of this job does not listen on tcp://127.0.0.1:" + port);
+        try (ServerSocket other = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+            assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(0, port, 100), 1))
+                    .isInstanceOf(UncheckedIOException.class)
+                    .hasMessageContaining("cannot listen on tcp://127.0.0.1:" + port);
+            Thread answering = Thread.ofPlatform().daemon().start(() -> {
+                try (Socket caller = other.accept()) {
+                    caller.getOutputStream().write("SSH-2.0\n".getBytes(StandardCharsets.US_ASCII));
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(1, port, 10_000), 1))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("is not process 0 of a job");
+            answering.join();
+        }
+        assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(1, 70_000, 100), 1))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("is no address of this machine with a port");
     }
 
     @Test

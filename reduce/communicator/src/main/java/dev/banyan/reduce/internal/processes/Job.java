@@ -28,7 +28,7 @@ public final class Job implements AutoCloseable {
     }
 
     /**
-     * Joins the other processes in a folder, as {@link #join(int, int, int, String, long, Meeting)} does.
+     * Joins the other processes in a folder or at a port, as {@link #join(int, int, int, String, long, Meeting)} does.
      *
      * @param ranks that this process holds, at least 1
      * @param agreed what must be the same in all processes: machine and settings
@@ -37,7 +37,8 @@ public final class Job implements AutoCloseable {
      * @throws CollectiveTimeoutException if a process does not come in time
      */
     public static Job join(JobPlace place, int ranks, String agreed, long timeoutNanos) {
-        return join(place.process(), place.processes(), ranks, agreed, timeoutNanos, new Rendezvous(place));
+        Meeting meeting = TcpMeeting.isAt(place.meeting()) ? new TcpMeeting(place) : new FolderMeeting(place);
+        return join(place.process(), place.processes(), ranks, agreed, timeoutNanos, meeting);
     }
 
     /**

@@ -12,7 +12,7 @@ import java.util.Optional;
  *
  * @param process 0..processes-1
  * @param processes at least 1
- * @param meeting the folder where the processes meet
+ * @param meeting the folder where the processes meet, or an address as tcp://127.0.0.1:29400
  */
 public record JobPlace(int process, int processes, String meeting) {
     /** The number of this process. */
@@ -26,9 +26,9 @@ public record JobPlace(int process, int processes, String meeting) {
     /** Where processes meet. */
     public static final Setting<String> RENDEZVOUS = Setting.text(
                     "BANYAN_RENDEZVOUS",
-                    "a folder",
+                    "a folder, or an address such as tcp://127.0.0.1:29400",
                     "a folder named after the launcher's job",
-                    "Names the folder where the processes of a job find each other, one for each job.")
+                    "Names the folder or the port where the processes of a job find each other, one for each job.")
             .outsideFiles();
 
     /** Names of launchers, of the process's number and the number of processes on this machine. */

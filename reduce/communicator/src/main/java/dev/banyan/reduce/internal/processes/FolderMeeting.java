@@ -11,8 +11,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,10 +19,8 @@ import org.slf4j.LoggerFactory;
  * A folder in which process 0 of a job says where its control block is. The file in it is of this user alone, holds no
  * secret, since only processes of the same user can open the block, and goes when all have joined.
  */
-final class Rendezvous implements Meeting {
-    private static final Pattern LINE = Pattern.compile("banyan ([0-9]+) ([0-9]+) ([0-9]+)\\s*");
-
-    private static final Logger LOG = LoggerFactory.getLogger(Rendezvous.class);
+final class FolderMeeting implements Meeting {
+    private static final Logger LOG = LoggerFactory.getLogger(FolderMeeting.class);
 
     /** Belongs to the user of this process. */
     private static final Path OWN_FILES = Path.of("/proc/self");
@@ -35,7 +31,7 @@ final class Rendezvous implements Meeting {
     private boolean published;
     private boolean madeFolder;
 
-    Rendezvous(JobPlace place) {
+    FolderMeeting(JobPlace place) {
         this.place = place;
         folder = Path.of(place.meeting());
         file = folder.resolve("control");
@@ -53,12 +49,8 @@ final class Rendezvous implements Meeting {
             madeFolder = !Files.exists(folder);
             Files.createDirectories(
                     folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-            ProcessId own = ProcessId.own();
             Path made = Files.createTempFile(folder, "control", null);
-            Files.writeString(
-                    made,
-                    "banyan " + own.pid() + " " + own.start() + " " + memory.descriptor() + "\n",
-                    StandardCharsets.US_ASCII);
+            Files.writeString(made, Announcement.of(memory).line(), StandardCharsets.US_ASCII);
             Files.move(made, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
             published = true;
             return memory;
@@ -104,14 +96,11 @@ final class Rendezvous implements Meeting {
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + file, e);
         }
-        Matcher fields = LINE.matcher(line);
-        if (!fields.matches()) {
-            throw new IllegalStateException(
-                    file + " is not from process 0 of a job; set BANYAN_RENDEZVOUS to a folder" + " of its own");
-        }
-        ProcessId first = new ProcessId(Long.parseLong(fields.group(1)), Long.parseLong(fields.group(2)));
+        Announcement found = Announcement.parse(line)
+                .orElseThrow(() -> new IllegalStateException(
+                        file + " is not from process 0 of a job; set BANYAN_RENDEZVOUS to a folder of its own"));
         // A file of a process that has ended was left by another job.
-        return first.isAlive() ? ControlBlock.open(first, Integer.parseInt(fields.group(3)), place.processes()) : null;
+        return found.maker().isAlive() ? found.open(place.processes()) : null;
     }
 
     /** Removes the file that this process has published, if it has. */
