@@ -22,12 +22,14 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -95,25 +97,45 @@ class JoinedRanksTest {
                         DataType type = count == 1000 ? DataType.BF16 : DataType.F32;
                         ReduceOp op = count == 1 ? ReduceOp.AVG : ReduceOp.SUM;
                         Case each = new Case(collective, inPlace, count, type, op, n);
-                        List<byte[]> expected;
-                        try (Communicator whole = Communicator.create(
-                                MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
-                            expected = each.run(whole, shared);
-                        }
-                        List<byte[]> results = inAll(ranks, joined -> each.run(joined, shared)).stream()
-                                .flatMap(List::stream)
-                                .toList();
-                        assertThat(results)
-                                .as(
-                                        "%s in processes of %s ranks",
-                                        each,
-                                        List.of(IntStream.of(ranks).boxed().toArray()))
-                                .usingRecursiveComparison()
-                                .isEqualTo(expected);
+                        assertGivesTheBitsOfOneProcess(each, ranks, _ -> shared);
                     }
                 }
             }
         }
+    }
+
+    private void assertGivesTheBitsOfOneProcess(Case each, int[] ranks, IntPredicate shared) throws Exception {
+        List<byte[]> expected;
+        try (Communicator whole = Communicator.create(
+                MACHINE.subset(IntStream.range(0, each.ranks()).toArray()), Config.defaults())) {
+            expected = each.run(whole, shared);
+        }
+        List<byte[]> results = inAll(ranks, joined -> each.run(joined, shared)).stream()
+                .flatMap(List::stream)
+                .toList();
+        assertThat(results).hasSameSizeAs(expected);
+        for (int i = 0; i < expected.size(); i++) {
+            assertThat(Arrays.mismatch(results.get(i), expected.get(i)))
+                    .as("%s in processes of %s ranks: output %d", each, Arrays.toString(ranks), i)
+                    .isEqualTo(-1);
+        }
+    }
+
+    /** What is not shared goes through windows of 512 KiB. */
+    @Test
+    void largeBuffersGiveTheBitsOfOneProcess() throws Exception {
+        for (int[] ranks : new int[][] {{1, 1}, {1, 2, 1}}) {
+            int n = IntStream.of(ranks).sum();
+            for (Collective collective : Collective.values()) {
+                for (boolean inPlace : new boolean[] {true, false}) {
+                    Case each = new Case(collective, inPlace, 500_003, DataType.F32, ReduceOp.AVG, n);
+                    assertGivesTheBitsOfOneProcess(each, ranks, _ -> false);
+                    assertGivesTheBitsOfOneProcess(each, ranks, rank -> rank % 2 == 0);
+                }
+            }
+        }
+        Case halves = new Case(Collective.ALL_REDUCE, true, 1_200_001, DataType.F16, ReduceOp.SUM, 2);
+        assertGivesTheBitsOfOneProcess(halves, new int[] {1, 1}, _ -> false);
     }
 
     private record Case(Collective collective, boolean inPlace, long count, DataType type, ReduceOp op, int ranks) {
@@ -122,7 +144,7 @@ class JoinedRanksTest {
         }
 
         /** Runs it twice; returns the outputs of the communicator's own ranks. */
-        List<byte[]> run(Communicator communicator, boolean shared) {
+        List<byte[]> run(Communicator communicator, IntPredicate shared) {
             int root = collective.hasRoot() ? ranks - 1 : -1;
             long in = bytes(collective.inputElements(count, ranks));
             long out = bytes(collective.outputElements(count, ranks));
@@ -160,8 +182,8 @@ class JoinedRanksTest {
         }
 
         private static MemorySegment memory(
-                Communicator communicator, Arena arena, int rank, long bytes, boolean shared) {
-            return shared ? communicator.allocate(rank, bytes) : arena.allocate(bytes, 64);
+                Communicator communicator, Arena arena, int rank, long bytes, IntPredicate shared) {
+            return shared.test(rank) ? communicator.allocate(rank, bytes) : arena.allocate(bytes, 64);
         }
     }
 

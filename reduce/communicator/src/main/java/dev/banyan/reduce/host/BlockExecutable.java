@@ -61,6 +61,16 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
     /** Returns the number of blocks of the run. */
     abstract long blocks();
 
+    /** Returns whether each block is at one place in all buffers that it is in, right behind the block before. */
+    boolean isAligned() {
+        return false;
+    }
+
+    /** Returns where a block begins in all buffers of an aligned run, in bytes; for {@link #blocks} the end. */
+    long place(long block) {
+        throw new UnsupportedOperationException("blocks have no place in common");
+    }
+
     /** Returns the number of threads that may run blocks at the same time. */
     abstract int participants();
 

@@ -17,6 +17,11 @@ sealed interface ChunkCode permits FusedCode, StepCode, IntegerMeanCode {
     /** Returns the number of blocks that it reads or writes, for an estimate of its time. */
     int streams();
 
+    /** Returns where the chunk begins in every buffer that it is in, in bytes; -1 if these are not all alike. */
+    default long place() {
+        return -1;
+    }
+
     /**
      * Extends buffers to the bytes that this code accesses without a check of its own.
      *

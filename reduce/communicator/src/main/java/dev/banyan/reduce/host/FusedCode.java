@@ -64,6 +64,20 @@ final class FusedCode implements ChunkCode {
     }
 
     @Override
+    public long place() {
+        long place = -1;
+        for (int o = 0; o < slots.length; o++) {
+            if (slots[o] >= 0) {
+                if (place >= 0 && ats[o] != place) {
+                    return -1;
+                }
+                place = ats[o];
+            }
+        }
+        return place;
+    }
+
+    @Override
     public void extend(long[] extents, long bytes) {
         for (int o = 0; o < slots.length; o++) {
             if (slots[o] >= 0) {

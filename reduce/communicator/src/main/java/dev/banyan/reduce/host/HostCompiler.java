@@ -122,7 +122,8 @@ final class HostCompiler {
             scratch.close();
             throw e;
         }
-        return new Program(parts, blocks, blockElements, traffic, buffers, addresses, extents, frames, scratch);
+        return new Program(
+                parts, blocks, blockElements, type.bytes(), traffic, buffers, addresses, extents, frames, scratch);
     }
 
     private ChunkCode code(Chunk chunk, ChunkCompiler compiler, boolean fuses, int blockBytes) {

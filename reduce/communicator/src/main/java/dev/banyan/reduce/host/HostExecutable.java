@@ -57,6 +57,16 @@ final class HostExecutable extends BlockExecutable {
     }
 
     @Override
+    boolean isAligned() {
+        return program.isAligned();
+    }
+
+    @Override
+    long place(long block) {
+        return program.place(block);
+    }
+
+    @Override
     int participants() {
         return program.participants();
     }

@@ -16,6 +16,12 @@ import java.util.concurrent.locks.ReentrantLock;
 final class ProcessExecutable implements Executable {
     private static final int NONE = -1;
     private static final int ALIGNMENT = 64;
+    /** So much of every buffer stays in caches from one copy to the other. Measured: 256 KiB to 1 MiB are alike. */
+    private static final long WINDOW_BYTES = 512 << 10;
+    /** The counters of blocks in runs of all at once, and in those of windows. */
+    private static final int WHOLE = 0;
+
+    private static final int CUT = 1;
 
     /**
      * What a call uses of buffers, which may be longer.
@@ -46,6 +52,11 @@ final class ProcessExecutable implements Executable {
     private final long[] stagedInputs;
 
     private final long[] stagedOutputs;
+    private MemorySegment staging = MemorySegment.NULL;
+    /** Whether what is not shared goes through windows. */
+    private final boolean mayCut;
+
+    private final long blocksPerWindow;
 
     /**
      * @param work what a block is; it has one thread
@@ -77,6 +88,14 @@ final class ProcessExecutable implements Executable {
         stagedOutputs = new long[ranksHeld];
         inputs = new MemorySegment[job.ranks()];
         outputs = new MemorySegment[job.ranks()];
+        mayCut = isWorthWindows();
+        blocksPerWindow = mayCut ? WINDOW_BYTES / work.place(1) : work.blocks();
+    }
+
+    /** Returns whether windows pay, and every buffer goes through them from its begin to its end. */
+    private boolean isWorthWindows() {
+        long end = work.isAligned() ? work.place(work.blocks()) : 0;
+        return end > 2 * WINDOW_BYTES && end == sizes.input() && end == sizes.output();
     }
 
     /** @param in of each rank; those of other processes are ignored, as those in {@code out} are */
@@ -86,47 +105,64 @@ final class ProcessExecutable implements Executable {
         try {
             job.checkUnbroken(name);
             long deadline = System.nanoTime() + timeoutNanos;
-            boolean staged = post(in, out);
+            post(in, out);
+            copyIn(in, 0, mayCut ? blocksPerWindow : work.blocks(), 0);
             control.setCall(job.process(), kind);
-            control.setNextBlock(job.process(), firstOf(job.process()));
+            control.setNextBlock(job.process(), WHOLE, shareOf(job.process(), 0, work.blocks()));
+            control.setNextBlock(job.process(), CUT, shareOf(job.process(), 0, blocksPerWindow));
             job.meet(name, deadline - System.nanoTime());
             try {
-                runBlocks(deadline);
+                runWindows(in, out, deadline);
             } catch (Throwable e) {
                 // Others would take a later call of this process for its part in this one.
                 job.fail();
                 throw e;
-            }
-            if (staged) {
-                fetch(out);
             }
         } finally {
             lock.unlock();
         }
     }
 
-    private void runBlocks(long deadline) {
-        checkCalls();
-        resolve();
-        work.begin(inputs, outputs);
-        try {
-            takeBlocks();
-            job.meet(name, deadline - System.nanoTime());
-        } finally {
-            work.end();
-        }
-    }
-
-    private long firstOf(int process) {
-        return work.blocks() * process / job.processes();
-    }
-
     /**
-     * Says where the buffers of this process are, and copies inputs that are not shared.
-     *
-     * @return whether some buffer is not shared
+     * Runs all blocks at once, or window by window where some buffer goes through windows: while the blocks of one run,
+     * the next one's inputs are copied, and between two of them the processes meet.
      */
-    private boolean post(MemorySegment[] in, MemorySegment[] out) {
+    private void runWindows(MemorySegment[] in, MemorySegment[] out, long deadline) {
+        checkCalls();
+        boolean cut = mayCut && hasWindows();
+        int counter = cut ? CUT : WHOLE;
+        long blocks = work.blocks();
+        long perWindow = cut ? blocksPerWindow : blocks;
+        int half = 0;
+        long begin = 0;
+        do {
+            long end = Math.min(begin + perWindow, blocks);
+            resolve(begin, half);
+            work.begin(inputs, outputs);
+            try {
+                takeBlocks(counter, begin, end);
+            } finally {
+                work.end();
+            }
+            if (end < blocks) {
+                long nextEnd = Math.min(end + perWindow, blocks);
+                copyIn(in, end, nextEnd, 1 - half);
+                control.setNextBlock(job.process(), counter, shareOf(job.process(), end, nextEnd));
+            }
+            job.meet(name, deadline - System.nanoTime());
+            copyOut(out, begin, end, half);
+            half = 1 - half;
+            begin = end;
+        } while (begin < blocks);
+    }
+
+    /** Returns where the share of a process begins of some blocks; that of process n is the end. */
+    private long shareOf(int process, long begin, long end) {
+        return begin + (end - begin) * process / job.processes();
+    }
+
+    /** Says where the buffers of this process are, and finds room for those that are not shared. */
+    private void post(MemorySegment[] in, MemorySegment[] out) {
         long end = 0;
         for (int r = 0; r < ranksHeld; r++) {
             long free = end;
@@ -135,20 +171,25 @@ final class ProcessExecutable implements Executable {
             end = Math.max(end, post(r, true, out[first + r], isInPlace ? free : end));
         }
         if (end == 0) {
-            return false;
+            return;
         }
         int piece = pieces.staging(end);
+        staging = pieces.piece(job.process(), piece);
         for (int r = 0; r < ranksHeld; r++) {
-            if (stagedInputs[r] != NONE) {
-                control.setBuffer(job.process(), r, false, piece, stagedInputs[r]);
-                MemorySegment.copy(
-                        in[first + r], 0, pieces.piece(job.process(), piece), stagedInputs[r], sizes.input());
-            }
-            if (stagedOutputs[r] != NONE) {
-                control.setBuffer(job.process(), r, true, piece, stagedOutputs[r]);
-            }
+            postStaged(r, false, piece, stagedInputs[r]);
+            postStaged(r, true, piece, stagedOutputs[r]);
         }
-        return true;
+    }
+
+    private void postStaged(int rank, boolean isOutput, int piece, long offset) {
+        if (offset == NONE) {
+            return;
+        }
+        if (mayCut) {
+            control.setWindows(job.process(), rank, isOutput, piece, offset);
+        } else {
+            control.setBuffer(job.process(), rank, isOutput, piece, offset);
+        }
     }
 
     private static boolean isSame(MemorySegment a, MemorySegment b) {
@@ -175,7 +216,33 @@ final class ProcessExecutable implements Executable {
             return free;
         }
         staged[rank] = free;
-        return free + Math.ceilDiv(bytes, ALIGNMENT) * ALIGNMENT;
+        return free + Math.ceilDiv(mayCut ? 2 * WINDOW_BYTES : bytes, ALIGNMENT) * ALIGNMENT;
+    }
+
+    /** Copies what some blocks need of inputs that are not shared; without windows, all of them. */
+    private void copyIn(MemorySegment[] in, long begin, long end, int half) {
+        for (int r = 0; r < ranksHeld; r++) {
+            if (stagedInputs[r] != NONE) {
+                long from = placeOf(begin);
+                long bytes = mayCut ? work.place(end) - from : sizes.input();
+                MemorySegment.copy(in[first + r], from, staging, stagedInputs[r] + half * WINDOW_BYTES, bytes);
+            }
+        }
+    }
+
+    /** Copies what some blocks have written to outputs that are not shared; without windows, all of them. */
+    private void copyOut(MemorySegment[] out, long begin, long end, int half) {
+        for (int r = 0; r < ranksHeld; r++) {
+            if (stagedOutputs[r] != NONE) {
+                long from = placeOf(begin);
+                long bytes = mayCut ? work.place(end) - from : sizes.output();
+                MemorySegment.copy(staging, stagedOutputs[r] + half * WINDOW_BYTES, out[first + r], from, bytes);
+            }
+        }
+    }
+
+    private long placeOf(long block) {
+        return mayCut ? work.place(block) : 0;
     }
 
     private void checkCalls() {
@@ -187,42 +254,53 @@ final class ProcessExecutable implements Executable {
         }
     }
 
-    private void resolve() {
+    /** Returns whether a buffer of some process goes through windows. */
+    private boolean hasWindows() {
         for (int p = 0; p < job.processes(); p++) {
-            int rank = job.firstRank(p);
-            for (int r = 0; rank + r < job.firstRank(p + 1); r++) {
-                inputs[rank + r] = buffer(p, r, false);
-                outputs[rank + r] = buffer(p, r, true);
-            }
-        }
-    }
-
-    private MemorySegment buffer(int process, int rank, boolean isOutput) {
-        int piece = control.piece(process, rank, isOutput);
-        return piece == NONE
-                ? MemorySegment.NULL
-                : pieces.piece(process, piece).asSlice(control.offset(process, rank, isOutput));
-    }
-
-    private void takeBlocks() {
-        for (int i = 0; i < job.processes(); i++) {
-            int process = (job.process() + i) % job.processes();
-            long end = firstOf(process + 1);
-            while (control.nextBlock(process) < end) {
-                long block = control.takeBlock(process);
-                if (block < end) {
-                    work.runBlock(0, block);
+            for (int r = 0; r < job.firstRank(p + 1) - job.firstRank(p); r++) {
+                if (control.hasWindows(p, r, false) || control.hasWindows(p, r, true)) {
+                    return true;
                 }
             }
         }
+        return false;
     }
 
-    /** Copies what is staged to the outputs of this process. */
-    private void fetch(MemorySegment[] out) {
-        for (int r = 0; r < ranksHeld; r++) {
-            if (stagedOutputs[r] != NONE) {
-                MemorySegment shared = pieces.piece(job.process(), control.piece(job.process(), r, true));
-                MemorySegment.copy(shared, stagedOutputs[r], out[first + r], 0, sizes.output());
+    private void resolve(long begin, int half) {
+        for (int p = 0; p < job.processes(); p++) {
+            int rank = job.firstRank(p);
+            for (int r = 0; rank + r < job.firstRank(p + 1); r++) {
+                inputs[rank + r] = buffer(p, r, false, begin, half);
+                outputs[rank + r] = buffer(p, r, true, begin, half);
+            }
+        }
+    }
+
+    private MemorySegment buffer(int process, int rank, boolean isOutput, long begin, int half) {
+        int piece = control.piece(process, rank, isOutput);
+        if (piece == NONE) {
+            return MemorySegment.NULL;
+        }
+        MemorySegment shared = pieces.piece(process, piece).asSlice(control.offset(process, rank, isOutput));
+        return control.hasWindows(process, rank, isOutput)
+                ? seenFromBegin(shared.address() + half * WINDOW_BYTES - work.place(begin))
+                : shared;
+    }
+
+    /** Returns a buffer of which nothing is there but a window; blocks go nowhere else. */
+    @SuppressWarnings("restricted")
+    private MemorySegment seenFromBegin(long address) {
+        return MemorySegment.ofAddress(address).reinterpret(sizes.output());
+    }
+
+    private void takeBlocks(int counter, long begin, long end) {
+        for (int i = 0; i < job.processes(); i++) {
+            int process = (job.process() + i) % job.processes();
+            long shareEnd = shareOf(process + 1, begin, end);
+            for (long block = control.takeBlock(process, counter, shareEnd);
+                    block >= 0;
+                    block = control.takeBlock(process, counter, shareEnd)) {
+                work.runBlock(0, block);
             }
         }
     }

@@ -24,6 +24,7 @@ final class Program implements AutoCloseable {
     private final Part[] parts;
     private final long blocks;
     private final int blockElements;
+    private final int elementBytes;
     /** Whether steps work on segments, which frames then keep. */
     private final boolean usesSegments;
     /** Whether frames have a listener. */
@@ -39,6 +40,7 @@ final class Program implements AutoCloseable {
     /**
      * @param parts the chunks
      * @param blocks number of blocks of all of them
+     * @param elementBytes length of an element
      * @param traffic bytes that a run reads and writes
      * @param buffers the array of buffers that the frames share
      * @param addresses the array of their addresses that the frames share
@@ -50,6 +52,7 @@ final class Program implements AutoCloseable {
             List<Part> parts,
             long blocks,
             int blockElements,
+            int elementBytes,
             long traffic,
             MemorySegment[] buffers,
             long[] addresses,
@@ -59,6 +62,7 @@ final class Program implements AutoCloseable {
         this.parts = parts.toArray(Part[]::new);
         this.blocks = blocks;
         this.blockElements = blockElements;
+        this.elementBytes = elementBytes;
         this.traffic = traffic;
         this.buffers = buffers;
         this.addresses = addresses;
@@ -80,6 +84,28 @@ final class Program implements AutoCloseable {
     /** Returns the number of bytes that a run reads and writes. */
     long traffic() {
         return traffic;
+    }
+
+    /** Returns whether each block is at one place in all buffers that it is in, right behind the block before. */
+    boolean isAligned() {
+        long end = 0;
+        for (Part part : parts) {
+            if (part.code().place() != end) {
+                return false;
+            }
+            end += part.elements() * elementBytes;
+        }
+        return true;
+    }
+
+    /** Returns where a block begins in all buffers of an aligned program, in bytes; for {@link #blocks} the end. */
+    long place(long block) {
+        long place = 0;
+        for (Part part : parts) {
+            long elements = Math.clamp((block - part.firstBlock()) * blockElements, 0, part.elements());
+            place += elements * elementBytes;
+        }
+        return place;
     }
 
     /**

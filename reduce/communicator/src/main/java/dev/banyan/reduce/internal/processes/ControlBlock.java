@@ -36,10 +36,15 @@ public final class ControlBlock {
     private static final int FINGERPRINT = 24;
     private static final int STATE = 32;
     private static final int ARRIVALS = 128;
+    /** Of counters, each on a line of its own. */
     private static final int NEXT_BLOCK = 256;
+
+    private static final int LINE = 64;
     private static final int CALL = 384;
     private static final int BUFFERS = 512;
     private static final int PIECES = 3072;
+    /** Marks the number of a piece. */
+    private static final int WINDOWS = 1 << 30;
 
     /** Greatest number of ranks of one process. */
     public static final int MOST_RANKS = (PIECES - BUFFERS) / 32;
@@ -206,19 +211,37 @@ public final class ControlBlock {
         return get(process, CALL);
     }
 
-    /** Sets where a process's share of blocks begins. */
-    public void setNextBlock(int process, long block) {
-        set(process, NEXT_BLOCK, block);
+    /**
+     * Sets where a process's share of blocks begins.
+     *
+     * @param counter 0 or 1
+     */
+    public void setNextBlock(int process, int counter, long block) {
+        set(process, counter(counter), block);
     }
 
-    /** Returns the next block of a process's share. */
-    public long nextBlock(int process) {
-        return get(process, NEXT_BLOCK);
+    private static int counter(int counter) {
+        return NEXT_BLOCK + counter * LINE;
     }
 
-    /** Takes the next block of a process's share. */
-    public long takeBlock(int process) {
-        return (long) LONG.getAndAdd(memory, page(process) + NEXT_BLOCK, 1L);
+    /**
+     * Takes the next block of a process's share.
+     *
+     * @param end of the share
+     * @return the block, or -1 if all are taken
+     */
+    public long takeBlock(int process, int counter, long end) {
+        long at = page(process) + counter(counter);
+        long next = (long) LONG.getAcquire(memory, at);
+        while (next < end) {
+            // The counter may go on to a later share meanwhile, of which nothing must be taken.
+            long before = (long) LONG.compareAndExchange(memory, at, next, next + 1);
+            if (before == next) {
+                return next;
+            }
+            next = before;
+        }
+        return -1;
     }
 
     /**
@@ -235,13 +258,25 @@ public final class ControlBlock {
         set(process, field + 8, offset);
     }
 
+    /** Sets where two windows are through which a buffer goes, as {@link #setBuffer} does for a whole one. */
+    public void setWindows(int process, int rank, boolean isOutput, int piece, long offset) {
+        setBuffer(process, rank, isOutput, piece | WINDOWS, offset);
+    }
+
+    /** Returns whether a buffer goes through windows. */
+    public boolean hasWindows(int process, int rank, boolean isOutput) {
+        long field = get(process, buffer(rank, isOutput));
+        return field >= 0 && (field & WINDOWS) != 0;
+    }
+
     private static int buffer(int rank, boolean isOutput) {
         return BUFFERS + 32 * rank + (isOutput ? 16 : 0);
     }
 
-    /** Returns the piece of memory that a buffer is in. */
+    /** Returns the piece of memory that a buffer or its windows are in, or a negative number as it was set. */
     public int piece(int process, int rank, boolean isOutput) {
-        return (int) get(process, buffer(rank, isOutput));
+        int field = (int) get(process, buffer(rank, isOutput));
+        return field < 0 ? field : field & ~WINDOWS;
     }
 
     /** Returns where a buffer begins in its piece, in bytes. */
