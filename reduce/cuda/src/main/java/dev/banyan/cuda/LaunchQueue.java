@@ -233,9 +233,10 @@ final class LaunchQueue {
         }
         Completion completion = gathered.completion();
         CudaStreams callers = gathered.streams();
+        List<ProgramBatch.Member> members = gathered.take();
         try {
             checkUsable();
-            launch(gathered.take(), callers, completion);
+            launch(members, callers, completion);
         } catch (CudaException e) {
             completion.ended(failed(e));
         } catch (RuntimeException e) {
@@ -258,10 +259,11 @@ final class LaunchQueue {
             join.after(callers, _ -> graphLauncher.stream());
         }
         GraphRun run = graphLauncher.launch(executable, graph, runs.takeMarks(executable));
-        runs.add(run, completion);
         if (callers != null) {
             join.before(callers, _ -> run.ended().getFirst());
         }
+        // Last of all that may fail: the completion learns of the end, or the start throws, but not both.
+        runs.add(run, completion);
         last = run;
     }
 
@@ -273,10 +275,10 @@ final class LaunchQueue {
             join.after(callers, rank -> programLauncher.stream(ranks.get(rank)));
         }
         ProgramRun run = programLauncher.launch(members);
-        runs.add(run, completion);
         if (callers != null) {
             join.before(callers, rank -> run.ended(ranks.get(rank)));
         }
+        runs.add(run, completion);
         last = run;
     }
 

@@ -7,6 +7,7 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
@@ -24,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -134,6 +136,24 @@ class RunsInFlightTest {
         int[] values = new int[COUNT];
         backend.copyToHost(buffer, MemorySegment.ofArray(values));
         assertThat(values).containsOnly(expected);
+    }
+
+    /** The second call touches the buffers of the first, so that this one is launched before the group ends. */
+    @Test
+    void callsOfAGroupThatIsNotLaunchedLearnOnceOfTheirFailure() {
+        Tuning kernels = Tuning.DEFAULT.with(ExecutorChoice.KERNEL);
+        try (CudaBackend backend = backend(PATIENCE, kernels)) {
+            MemorySegment[] buffers = ones(backend);
+            Executable executable = allReduce(backend, COUNT);
+            List<Throwable> failures = new ArrayList<>();
+            emulator.tell("fail cuLaunchKernel 1 1");
+            try (Backend.Group _ = backend.group()) {
+                for (int call = 0; call < 2; call++) {
+                    executable.start(buffers, buffers, null, failure -> failures.add(Objects.requireNonNull(failure)));
+                }
+            }
+            assertThat(failures).hasSize(2).allMatch(CudaException.class::isInstance);
+        }
     }
 
     @Test
