@@ -8,6 +8,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.math.BigInteger;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -153,6 +154,57 @@ class LoopLanesTest {
             }
             assertThat(ints.toArray(ValueLayout.JAVA_INT_UNALIGNED)).isEqualTo(expected);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 7, 8, 15, 16, 17, 1000, 65_535, 1 << 16})
+    void meansOfLongIntegersAreExact(int ranks) {
+        LoopLanes lanes = LoopLanes.of(DataType.I64, ReduceOp.SUM, true);
+        assumeTrue(LoopLanes.exist(DataType.I64, true, ranks));
+        BigInteger divisor = BigInteger.valueOf(ranks);
+        BigInteger least = BigInteger.valueOf(Long.MIN_VALUE).multiply(divisor);
+        BigInteger greatest = BigInteger.valueOf(Long.MAX_VALUE).multiply(divisor);
+        SplittableRandom random = new SplittableRandom(ranks);
+        long[] sums = new long[1 << 14];
+        long[] uppers = new long[sums.length];
+        long[] expected = new long[sums.length];
+        for (int i = 0; i < sums.length; i++) {
+            // Quotients just at and beside an integer, some near zero, powers of two and the greatest ones.
+            BigInteger sum = BigInteger.valueOf(extreme(random))
+                    .multiply(divisor)
+                    .add(BigInteger.valueOf(random.nextInt(3) - 1))
+                    .max(least)
+                    .min(greatest);
+            expected[i] = sum.divide(divisor).longValueExact();
+            sums[i] = sum.longValue();
+            // Up to n - 1 are the carry of the lower halves.
+            uppers[i] = sum.shiftRight(32).longValueExact() - random.nextInt(ranks);
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment lower = arena.allocateFrom(ValueLayout.JAVA_LONG, sums);
+            MemorySegment upper = arena.allocateFrom(ValueLayout.JAVA_LONG, uppers);
+            PlainLanes longs = new PlainLanes(lanes.species());
+            for (long at = 0; at < lower.byteSize(); at += lanes.species().vectorByteSize()) {
+                VectorLanes.store(
+                        lanes.mean(
+                                longs.load(lower.address() + at),
+                                longs.load(upper.address() + at),
+                                lanes.divisors(ranks)),
+                        lower.address() + at);
+            }
+            assertThat(lower.toArray(ValueLayout.JAVA_LONG)).isEqualTo(expected);
+        }
+    }
+
+    private static long extreme(SplittableRandom random) {
+        long near = random.nextInt(5) - 2L;
+        return switch (random.nextInt(5)) {
+            case 0 -> near;
+            case 1 -> Long.MIN_VALUE + 2 + near;
+            case 2 -> Long.MAX_VALUE - 2 + near;
+            case 3 -> (1L << random.nextInt(64)) + near;
+            default -> random.nextLong();
+        };
     }
 
     private static void mean(LoopLanes lanes, MemorySegment wide, MemorySegment elements, int ranks) {
