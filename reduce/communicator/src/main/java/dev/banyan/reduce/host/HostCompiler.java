@@ -116,6 +116,7 @@ final class HostCompiler {
                                 ? kernels.create(new KernelSpec(type, op), blockElements)
                                 : null,
                         integerMean ? new WideSums(type, sums, blockElements) : null,
+                        fuses && HalfLoop.computes(type, op) ? new HalfBlock() : null,
                         operands));
             }
         } catch (Throwable e) { // too little memory

@@ -5,6 +5,8 @@ import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
 
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
@@ -40,6 +42,7 @@ final class LoopGenerator {
     private static final ClassDesc ORDER = ClassDesc.of("java.nio.ByteOrder");
     private static final ClassDesc SEGMENT = ClassDesc.of("java.lang.foreign.MemorySegment");
     private static final ClassDesc ADDRESSES = CD_long.arrayType();
+    private static final ClassDesc HALF_BLOCK = ClassDesc.of(HalfBlock.class.getName());
 
     /**
      * A constant of a generated class.
@@ -82,7 +85,22 @@ final class LoopGenerator {
 
     /** Returns the loop of a shape. */
     static FusedLoop loop(LoopShape shape) {
-        return LOOPS.computeIfAbsent(shape, LoopGenerator::generate);
+        return LOOPS.computeIfAbsent(
+                shape,
+                missing -> HalfLoop.computes(missing.type(), missing.op())
+                        ? HalfLoopGenerator.loop(missing)
+                        : generate(missing));
+    }
+
+    /**
+     * Returns how many times as long values in private memory are as the elements.
+     *
+     * @param op how values are combined; not AVG
+     */
+    static int widening(DataType type, ReduceOp op, boolean integerMean) {
+        return HalfLoop.computes(type, op)
+                ? HalfLoop.WIDENING
+                : LoopLanes.of(type, op, integerMean).widening();
     }
 
     private static FusedLoop generate(LoopShape shape) {
@@ -101,7 +119,7 @@ final class LoopGenerator {
                                                 .return_())
                                 .withMethodBody(
                                         "run",
-                                        MethodTypeDesc.of(CD_void, ADDRESSES, CD_int, CD_int),
+                                        MethodTypeDesc.of(CD_void, ADDRESSES, CD_int, CD_int, HALF_BLOCK),
                                         0,
                                         body -> new LoopGenerator(shape, body).run()));
         try {

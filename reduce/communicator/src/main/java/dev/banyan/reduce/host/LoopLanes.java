@@ -13,10 +13,9 @@ import jdk.incubator.vector.VectorSpecies;
  * <p>An implementation has no state but constants, so that the compiler of the loop inlines it. Needs the module
  * jdk.incubator.vector; it must not be touched where that is missing.
  */
-sealed interface LoopLanes
-        permits PlainLanes, BrainLanes, HalfLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes, LongMeanLanes {
+sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes, LongMeanLanes {
     /**
-     * Returns the vectors of a type.
+     * Returns the vectors of a type for which {@link HalfLoop#computes} does not hold.
      *
      * @param op how values are combined; not AVG
      * @param integerMean whether sums of integers must not overflow, since they are divided
@@ -34,7 +33,7 @@ sealed interface LoopLanes
             case F16, BF16 ->
                 switch (op) {
                     case MIN, MAX -> OrderedLanes.of(type, op == ReduceOp.MAX);
-                    default -> type == DataType.F16 ? new HalfLanes() : new BrainLanes();
+                    default -> new BrainLanes();
                 };
             default -> new PlainLanes(VectorLanes.species(type));
         };
