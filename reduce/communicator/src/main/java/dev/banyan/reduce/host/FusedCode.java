@@ -51,6 +51,10 @@ final class FusedCode implements ChunkCode {
         ats = operands.stream().mapToLong(Operand::at).toArray();
     }
 
+    List<FusedLoop> loops() {
+        return List.of(loops);
+    }
+
     @Override
     public long privateBytes() {
         return privateBlocks * privateBlockBytes;

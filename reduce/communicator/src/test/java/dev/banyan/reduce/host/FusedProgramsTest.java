@@ -116,7 +116,7 @@ class FusedProgramsTest {
             Schedule schedule = algorithm.schedule(
                     new CollectiveRequest(Collective.ALL_REDUCE, -1, count, Long.BYTES, true, Long.MAX_VALUE));
             try (Arena arena = Arena.ofShared();
-                    HostBackend backend = new HostBackend(ranks, 2, LONG);
+                    HostBackend backend = new HostBackend(ranks, 2, LONG, Kernels.VECTOR, new ReadyLoops());
                     Executable executable = backend.prepare(schedule, DataType.I64, ReduceOp.AVG)) {
                 MemorySegment[] buffers = new MemorySegment[ranks];
                 for (int rank = 0; rank < ranks; rank++) {
@@ -171,7 +171,7 @@ class FusedProgramsTest {
 
     private static void check(Schedule schedule, DataType type, ReduceOp op, Random random) {
         long seed = random.nextLong();
-        try (HostBackend backend = new HostBackend(schedule.ranks(), 3, LONG);
+        try (HostBackend backend = new HostBackend(schedule.ranks(), 3, LONG, Kernels.VECTOR, new ReadyLoops());
                 Executable executable = backend.prepare(schedule, type, op)) {
             byte[][] fused = run(executable, schedule, type, seed);
             backend.setListener(DEAF);
