@@ -26,6 +26,8 @@ final class Frame {
     final @Nullable Kernel kernel;
     /** Sums of integers that are averaged; null where there are none. */
     final @Nullable WideSums sums;
+    /** Results of loops over 16-bit floats; null where there are none. */
+    final @Nullable HalfBlock halves;
     /** Operands of the step that is running. */
     final MemorySegment[] segments;
     /** First byte in each operand. */
@@ -54,6 +56,7 @@ final class Frame {
             MemorySegment scratch,
             @Nullable Kernel kernel,
             @Nullable WideSums sums,
+            @Nullable HalfBlock halves,
             int operands) {
         this.buffers = buffers;
         this.addressOf = addressOf;
@@ -64,6 +67,7 @@ final class Frame {
         }
         this.kernel = kernel;
         this.sums = sums;
+        this.halves = halves;
         segments = new MemorySegment[operands];
         Arrays.fill(segments, MemorySegment.NULL);
         offsets = new long[operands];

@@ -20,7 +20,9 @@ final class FusedCode implements ChunkCode {
     private final long[] ats;
     private final int elementBytes;
     private final int widening;
-    private final int blockBytes;
+    /** Length of a block of private memory. */
+    private final long privateBlockBytes;
+
     private final int divisor;
     private final int privateBlocks;
 
@@ -29,7 +31,7 @@ final class FusedCode implements ChunkCode {
             List<Fusion.Pass> passes, int elementBytes, int widening, int blockBytes, int divisor, int privateBlocks) {
         this.elementBytes = elementBytes;
         this.widening = widening;
-        this.blockBytes = blockBytes;
+        privateBlockBytes = Math.ceilDiv(blockBytes, FusedLoop.UNIT) * (long) FusedLoop.UNIT * widening;
         this.divisor = divisor;
         this.privateBlocks = privateBlocks;
         loops = new FusedLoop[passes.size()];
@@ -49,9 +51,13 @@ final class FusedCode implements ChunkCode {
         ats = operands.stream().mapToLong(Operand::at).toArray();
     }
 
+    List<FusedLoop> loops() {
+        return List.of(loops);
+    }
+
     @Override
     public long privateBytes() {
-        return (long) privateBlocks * blockBytes * widening;
+        return privateBlocks * privateBlockBytes;
     }
 
     @Override
@@ -97,11 +103,11 @@ final class FusedCode implements ChunkCode {
             int end = firstOperand[l + 1];
             for (int o = first; o < end; o++) {
                 addresses[FusedLoop.MARGIN + o - first] = slots[o] < 0
-                        ? frame.scratchAddress + ats[o] * blockBytes * widening
+                        ? frame.scratchAddress + ats[o] * privateBlockBytes
                         : frame.addressOf[slots[o]] + ats[o] + delta;
             }
             if (whole > 0) {
-                loops[l].run(addresses, whole, divisor);
+                loops[l].run(addresses, whole, divisor, frame.halves);
             }
             if (whole < bytes) {
                 runRest(frame, l, whole, bytes - whole);
@@ -109,18 +115,26 @@ final class FusedCode implements ChunkCode {
         }
     }
 
-    /** Runs a loop on elements that do not fill a unit, in copies of them. */
+    /** Runs a loop on elements that do not fill a unit, in copies of them. Private memory has room for the unit. */
     private void runRest(Frame frame, int loop, long at, int bytes) {
         long[] copies = frame.restAddresses;
         int first = firstOperand[loop] - FusedLoop.MARGIN;
         for (int o = firstOperand[loop]; o < inputsEnd[loop]; o++) {
-            int wide = slots[o] < 0 ? widening : 1;
-            VectorLanes.copy(frame.addresses[o - first] + at * wide, copies[o - first], (long) bytes * wide);
+            long address = frame.addresses[o - first];
+            if (slots[o] < 0) {
+                VectorLanes.copy(address + at * widening, copies[o - first], (long) FusedLoop.UNIT * widening);
+            } else {
+                VectorLanes.copy(address + at, copies[o - first], bytes);
+            }
         }
-        loops[loop].run(copies, FusedLoop.UNIT, divisor);
+        loops[loop].run(copies, FusedLoop.UNIT, divisor, frame.halves);
         for (int o = firstOutput[loop]; o < firstOperand[loop + 1]; o++) {
-            int wide = slots[o] < 0 ? widening : 1;
-            VectorLanes.copy(copies[o - first], frame.addresses[o - first] + at * wide, (long) bytes * wide);
+            long address = frame.addresses[o - first];
+            if (slots[o] < 0) {
+                VectorLanes.copy(copies[o - first], address + at * widening, (long) FusedLoop.UNIT * widening);
+            } else {
+                VectorLanes.copy(copies[o - first], address + at, bytes);
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 package dev.banyan.reduce.host;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * One pass over arrays: it evaluates an expression over its inputs, a vector at a time, and writes the result to all
  * its outputs. An output may be one of the inputs. A loop has no state and serves any number of threads.
@@ -17,7 +19,7 @@ abstract class FusedLoop {
     /** The length in bytes of which a loop takes multiples only: that of the longest vectors. */
     static final int UNIT = 64;
 
-    /** The greatest {@link LoopLanes#widening}. */
+    /** The greatest {@link LoopGenerator#widening}. */
     static final int MOST_WIDENING = 4;
 
     /**
@@ -27,8 +29,9 @@ abstract class FusedLoop {
      *     the loop's {@link LoopShape}
      * @param bytes length of each of them, a multiple of {@link #UNIT}
      * @param divisor what the shape's mean divides by; ignored without one
+     * @param block memory of the calling thread for a {@link HalfLoop}
      */
-    abstract void run(long[] addresses, int bytes, int divisor);
+    abstract void run(long[] addresses, int bytes, int divisor, @Nullable HalfBlock block);
 
     /** Returns a new array for the addresses of any loop. */
     static long[] newAddresses() {

@@ -44,7 +44,8 @@ final class Fusion {
     /** Whether values are rounded after each step. */
     private final boolean rounds;
 
-    private final LoopLanes lanes;
+    /** How many times as long as elements values in private memory are. */
+    private final int widening;
 
     private final List<Pass> passes = new ArrayList<>();
     /** What several ranks compute of the same values is one value: the combination of two values, by identity. */
@@ -59,7 +60,7 @@ final class Fusion {
         this.op = op;
         this.integerMean = integerMean;
         rounds = (type == DataType.F16 || type == DataType.BF16) && op != ReduceOp.MIN && op != ReduceOp.MAX;
-        lanes = LoopLanes.of(type, op, integerMean);
+        widening = LoopGenerator.widening(type, op, integerMean);
     }
 
     /**
@@ -81,8 +82,7 @@ final class Fusion {
         } catch (NotFusible e) {
             return code;
         }
-        return new FusedCode(
-                fusion.passes, type.bytes(), fusion.lanes.widening(), blockBytes, divisor, fusion.privateBlocks);
+        return new FusedCode(fusion.passes, type.bytes(), fusion.widening, blockBytes, divisor, fusion.privateBlocks);
     }
 
     private void add(List<Fused> steps) throws NotFusible {
@@ -178,7 +178,7 @@ final class Fusion {
         List<Operand> operands = new ArrayList<>(value.inputs());
         operands.addAll(outputs);
         int inputs = value.inputs().size();
-        boolean wideOutput = lanes.widening() > 1 && outputs.stream().anyMatch(output -> output.slot() < 0);
+        boolean wideOutput = widening > 1 && outputs.stream().anyMatch(output -> output.slot() < 0);
         boolean copies = value instanceof Expression.Input && !wideOutput;
         LoopShape shape = new LoopShape(
                 copies ? DataType.I8 : type,
@@ -210,7 +210,7 @@ final class Fusion {
                     addPass(longest, false, List.of(block));
                     sides.set(
                             sides.indexOf(longest),
-                            lanes.widening() > 1 ? new Expression.Wide(block) : new Expression.Input(block));
+                            widening > 1 ? new Expression.Wide(block) : new Expression.Input(block));
                 }
                 yield Expression.fold(sides.get(0), sides.get(1));
             }

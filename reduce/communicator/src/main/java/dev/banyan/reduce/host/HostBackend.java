@@ -59,6 +59,7 @@ public final class HostBackend implements Backend {
     private final int ranks;
     private final Duration timeout;
     private final Kernels kernels;
+    private final LoopReadiness readiness;
     private final WorkerPool pool;
     private final Arena memory = Arena.ofShared();
     private final AtomicLong runs = new AtomicLong();
@@ -71,10 +72,10 @@ public final class HostBackend implements Backend {
      * @throws IllegalArgumentException if one of them is not positive
      */
     public HostBackend(int ranks, int threads, Duration timeout) {
-        this(ranks, threads, timeout, Kernels.best());
+        this(ranks, threads, timeout, Kernels.best(), LoopWarmup.SHARED);
     }
 
-    HostBackend(int ranks, int threads, Duration timeout, Kernels kernels) {
+    HostBackend(int ranks, int threads, Duration timeout, Kernels kernels, LoopReadiness readiness) {
         if (ranks < 1 || threads < 1 || !timeout.isPositive()) {
             throw new IllegalArgumentException("a host backend of " + ranks + " ranks, " + threads
                     + " threads and timeout " + timeout + "; all must be positive");
@@ -82,6 +83,7 @@ public final class HostBackend implements Backend {
         this.ranks = ranks;
         this.timeout = timeout;
         this.kernels = kernels;
+        this.readiness = readiness;
         pool = new WorkerPool("banyan-host-" + COUNT.incrementAndGet(), threads - 1, POLL_NANOS, () -> {});
     }
 
@@ -96,6 +98,10 @@ public final class HostBackend implements Backend {
     @Nullable
     StepListener listener() {
         return listener;
+    }
+
+    LoopReadiness readiness() {
+        return readiness;
     }
 
     /** Returns the number of the next run that has a listener. */

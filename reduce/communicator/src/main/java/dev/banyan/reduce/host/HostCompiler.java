@@ -48,12 +48,17 @@ final class HostCompiler {
     /** Returns a program that runs loops fused of the steps, where they can be. */
     Program fused() {
         boolean fuses = kernels == Kernels.VECTOR && LoopLanes.exist(type, integerMean, schedule.ranks());
-        return compile(ChunkJoin.joined(schedule.chunks()), fuses);
+        return compile(ChunkJoin.joined(schedule.chunks()), fuses, kernels);
+    }
+
+    /** Returns a program for the time until the fused loops are compiled: one of loops that are fast from the start. */
+    Program plain() {
+        return compile(ChunkJoin.joined(schedule.chunks()), false, Kernels.PLAIN);
     }
 
     /** Returns a program that runs the steps of the schedule's chunks one after another. */
     Program stepwise() {
-        return compile(schedule.chunks(), false);
+        return compile(schedule.chunks(), false, kernels);
     }
 
     /** Returns the length of a block; a multiple of a cache line, so that no two threads write one. */
@@ -76,7 +81,7 @@ final class HostCompiler {
         return type == DataType.F16 || type == DataType.BF16;
     }
 
-    private Program compile(List<Chunk> chunks, boolean fuses) {
+    private Program compile(List<Chunk> chunks, boolean fuses, Kernels stepKernels) {
         int blockElements = blockElements(chunks, fuses);
         int blockBytes = blockElements * type.bytes();
         ChunkCompiler compiler = new ChunkCompiler(schedule, mean, blockBytes);
@@ -113,9 +118,10 @@ final class HostCompiler {
                         addresses,
                         scratch.allocate(Frame.restBytes() + privateBytes, 64),
                         operands > 0 && schedule.collective().reduces()
-                                ? kernels.create(new KernelSpec(type, op), blockElements)
+                                ? stepKernels.create(new KernelSpec(type, op), blockElements)
                                 : null,
                         integerMean ? new WideSums(type, sums, blockElements) : null,
+                        fuses && HalfLoop.computes(type, op) ? new HalfBlock() : null,
                         operands));
             }
         } catch (Throwable e) { // too little memory

@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.WorkerPool;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A schedule that is ready to run: as fused loops, or step by step where a listener wants to know of the steps. */
@@ -13,6 +14,10 @@ final class HostExecutable extends BlockExecutable {
     private final HostCompiler compiler;
     private final HostBackend backend;
     private final Program fused;
+    /** Runs until the fused loops are ready; null from then on. */
+    private @Nullable Program plain;
+
+    private final Set<FusedLoop> loops;
     /** Made when a listener is there for the first time. */
     private @Nullable Program stepwise;
     /** What the run works on. */
@@ -25,16 +30,35 @@ final class HostExecutable extends BlockExecutable {
         this.backend = backend;
         fused = compiler.fused();
         program = fused;
+        loops = fused.loops();
+        plain = areReady() ? null : compiler.plain();
     }
 
     @Override
     void begin(MemorySegment[] inputs, MemorySegment[] outputs) {
         StepListener listener = backend.listener();
-        program = listener == null ? fused : stepwise();
+        program = listener == null ? fastest() : stepwise();
         program.setBuffers(inputs, outputs);
         if (listener != null) {
             program.attach(listener, backend.nextRun());
         }
+    }
+
+    private Program fastest() {
+        Program current = plain;
+        if (current == null) {
+            return fused;
+        }
+        if (!areReady()) {
+            return current;
+        }
+        current.close();
+        plain = null;
+        return fused;
+    }
+
+    private boolean areReady() {
+        return loops.stream().allMatch(backend.readiness()::isReady);
     }
 
     private Program stepwise() {
@@ -49,6 +73,10 @@ final class HostExecutable extends BlockExecutable {
     @Override
     void end() {
         program.forgetBuffers();
+        if (program == plain) {
+            // After the run, which should not share the processor with it.
+            loops.forEach(backend.readiness()::prepare);
+        }
     }
 
     @Override
@@ -84,6 +112,10 @@ final class HostExecutable extends BlockExecutable {
     @Override
     void free() {
         fused.close();
+        Program first = plain;
+        if (first != null) {
+            first.close();
+        }
         Program steps = stepwise;
         if (steps != null) {
             steps.close();

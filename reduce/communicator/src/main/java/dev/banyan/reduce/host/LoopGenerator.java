@@ -5,6 +5,8 @@ import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
 
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
@@ -40,6 +42,7 @@ final class LoopGenerator {
     private static final ClassDesc ORDER = ClassDesc.of("java.nio.ByteOrder");
     private static final ClassDesc SEGMENT = ClassDesc.of("java.lang.foreign.MemorySegment");
     private static final ClassDesc ADDRESSES = CD_long.arrayType();
+    private static final ClassDesc HALF_BLOCK = ClassDesc.of(HalfBlock.class.getName());
 
     /**
      * A constant of a generated class.
@@ -57,6 +60,8 @@ final class LoopGenerator {
     private static final Constant MEAN = new Constant(6, CD_MethodHandle);
     private static final Constant ROUND = new Constant(7, CD_MethodHandle);
     private static final Constant PACK = new Constant(8, CD_MethodHandle);
+    private static final Constant LOAD_UPPER = new Constant(9, CD_MethodHandle);
+    private static final Constant MEAN_OF_TWO = new Constant(10, CD_MethodHandle);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
@@ -80,7 +85,22 @@ final class LoopGenerator {
 
     /** Returns the loop of a shape. */
     static FusedLoop loop(LoopShape shape) {
-        return LOOPS.computeIfAbsent(shape, LoopGenerator::generate);
+        return LOOPS.computeIfAbsent(
+                shape,
+                missing -> HalfLoop.computes(missing.type(), missing.op())
+                        ? HalfLoopGenerator.loop(missing)
+                        : generate(missing));
+    }
+
+    /**
+     * Returns how many times as long values in private memory are as the elements.
+     *
+     * @param op how values are combined; not AVG
+     */
+    static int widening(DataType type, ReduceOp op, boolean integerMean) {
+        return HalfLoop.computes(type, op)
+                ? HalfLoop.WIDENING
+                : LoopLanes.of(type, op, integerMean).widening();
     }
 
     private static FusedLoop generate(LoopShape shape) {
@@ -99,7 +119,7 @@ final class LoopGenerator {
                                                 .return_())
                                 .withMethodBody(
                                         "run",
-                                        MethodTypeDesc.of(CD_void, ADDRESSES, CD_int, CD_int),
+                                        MethodTypeDesc.of(CD_void, ADDRESSES, CD_int, CD_int, HALF_BLOCK),
                                         0,
                                         body -> new LoopGenerator(shape, body).run()));
         try {
@@ -125,7 +145,9 @@ final class LoopGenerator {
                 method(lanes, "divisors", int.class),
                 method(lanes, "mean", Vector.class, Vector.class),
                 method(lanes, "round", Vector.class),
-                method(lanes, "pack", Vector.class));
+                method(lanes, "pack", Vector.class),
+                method(lanes, "loadUpper", long.class),
+                method(lanes, "mean", Vector.class, Vector.class, Vector.class));
     }
 
     private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
@@ -153,26 +175,61 @@ final class LoopGenerator {
         Label next = code.newLabel();
         code.iconst_0().istore(index).labelBinding(next);
         code.iload(index).iload(BYTES_SLOT).if_icmpge(end);
-        evaluate();
-        store();
-        code.iinc(index, lanes.species().vectorByteSize() / lanes.widening()).goto_(next);
+        if (lanes.parts() == 1) {
+            evaluate(shape.code(), 0);
+            if (!shape.wideOutput()) {
+                convert(PACK, code.allocateLocal(TypeKind.REFERENCE));
+            }
+            store(0);
+        } else {
+            runParts();
+        }
+        code.iinc(index, lanes.species().vectorByteSize() * lanes.parts() / lanes.widening())
+                .goto_(next);
         code.labelBinding(end).return_();
     }
 
-    /** Leaves the elements that the expression makes on the stack. */
-    private void evaluate() {
+    /** Evaluates both parts of a sum, one after the other; they meet in the mean, which comes last. */
+    private void runParts() {
+        boolean mean = shape.code().charAt(shape.code().length() - 1) == Expression.MEAN;
+        String sum = mean ? shape.code().substring(0, shape.code().length() - 1) : shape.code();
+        int lower = code.allocateLocal(TypeKind.REFERENCE);
+        int upper = code.allocateLocal(TypeKind.REFERENCE);
+        evaluate(sum, 0);
+        code.astore(lower);
+        evaluate(sum, 1);
+        code.astore(upper);
+        if (mean) {
+            constant(MEAN_OF_TWO);
+            code.aload(lower).aload(upper).aload(divisors);
+            invoke(VECTOR, VECTOR, VECTOR);
+            store(0);
+        } else {
+            code.aload(lower);
+            store(0);
+            code.aload(upper);
+            store(1);
+        }
+    }
+
+    /**
+     * Leaves what an expression makes on the stack.
+     *
+     * @param part which part of it, 0 or 1
+     */
+    private void evaluate(String expression, int part) {
         int vector = code.allocateLocal(TypeKind.REFERENCE);
         int input = 0;
-        for (char each : shape.code().toCharArray()) {
-            switch (each) {
+        for (int i = 0; i < expression.length(); i++) {
+            switch (expression.charAt(i)) {
                 case Expression.INPUT -> {
-                    constant(LOAD);
-                    address(input++, false);
+                    constant(part == 0 ? LOAD : LOAD_UPPER);
+                    address(input++, false, 0);
                     invoke(CD_long);
                 }
                 case Expression.WIDE -> {
                     constant(LOAD_WIDE);
-                    address(input++, true);
+                    address(input++, true, part);
                     invoke(CD_long);
                 }
                 case Expression.FOLD -> {
@@ -187,11 +244,8 @@ final class LoopGenerator {
                     invoke(VECTOR, VECTOR);
                 }
                 case Expression.ROUNDED -> convert(ROUND, vector);
-                default -> throw new IllegalArgumentException("no operation " + each + " in " + shape);
+                default -> throw new IllegalArgumentException("no operation " + expression.charAt(i) + " in " + shape);
             }
-        }
-        if (!shape.wideOutput()) {
-            convert(PACK, vector);
         }
     }
 
@@ -203,24 +257,30 @@ final class LoopGenerator {
         invoke(VECTOR);
     }
 
-    /** Stores the vector on the stack to all outputs. */
-    private void store() {
+    /** Stores the vector on the stack, a part of a value, to all outputs. */
+    private void store(int part) {
         int result = code.allocateLocal(TypeKind.REFERENCE);
         code.astore(result);
         for (int a = shape.inPlace() ? 0 : shape.inputs(); a < addresses.length; a++) {
             code.aload(result);
             constant(MEMORY);
-            address(a, shape.wideOutput());
+            address(a, shape.wideOutput(), part);
             constant(BYTE_ORDER);
             code.invokevirtual(VECTOR, "intoMemorySegment", MethodTypeDesc.of(CD_void, SEGMENT, CD_long, ORDER));
         }
     }
 
-    /** @param wide whether the operand is in lanes as wide as in the loop */
-    private void address(int operand, boolean wide) {
+    /**
+     * @param wide whether the operand is in lanes as wide as in the loop
+     * @param part which part of its value, whose vectors alternate
+     */
+    private void address(int operand, boolean wide, int part) {
         code.lload(addresses[operand]).iload(index);
         if (wide && lanes.widening() > 1) {
             code.loadConstant(lanes.widening()).imul();
+        }
+        if (part > 0) {
+            code.loadConstant(part * lanes.species().vectorByteSize()).iadd();
         }
         code.i2l().ladd();
     }

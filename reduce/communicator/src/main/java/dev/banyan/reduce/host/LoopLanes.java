@@ -13,9 +13,9 @@ import jdk.incubator.vector.VectorSpecies;
  * <p>An implementation has no state but constants, so that the compiler of the loop inlines it. Needs the module
  * jdk.incubator.vector; it must not be touched where that is missing.
  */
-sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes {
+sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes, LongMeanLanes {
     /**
-     * Returns the vectors of a type.
+     * Returns the vectors of a type for which {@link HalfLoop#computes} does not hold.
      *
      * @param op how values are combined; not AVG
      * @param integerMean whether sums of integers must not overflow, since they are divided
@@ -25,6 +25,7 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, OrderedLan
             return switch (type) {
                 case I8, U8 -> new ByteMeanLanes(type == DataType.U8);
                 case I32 -> new IntMeanLanes();
+                case I64 -> new LongMeanLanes();
                 default -> throw new IllegalArgumentException("no vectors for means of " + type);
             };
         }
@@ -32,7 +33,7 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, OrderedLan
             case F16, BF16 ->
                 switch (op) {
                     case MIN, MAX -> OrderedLanes.of(type, op == ReduceOp.MAX);
-                    default -> type == DataType.F16 ? new HalfLanes() : new BrainLanes();
+                    default -> new BrainLanes();
                 };
             default -> new PlainLanes(VectorLanes.species(type));
         };
@@ -50,6 +51,7 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, OrderedLan
                         ranks <= ByteMeanLanes.MOST_RANKS
                                 && VectorLanes.species(DataType.I32).length() >= 8;
                     case I32 -> ranks <= IntMeanLanes.MOST_RANKS;
+                    case I64 -> ranks <= LongMeanLanes.MOST_RANKS;
                     default -> false;
                 };
     }
@@ -62,11 +64,21 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, OrderedLan
     /** Returns the vectors in the loop. */
     VectorSpecies<Object> species();
 
-    /** Returns how many times as long the lanes are as the elements in memory. */
+    /** Returns how many times as long values are in the loop as the elements in memory. */
     int widening();
 
-    /** Reads elements. */
+    /** Returns the number of vectors that hold a value: 1, or 2 for sums that are longer than a lane. */
+    default int parts() {
+        return 1;
+    }
+
+    /** Reads elements; the first of two parts. */
     Vector<Object> load(long address);
+
+    /** Reads the second part of elements, where there are two. */
+    default Vector<Object> loadUpper(long address) {
+        throw new UnsupportedOperationException("values of one part");
+    }
 
     /** Returns what {@link #mean} takes for a divisor. */
     default Vector<Object> divisors(int divisor) {
@@ -76,6 +88,11 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, HalfLanes, OrderedLan
     /** Divides values. */
     default Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
         return values.div(divisors);
+    }
+
+    /** Divides values of two parts. */
+    default Vector<Object> mean(Vector<Object> values, Vector<Object> uppers, Vector<Object> divisors) {
+        throw new UnsupportedOperationException("values of one part");
     }
 
     /** Rounds values to the elements' type; nothing to do where lanes hold no more than elements. */

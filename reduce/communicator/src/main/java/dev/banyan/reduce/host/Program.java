@@ -4,7 +4,9 @@ import dev.banyan.reduce.backend.StepListener;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * A compiled schedule and the state of the threads that run it. Its chunks are cut into blocks; a block goes through
@@ -70,6 +72,17 @@ final class Program implements AutoCloseable {
         this.frames = frames.toArray(Frame[]::new);
         usesSegments = frames.getFirst().segments.length > 0;
         this.scratch = scratch;
+    }
+
+    /** Returns the fused loops. */
+    Set<FusedLoop> loops() {
+        Set<FusedLoop> loops = new HashSet<>();
+        for (Part part : parts) {
+            if (part.code() instanceof FusedCode fused) {
+                loops.addAll(fused.loops());
+            }
+        }
+        return loops;
     }
 
     /** Returns the number of threads that may run blocks at the same time. */

@@ -19,6 +19,7 @@ import dev.banyan.trees.network.Network;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -88,6 +89,49 @@ class FusedProgramsTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+    void meansOfExtremeLongIntegersAreExact(int ranks) {
+        Random random = new Random(ranks);
+        int count = 1003;
+        long[][] values = new long[ranks][count];
+        long[] expected = new long[count];
+        for (int i = 0; i < count; i++) {
+            int kind = i % 6;
+            BigInteger sum = BigInteger.ZERO;
+            for (int rank = 0; rank < ranks; rank++) {
+                values[rank][i] = switch (kind) {
+                    case 0 -> Long.MIN_VALUE;
+                    case 1 -> Long.MAX_VALUE;
+                    case 2 -> random.nextBoolean() ? Long.MIN_VALUE : Long.MAX_VALUE;
+                    case 3 -> random.nextInt(2 * ranks + 1) - ranks;
+                    case 4 -> Long.MIN_VALUE + random.nextInt(ranks);
+                    default -> random.nextLong();
+                };
+                sum = sum.add(BigInteger.valueOf(values[rank][i]));
+            }
+            expected[i] = sum.divide(BigInteger.valueOf(ranks)).longValueExact();
+        }
+        for (CollectiveAlgorithm algorithm : algorithms(ranks, random)) {
+            Schedule schedule = algorithm.schedule(
+                    new CollectiveRequest(Collective.ALL_REDUCE, -1, count, Long.BYTES, true, Long.MAX_VALUE));
+            try (Arena arena = Arena.ofShared();
+                    HostBackend backend = new HostBackend(ranks, 2, LONG, Kernels.VECTOR, new ReadyLoops());
+                    Executable executable = backend.prepare(schedule, DataType.I64, ReduceOp.AVG)) {
+                MemorySegment[] buffers = new MemorySegment[ranks];
+                for (int rank = 0; rank < ranks; rank++) {
+                    buffers[rank] = arena.allocateFrom(ValueLayout.JAVA_LONG, values[rank]);
+                }
+                executable.run(buffers, buffers);
+                for (MemorySegment buffer : buffers) {
+                    assertThat(buffer.toArray(ValueLayout.JAVA_LONG))
+                            .as("%d ranks by %s", ranks, schedule.algorithm())
+                            .isEqualTo(expected);
+                }
+            }
+        }
+    }
+
     @Test
     void chunksOfATreeBecomeOneLoop() {
         Schedule schedule =
@@ -127,7 +171,7 @@ class FusedProgramsTest {
 
     private static void check(Schedule schedule, DataType type, ReduceOp op, Random random) {
         long seed = random.nextLong();
-        try (HostBackend backend = new HostBackend(schedule.ranks(), 3, LONG);
+        try (HostBackend backend = new HostBackend(schedule.ranks(), 3, LONG, Kernels.VECTOR, new ReadyLoops());
                 Executable executable = backend.prepare(schedule, type, op)) {
             byte[][] fused = run(executable, schedule, type, seed);
             backend.setListener(DEAF);

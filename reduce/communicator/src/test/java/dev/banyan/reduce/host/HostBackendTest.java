@@ -64,7 +64,7 @@ class HostBackendTest {
 
     private static byte[] run(
             Schedule schedule, DataType type, ReduceOp op, int threads, Kernels kernels, byte[][] inputs) {
-        try (HostBackend backend = new HostBackend(RANKS, threads, LONG, kernels);
+        try (HostBackend backend = new HostBackend(RANKS, threads, LONG, kernels, new ReadyLoops());
                 Executable executable = backend.prepare(schedule, type, op)) {
             MemorySegment[] buffers = new MemorySegment[RANKS];
             for (int r = 0; r < RANKS; r++) {

@@ -8,6 +8,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.math.BigInteger;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,21 +24,8 @@ class LoopLanesTest {
     }
 
     @Test
-    void everyHalfFloatWidens() {
-        assertThat(widened(DataType.F16)).isEqualTo(expectedWide(Float::float16ToFloat));
-    }
-
-    @Test
     void everyBrainFloatWidens() {
-        assertThat(widened(DataType.BF16)).isEqualTo(expectedWide(bits -> Float.intBitsToFloat(bits << 16)));
-    }
-
-    @Test
-    void halfFloatsRoundToNearestEven() {
-        float[] values = values();
-        short[] expected = new short[values.length];
-        HalfFloat.narrow(values, expected, values.length);
-        assertThat(packed(DataType.F16, values)).isEqualTo(canonical(expected, 0x7c00));
+        assertThat(widenedBrainFloats()).isEqualTo(expectedWide(bits -> Float.intBitsToFloat(bits << 16)));
     }
 
     @Test
@@ -45,7 +33,7 @@ class LoopLanesTest {
         float[] values = values();
         short[] expected = new short[values.length];
         BrainFloat.narrow(values, expected, values.length);
-        assertThat(packed(DataType.BF16, values)).isEqualTo(canonical(expected, 0x7f80));
+        assertThat(packed(values)).isEqualTo(canonical(expected));
     }
 
     @ParameterizedTest
@@ -91,19 +79,17 @@ class LoopLanesTest {
 
     @Test
     void roundedValuesAreThoseThatPackingWrites() {
-        for (DataType type : new DataType[] {DataType.F16, DataType.BF16}) {
-            LoopLanes lanes = LoopLanes.of(type, ReduceOp.SUM, false);
-            float[] values = values();
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
-                PlainLanes floats = new PlainLanes(lanes.species());
-                for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
-                    VectorLanes.store(lanes.round(floats.load(wide.address() + at)), wide.address() + at);
-                }
-                float[] rounded = wide.toArray(ValueLayout.JAVA_FLOAT);
-                assertThat(packed(type, rounded)).isEqualTo(packed(type, values));
-                assertThat(rounded[3]).isEqualTo(type == DataType.F16 ? 0x1p-24f : 0x1.02p-24f);
+        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM, false);
+        float[] values = values();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
+            PlainLanes floats = new PlainLanes(lanes.species());
+            for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
+                VectorLanes.store(lanes.round(floats.load(wide.address() + at)), wide.address() + at);
             }
+            float[] rounded = wide.toArray(ValueLayout.JAVA_FLOAT);
+            assertThat(packed(rounded)).isEqualTo(packed(values));
+            assertThat(rounded[3]).isEqualTo(0x1.02p-24f);
         }
     }
 
@@ -155,6 +141,57 @@ class LoopLanesTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 7, 8, 15, 16, 17, 1000, 65_535, 1 << 16})
+    void meansOfLongIntegersAreExact(int ranks) {
+        LoopLanes lanes = LoopLanes.of(DataType.I64, ReduceOp.SUM, true);
+        assumeTrue(LoopLanes.exist(DataType.I64, true, ranks));
+        BigInteger divisor = BigInteger.valueOf(ranks);
+        BigInteger least = BigInteger.valueOf(Long.MIN_VALUE).multiply(divisor);
+        BigInteger greatest = BigInteger.valueOf(Long.MAX_VALUE).multiply(divisor);
+        SplittableRandom random = new SplittableRandom(ranks);
+        long[] sums = new long[1 << 14];
+        long[] uppers = new long[sums.length];
+        long[] expected = new long[sums.length];
+        for (int i = 0; i < sums.length; i++) {
+            // Quotients just at and beside an integer, some near zero, powers of two and the greatest ones.
+            BigInteger sum = BigInteger.valueOf(extreme(random))
+                    .multiply(divisor)
+                    .add(BigInteger.valueOf(random.nextInt(3) - 1))
+                    .max(least)
+                    .min(greatest);
+            expected[i] = sum.divide(divisor).longValueExact();
+            sums[i] = sum.longValue();
+            // Up to n - 1 are the carry of the lower halves.
+            uppers[i] = sum.shiftRight(32).longValueExact() - random.nextInt(ranks);
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment lower = arena.allocateFrom(ValueLayout.JAVA_LONG, sums);
+            MemorySegment upper = arena.allocateFrom(ValueLayout.JAVA_LONG, uppers);
+            PlainLanes longs = new PlainLanes(lanes.species());
+            for (long at = 0; at < lower.byteSize(); at += lanes.species().vectorByteSize()) {
+                VectorLanes.store(
+                        lanes.mean(
+                                longs.load(lower.address() + at),
+                                longs.load(upper.address() + at),
+                                lanes.divisors(ranks)),
+                        lower.address() + at);
+            }
+            assertThat(lower.toArray(ValueLayout.JAVA_LONG)).isEqualTo(expected);
+        }
+    }
+
+    private static long extreme(SplittableRandom random) {
+        long near = random.nextInt(5) - 2L;
+        return switch (random.nextInt(5)) {
+            case 0 -> near;
+            case 1 -> Long.MIN_VALUE + 2 + near;
+            case 2 -> Long.MAX_VALUE - 2 + near;
+            case 3 -> (1L << random.nextInt(64)) + near;
+            default -> random.nextLong();
+        };
+    }
+
     private static void mean(LoopLanes lanes, MemorySegment wide, MemorySegment elements, int ranks) {
         PlainLanes sums = new PlainLanes(lanes.species());
         for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
@@ -177,8 +214,8 @@ class LoopLanesTest {
         return all;
     }
 
-    private static int[] widened(DataType type) {
-        LoopLanes lanes = LoopLanes.of(type, ReduceOp.SUM, false);
+    private static int[] widenedBrainFloats() {
+        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM, false);
         int[] all = new int[1 << 16];
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment elements = arena.allocate(2L * all.length);
@@ -196,8 +233,8 @@ class LoopLanesTest {
         return all;
     }
 
-    private static short[] packed(DataType type, float[] values) {
-        LoopLanes lanes = LoopLanes.of(type, ReduceOp.SUM, false);
+    private static short[] packed(float[] values) {
+        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM, false);
         PlainLanes floats = new PlainLanes(lanes.species());
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
@@ -205,15 +242,15 @@ class LoopLanesTest {
             for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
                 VectorLanes.store(lanes.pack(floats.load(wide.address() + at)), elements.address() + at / 2);
             }
-            return canonical(elements.toArray(ValueLayout.JAVA_SHORT), type == DataType.F16 ? 0x7c00 : 0x7f80);
+            return canonical(elements.toArray(ValueLayout.JAVA_SHORT));
         }
     }
 
     /** Replaces each NaN by one of them. */
-    private static short[] canonical(short[] elements, int infinity) {
+    private static short[] canonical(short[] elements) {
         short[] all = elements.clone();
         for (int i = 0; i < all.length; i++) {
-            if ((all[i] & 0x7fff) > infinity) {
+            if ((all[i] & 0x7fff) > 0x7f80) {
                 all[i] = -1;
             }
         }

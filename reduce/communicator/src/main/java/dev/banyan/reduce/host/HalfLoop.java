@@ -1,0 +1,59 @@
+package dev.banyan.reduce.host;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A loop over 16-bit floats that are computed as 32-bit floats: a part of the arrays at a time, it evaluates an
+ * expression into memory of the heap and copies that to all outputs.
+ */
+final class HalfLoop extends FusedLoop {
+    /** How many times as long as elements their values in private memory are. */
+    static final int WIDENING = 2;
+
+    private final HalfExpression expression;
+    private final int firstOutput;
+    private final int end;
+    private final boolean wideOutput;
+
+    HalfLoop(LoopShape shape, HalfExpression expression) {
+        this.expression = expression;
+        firstOutput = MARGIN + (shape.inPlace() ? 0 : shape.inputs());
+        end = MARGIN + shape.inputs() + shape.outputs();
+        wideOutput = shape.wideOutput();
+    }
+
+    /**
+     * Returns whether a type is computed by loops of this kind.
+     *
+     * @param op how values are combined; not AVG
+     */
+    static boolean computes(DataType type, ReduceOp op) {
+        return type == DataType.F16 && op != ReduceOp.MIN && op != ReduceOp.MAX;
+    }
+
+    @Override
+    void run(long[] addresses, int bytes, int divisor, @Nullable HalfBlock block) {
+        HalfBlock results = Objects.requireNonNull(block);
+        int elements = bytes / Short.BYTES;
+        for (int first = 0; first < elements; first += HalfBlock.ELEMENTS) {
+            int count = Math.min(HalfBlock.ELEMENTS, elements - first);
+            expression.evaluate(addresses, first, count, divisor, results);
+            for (int o = firstOutput; o < end; o++) {
+                if (wideOutput) {
+                    long output = addresses[o] + (long) Float.BYTES * first;
+                    MemorySegment.copy(results.wide, 0, VectorLanes.MEMORY, JAVA_FLOAT_UNALIGNED, output, count);
+                } else {
+                    long output = addresses[o] + (long) Short.BYTES * first;
+                    MemorySegment.copy(results.elements, 0, VectorLanes.MEMORY, JAVA_SHORT_UNALIGNED, output, count);
+                }
+            }
+        }
+    }
+}

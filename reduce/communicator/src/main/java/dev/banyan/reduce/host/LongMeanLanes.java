@@ -1,0 +1,104 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.schedule.type.DataType;
+import jdk.incubator.vector.DoubleVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.Vector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * Means of 64-bit integers, rounded toward zero. A sum is in two vectors: the sum of the elements modulo 2^64, and that
+ * of their upper halves. Together they are the exact sum, which is divided half by half in doubles.
+ */
+record LongMeanLanes() implements LoopLanes {
+    /** Of so many ranks, means are exact: see {@link #quotient}. */
+    static final int MOST_RANKS = 1 << 16;
+
+    private static final VectorSpecies<Object> LONGS = VectorLanes.species(DataType.I64);
+    private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
+    private static final long LOWER = 0xffff_ffffL;
+    /** A double whose last bit is worth 1. With an integer below it in place of its fraction, it is their sum. */
+    private static final double UNIT = 0x1p52;
+
+    private static final long UNIT_BITS = Double.doubleToRawLongBits(UNIT);
+    /** A double whose upper 32 bits of the fraction are worth 1 and more. */
+    private static final double QUOTIENT = 0x1p32;
+    /** The bits of a quotient that are its fraction. */
+    private static final long FRACTION = (1 << 20) - 1;
+
+    @Override
+    public VectorSpecies<Object> species() {
+        return LONGS;
+    }
+
+    @Override
+    public int widening() {
+        return 2;
+    }
+
+    @Override
+    public int parts() {
+        return 2;
+    }
+
+    @Override
+    public Vector<Object> load(long address) {
+        return VectorLanes.load(LONGS, address);
+    }
+
+    @Override
+    public Vector<Object> loadUpper(long address) {
+        return load(address).lanewise(VectorOperators.ASHR, 32);
+    }
+
+    @Override
+    public Vector<Object> mean(Vector<Object> sums, Vector<Object> uppers, Vector<Object> divisors) {
+        LongVector upper = (LongVector) (Vector<?>) uppers;
+        LongVector ranks = (LongVector) (Vector<?>) divisors;
+        DoubleVector divisor = number(ranks);
+        // See IntMeanLanes.divisors.
+        DoubleVector factor = DoubleVector.broadcast(DOUBLES, 1)
+                .div(divisor)
+                .reinterpretAsLongs()
+                .add(1)
+                .reinterpretAsDoubles();
+        LongVector lower = ((LongVector) (Vector<?>) sums).sub(upper.lanewise(VectorOperators.LSHL, 32));
+        // The quotient is cut down to an integer, which is upwards for a negative sum with n - 1 added.
+        LongVector negative =
+                upper.add(lower.lanewise(VectorOperators.LSHR, 32)).lanewise(VectorOperators.ASHR, 63);
+        lower = lower.add(negative.and(ranks.sub(1)));
+        // With n * 2^63 added, sums are positive, and quotients greater by 2^63.
+        upper = upper.add(lower.lanewise(VectorOperators.LSHR, 32)).add(ranks.lanewise(VectorOperators.LSHL, 31));
+        DoubleVector dividend = number(upper);
+        LongVector first = quotient(dividend, factor);
+        DoubleVector remainder = dividend.sub(
+                first.and(~FRACTION).reinterpretAsDoubles().sub(QUOTIENT).mul(divisor));
+        LongVector second = quotient(remainder.mul(QUOTIENT).add(number(lower.and(LOWER))), factor);
+        return VectorLanes.untyped(first.lanewise(VectorOperators.LSHL, 12)
+                .and(~LOWER)
+                .or(second.lanewise(VectorOperators.LSHL, 12).lanewise(VectorOperators.LSHR, 32))
+                .lanewise(VectorOperators.XOR, Long.MIN_VALUE));
+    }
+
+    /** Converts integers from 0 to 2^52 - 1. */
+    private static DoubleVector number(LongVector integers) {
+        return integers.or(UNIT_BITS).reinterpretAsDoubles().sub(UNIT);
+    }
+
+    /**
+     * Divides integers by n, if the quotient is below 2^32. The factor is a little above 1/n, and a product with it less
+     * than 2^-18 above the quotient, whose fraction is at most 1 - 1/n: cutting off the product's fraction gives the
+     * quotient rounded down.
+     *
+     * @return 2^32 + quotient as bits of a double, where 20 bits are the fraction
+     */
+    private static LongVector quotient(DoubleVector integers, DoubleVector factor) {
+        return integers.mul(factor).add(QUOTIENT).reinterpretAsLongs();
+    }
+
+    @Override
+    public Vector<Object> pack(Vector<Object> values) {
+        return values;
+    }
+}

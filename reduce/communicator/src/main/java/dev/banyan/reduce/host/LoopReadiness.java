@@ -1,0 +1,10 @@
+package dev.banyan.reduce.host;
+
+/** Decides whether fused loops run yet. */
+interface LoopReadiness {
+    /** Returns whether a loop is worth running. */
+    boolean isReady(FusedLoop loop);
+
+    /** Has a loop made ready in the background, if nobody has asked for that yet. */
+    void prepare(FusedLoop loop);
+}

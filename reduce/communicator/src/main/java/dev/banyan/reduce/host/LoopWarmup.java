@@ -1,0 +1,73 @@
+package dev.banyan.reduce.host;
+
+import java.lang.foreign.Arena;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Runs new loops on memory of its own until the JIT has compiled them. Interpreted vectors are a thousand times slower
+ * than compiled ones: a first call that ran them would take seconds.
+ *
+ * <p>Safe for use from any thread.
+ */
+final class LoopWarmup implements LoopReadiness {
+    /** One for all backends, as loops are. */
+    static final LoopWarmup SHARED = new LoopWarmup();
+
+    private static final int UNITS = 64;
+    /** Compiled code takes less than a tenth of it, and interpreted code more than ten times as long. */
+    private static final long COMPILED_NANOS_PER_UNIT = 500;
+    /** After this time a loop counts as warm: the JIT is off or will not compile it. */
+    private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(20);
+
+    private final Set<FusedLoop> asked = ConcurrentHashMap.newKeySet();
+    private final Set<FusedLoop> warm = ConcurrentHashMap.newKeySet();
+    private final ThreadPoolExecutor thread =
+            new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
+                Thread made = new Thread(task, "banyan-loop-warmup");
+                made.setDaemon(true);
+                return made;
+            });
+
+    private LoopWarmup() {
+        thread.allowCoreThreadTimeOut(true);
+    }
+
+    @Override
+    public boolean isReady(FusedLoop loop) {
+        return warm.contains(loop);
+    }
+
+    @Override
+    public void prepare(FusedLoop loop) {
+        if (asked.add(loop)) {
+            thread.execute(() -> warm(loop));
+        }
+    }
+
+    private void warm(FusedLoop loop) {
+        int bytes = UNITS * FusedLoop.UNIT;
+        try (Arena arena = Arena.ofConfined()) {
+            long[] addresses = FusedLoop.newAddresses();
+            for (int o = 0; o < 2 * FusedLoop.MOST_OPERANDS; o++) {
+                addresses[FusedLoop.MARGIN + o] = arena.allocate((long) bytes * FusedLoop.MOST_WIDENING, FusedLoop.UNIT)
+                        .address();
+            }
+            HalfBlock block = new HalfBlock();
+            long begin = System.nanoTime();
+            long before = begin;
+            long took;
+            do {
+                loop.run(addresses, bytes, 2, block);
+                long now = System.nanoTime();
+                took = now - before;
+                before = now;
+            } while (took > UNITS * COMPILED_NANOS_PER_UNIT && before - begin < LONGEST_NANOS);
+        } finally {
+            warm.add(loop);
+        }
+    }
+}
