@@ -47,18 +47,26 @@ final class HostCompiler {
 
     /** Returns a program that runs loops fused of the steps, where they can be. */
     Program fused() {
-        boolean fuses = kernels == Kernels.VECTOR && LoopLanes.exist(type, integerMean, schedule.ranks());
-        return compile(ChunkJoin.joined(schedule.chunks()), fuses, kernels);
+        List<Chunk> chunks = ChunkJoin.joined(schedule.chunks());
+        return compile(chunks, fuses(), kernels, blockElements(chunks, fuses()));
     }
 
-    /** Returns a program for the time until the fused loops are compiled: one of loops that are fast from the start. */
+    private boolean fuses() {
+        return kernels == Kernels.VECTOR && LoopLanes.exist(type, integerMean, schedule.ranks());
+    }
+
+    /**
+     * Returns a program for the time until the fused loops are compiled: one of loops that are fast from the start. It
+     * has the blocks of {@link #fused}, as processes that share blocks may differ in what they have compiled.
+     */
     Program plain() {
-        return compile(ChunkJoin.joined(schedule.chunks()), false, Kernels.PLAIN);
+        List<Chunk> chunks = ChunkJoin.joined(schedule.chunks());
+        return compile(chunks, false, Kernels.PLAIN, blockElements(chunks, fuses()));
     }
 
     /** Returns a program that runs the steps of the schedule's chunks one after another. */
     Program stepwise() {
-        return compile(schedule.chunks(), false, kernels);
+        return compile(schedule.chunks(), false, kernels, blockElements(schedule.chunks(), false));
     }
 
     /** Returns the length of a block; a multiple of a cache line, so that no two threads write one. */
@@ -81,8 +89,7 @@ final class HostCompiler {
         return type == DataType.F16 || type == DataType.BF16;
     }
 
-    private Program compile(List<Chunk> chunks, boolean fuses, Kernels stepKernels) {
-        int blockElements = blockElements(chunks, fuses);
+    private Program compile(List<Chunk> chunks, boolean fuses, Kernels stepKernels, int blockElements) {
         int blockBytes = blockElements * type.bytes();
         ChunkCompiler compiler = new ChunkCompiler(schedule, mean, blockBytes);
         List<Program.Part> parts = new ArrayList<>();

@@ -86,12 +86,12 @@ final class HostExecutable extends BlockExecutable {
 
     @Override
     boolean isAligned() {
-        return program.isAligned();
+        return fused.isAligned();
     }
 
     @Override
     long place(long block) {
-        return program.place(block);
+        return fused.place(block);
     }
 
     @Override
