@@ -171,6 +171,7 @@ class ProgramBatchTest {
 
     @Test
     @Tag("soak")
+    @Timeout(900)
     void manyLaunchesInFlightNeverTakeSlotsThatAreFull() {
         takeSlotsInFlight(100);
     }
@@ -240,6 +241,7 @@ class ProgramBatchTest {
 
     @Test
     @Tag("soak")
+    @Timeout(900)
     void ranksThatShareDevicesTakeTurnsInManyWays() {
         shareDevices(30);
     }
