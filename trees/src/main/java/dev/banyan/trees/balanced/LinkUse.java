@@ -150,9 +150,14 @@ final class LinkUse {
         revalueAll();
     }
 
-    /** From now on values order links by weight first and by load second, as in the beginning. */
-    void putWeightFirst() {
+    /** Takes all trees away. From now on values order links by weight first and by load second, as in the beginning. */
+    void clear() {
         loadFirst = false;
+        Arrays.fill(uses, 0);
+        Arrays.fill(loads, 0);
+        for (int link = 0; link < uses.length; link++) {
+            setParts(link);
+        }
         revalueAll();
     }
 

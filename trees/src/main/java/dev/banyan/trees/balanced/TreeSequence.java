@@ -67,6 +67,7 @@ final class TreeSequence {
         TreeSequence best = start(links, roots, 0, builder);
         for (int i = 1; i < builder.starts(); i++) {
             // Some orders of roots lead into traps: each start begins elsewhere.
+            links.clear();
             TreeSequence next = start(links, roots, i * roots.length / builder.starts(), builder);
             if (next.isBetterThan(best)) {
                 best = next;
@@ -80,9 +81,6 @@ final class TreeSequence {
         sequence.build(builder);
         if (roots.length > 1) {
             sequence.relieve(builder);
-        }
-        for (int[] parents : sequence.trees) {
-            links.release(parents);
         }
         return sequence;
     }
@@ -119,7 +117,6 @@ final class TreeSequence {
                 rebuild(t, builder, leastWeight);
             }
         }
-        links.putWeightFirst();
     }
 
     private void rebuild(int t, TreeBuilder builder, long leastWeight) {

@@ -3,7 +3,6 @@ package dev.banyan.trees.bound;
 import dev.banyan.trees.network.DuplexLinks;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -95,8 +94,11 @@ public final class AllReduceBound {
             if (weakest.find(scaled, whole) == 0) {
                 return bound(network, best.ratio, new Certificate.Partition(best.parts()));
             }
-            best = new Cut(
-                    links, IntStream.range(0, links.nodes()).map(weakest::part).toArray());
+            int[] part = new int[links.nodes()];
+            for (int rank = 0; rank < part.length; rank++) {
+                part[rank] = weakest.part(rank);
+            }
+            best = new Cut(links, part);
         }
     }
 
@@ -112,7 +114,11 @@ public final class AllReduceBound {
         for (int rank = 1; rank < ranks; rank++) {
             weakest = around[rank] < around[weakest] ? rank : weakest;
         }
-        Cut apart = new Cut(links, IntStream.range(0, ranks).toArray());
+        int[] own = new int[ranks];
+        for (int rank = 0; rank < ranks; rank++) {
+            own[rank] = rank;
+        }
+        Cut apart = new Cut(links, own);
         int[] part = new int[ranks];
         part[weakest] = 1;
         Cut one = new Cut(links, part);
@@ -132,13 +138,18 @@ public final class AllReduceBound {
                     crossing += links.capacity(link);
                 }
             }
-            ratio = BigFraction.of(crossing, Arrays.stream(part).distinct().count() - 1);
+            ratio = BigFraction.of(crossing, parts().size() - 1L);
         }
 
         List<List<Integer>> parts() {
             Map<Integer, List<Integer>> byPart = new LinkedHashMap<>();
             for (int rank = 0; rank < part.length; rank++) {
-                byPart.computeIfAbsent(part[rank], key -> new ArrayList<>()).add(rank);
+                List<Integer> members = byPart.get(part[rank]);
+                if (members == null) {
+                    members = new ArrayList<>();
+                    byPart.put(part[rank], members);
+                }
+                members.add(rank);
             }
             return List.copyOf(byPart.values());
         }

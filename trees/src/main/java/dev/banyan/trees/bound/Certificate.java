@@ -1,5 +1,6 @@
 package dev.banyan.trees.bound;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +18,11 @@ public sealed interface Certificate {
      */
     record Partition(List<List<Integer>> parts) implements Certificate {
         public Partition {
-            parts = parts.stream().map(List::copyOf).toList();
+            List<List<Integer>> copies = new ArrayList<>();
+            for (List<Integer> part : parts) {
+                copies.add(List.copyOf(part));
+            }
+            parts = List.copyOf(copies);
         }
     }
 

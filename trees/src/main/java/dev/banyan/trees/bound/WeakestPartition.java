@@ -59,15 +59,19 @@ public final class WeakestPartition {
         nodes = links.nodes();
         int ends = 2 * links.links();
         firstPlace = new int[nodes + 1];
-        Arrays.setAll(firstPlace, links::firstEnd);
+        for (int node = 0; node <= nodes; node++) {
+            firstPlace[node] = links.firstEnd(node);
+        }
         int[] placeOf = new int[ends];
         for (int place = 0; place < ends; place++) {
             placeOf[links.end(place)] = place;
         }
         neighbour = new int[ends];
-        Arrays.setAll(neighbour, links::neighbour);
         mate = new int[ends];
-        Arrays.setAll(mate, place -> placeOf[links.end(place) ^ 1]);
+        for (int place = 0; place < ends; place++) {
+            neighbour[place] = links.neighbour(place);
+            mate[place] = placeOf[links.end(place) ^ 1];
+        }
         movable = new long[ends];
         spare = new long[nodes];
         attached = new long[nodes];

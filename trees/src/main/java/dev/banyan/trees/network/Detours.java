@@ -1,8 +1,8 @@
 package dev.banyan.trees.network;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,9 +60,11 @@ public final class Detours {
         if (from != to && before[from * nodes + to] < 0) {
             return null;
         }
-        return IntStream.iterate(to, node -> node >= 0, node -> node == from ? -1 : before[from * nodes + node])
-                .boxed()
-                .toList()
-                .reversed();
+        List<Integer> path = new ArrayList<>();
+        for (int node = to; node != from; node = before[from * nodes + node]) {
+            path.add(node);
+        }
+        path.add(from);
+        return List.copyOf(path.reversed());
     }
 }

@@ -45,7 +45,9 @@ public final class DuplexLinks {
             ends[filled[rankAt[end]]++] = end;
         }
         neighbours = new int[2 * links];
-        Arrays.setAll(neighbours, index -> rankAt[ends[index] ^ 1]);
+        for (int index = 0; index < neighbours.length; index++) {
+            neighbours[index] = rankAt[ends[index] ^ 1];
+        }
     }
 
     /**

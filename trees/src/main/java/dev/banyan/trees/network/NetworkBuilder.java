@@ -3,7 +3,6 @@ package dev.banyan.trees.network;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
-import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -306,14 +305,22 @@ final class NetworkBuilder {
         return nodes;
     }
 
-    /** The decimal fraction that a number is written as. */
+    /**
+     * The decimal fraction that a number is written as. Reads the text itself, since the first use of BigDecimal takes
+     * tens of milliseconds.
+     *
+     * @param number finite
+     */
     private static BigFraction exact(double number) {
-        BigDecimal decimal = BigDecimal.valueOf(number);
-        return BigFraction.of(decimal.unscaledValue())
-                .multiply(
-                        decimal.scale() >= 0
-                                ? BigFraction.of(BigInteger.ONE, BigInteger.TEN.pow(decimal.scale()))
-                                : BigFraction.of(BigInteger.TEN.pow(-decimal.scale())));
+        String text = Double.toString(number);
+        int end = text.indexOf('E');
+        int exponent = end < 0 ? 0 : Integer.parseInt(text.substring(end + 1));
+        String digits = end < 0 ? text : text.substring(0, end);
+        int point = digits.indexOf('.');
+        int scale = digits.length() - point - 1 - exponent;
+        BigInteger unscaled = new BigInteger(digits.substring(0, point) + digits.substring(point + 1));
+        BigInteger power = BigInteger.TEN.pow(Math.abs(scale));
+        return scale >= 0 ? BigFraction.of(unscaled, power) : BigFraction.of(unscaled.multiply(power));
     }
 
     private static Network.Arc together(Network.Arc a, Network.Arc b) {

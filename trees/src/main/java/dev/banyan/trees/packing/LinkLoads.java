@@ -3,11 +3,12 @@ package dev.banyan.trees.packing;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -16,7 +17,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
  */
 public final class LinkLoads {
     private final Network network;
-    private final Map<Long, List<LogicalLink.Path>> planned = new HashMap<>();
+    private final SortedMap<Long, List<LogicalLink.Path>> planned = new TreeMap<>();
     private final Detours detours;
     private final BigFraction[] loads;
 
@@ -73,7 +74,13 @@ public final class LinkLoads {
     }
 
     private List<LogicalLink.Path> paths(int from, int to) {
-        return planned.computeIfAbsent(key(from, to), pair -> usual(from, to));
+        List<LogicalLink.Path> known = planned.get(key(from, to));
+        if (known != null) {
+            return known;
+        }
+        List<LogicalLink.Path> usual = usual(from, to);
+        planned.put(key(from, to), usual);
+        return usual;
     }
 
     private int arc(LogicalLink.Path path, int hop) {
@@ -100,11 +107,14 @@ public final class LinkLoads {
 
     /** Whether there is a path for every transfer between a rank and its parent in the direction. */
     boolean hasPaths(PackedTree tree, Direction direction) {
-        return IntStream.range(0, network.ranks())
-                .filter(rank -> rank != tree.root())
-                .allMatch(
-                        rank -> (!direction.goesUp() || hasPath(rank, tree.up().parent(rank)))
-                                && (!direction.goesDown() || hasPath(tree.down().parent(rank), rank)));
+        for (int rank = 0; rank < network.ranks(); rank++) {
+            if (rank != tree.root()
+                    && ((direction.goesUp() && !hasPath(rank, tree.up().parent(rank)))
+                            || (direction.goesDown() && !hasPath(tree.down().parent(rank), rank)))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /**
@@ -112,15 +122,15 @@ public final class LinkLoads {
      * alone; sorted by (from, to).
      */
     public List<LogicalLink> links() {
-        return planned.entrySet().stream()
-                .filter(link -> link.getValue().size() > 1
-                        || link.getValue().getFirst().nodes().size() > 2)
-                .sorted(Map.Entry.comparingByKey())
-                .map(link -> new LogicalLink(
-                        (int) (link.getKey() / network.ranks()),
-                        (int) (link.getKey() % network.ranks()),
-                        link.getValue()))
-                .toList();
+        List<LogicalLink> links = new ArrayList<>();
+        for (Map.Entry<Long, List<LogicalLink.Path>> link : planned.entrySet()) {
+            List<LogicalLink.Path> paths = link.getValue();
+            if (paths.size() > 1 || paths.getFirst().nodes().size() > 2) {
+                links.add(new LogicalLink(
+                        (int) (link.getKey() / network.ranks()), (int) (link.getKey() % network.ranks()), paths));
+            }
+        }
+        return List.copyOf(links);
     }
 
     private boolean hasPath(int from, int to) {

@@ -58,7 +58,11 @@ public final class RatedForest {
      * @param trees their shares sum to 1
      */
     public static Optional<TreePacking> of(List<PackedTree> trees, Network network, Bound bound) {
-        return loads(trees, network)
-                .map(loads -> new TreePacking(network, trees, loads.rateGbs(), bound, loads.links()));
+        Optional<LinkLoads> loaded = loads(trees, network);
+        if (loaded.isEmpty()) {
+            return Optional.empty();
+        }
+        LinkLoads loads = loaded.get();
+        return Optional.of(new TreePacking(network, trees, loads.rateGbs(), bound, loads.links()));
     }
 }

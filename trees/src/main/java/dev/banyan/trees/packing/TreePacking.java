@@ -30,7 +30,10 @@ public record TreePacking(
         Objects.requireNonNull(bound, "bound");
         trees = List.copyOf(trees);
         links = List.copyOf(links);
-        BigFraction sum = trees.stream().map(PackedTree::share).reduce(BigFraction.ZERO, BigFraction::add);
+        BigFraction sum = BigFraction.ZERO;
+        for (PackedTree tree : trees) {
+            sum = sum.add(tree.share());
+        }
         if (!sum.equals(BigFraction.ONE)) {
             throw new IllegalArgumentException("the shares of " + trees.size() + " trees sum to " + sum + ", not to 1");
         }

@@ -27,6 +27,27 @@ public record CollectiveRequest(
         }
     }
 
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof CollectiveRequest request
+                && collective == request.collective
+                && root == request.root
+                && count == request.count
+                && elementBytes == request.elementBytes
+                && inPlace == request.inPlace
+                && chunkBytes == request.chunkBytes;
+    }
+
+    /** Spelled out, since the methods that records get by themselves take milliseconds at their first call. */
+    @Override
+    public int hashCode() {
+        int hash = 31 * collective.hashCode() + root;
+        hash = 31 * hash + Long.hashCode(count);
+        hash = 31 * hash + elementBytes;
+        hash = 31 * hash + Boolean.hashCode(inPlace);
+        return 31 * hash + Long.hashCode(chunkBytes);
+    }
+
     /**
      * Returns the size as nccl-tests define it: the bytes of the larger of a rank's buffers.
      *

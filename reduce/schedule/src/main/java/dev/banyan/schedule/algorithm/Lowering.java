@@ -9,11 +9,10 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /**
  * Turns trees into the steps of one request; used once.
@@ -85,7 +84,7 @@ final class Lowering {
                 request.count(),
                 request.elementBytes(),
                 request.inPlace(),
-                Arrays.stream(scratch).max().orElseThrow(),
+                mostScratch(),
                 interleaved());
     }
 
@@ -145,13 +144,34 @@ final class Lowering {
      * backends that keep the order use all trees at once.
      */
     private List<Chunk> interleaved() {
-        record Placed(double progress, Chunk chunk) {}
-        return slices.stream()
-                .flatMap(slice -> IntStream.range(0, slice.size())
-                        .mapToObj(i -> new Placed((i + 0.5) / slice.size(), slice.get(i))))
-                .sorted(Comparator.comparingDouble(Placed::progress))
-                .map(Placed::chunk)
-                .toList();
+        List<Placed> placed = new ArrayList<>();
+        for (List<Chunk> slice : slices) {
+            for (int i = 0; i < slice.size(); i++) {
+                placed.add(new Placed((i + 0.5) / slice.size(), slice.get(i)));
+            }
+        }
+        Collections.sort(placed);
+        Chunk[] chunks = new Chunk[placed.size()];
+        for (int i = 0; i < chunks.length; i++) {
+            chunks[i] = placed.get(i).chunk();
+        }
+        return List.of(chunks);
+    }
+
+    /** A chunk and the position of its middle within its slice, between 0 and 1, by which chunks are ordered. */
+    private record Placed(double progress, Chunk chunk) implements Comparable<Placed> {
+        @Override
+        public int compareTo(Placed other) {
+            return Double.compare(progress, other.progress);
+        }
+    }
+
+    private long mostScratch() {
+        long most = 0;
+        for (long bytes : scratch) {
+            most = Math.max(most, bytes);
+        }
+        return most;
     }
 
     private long allocateScratch(int rank, long bytes) {

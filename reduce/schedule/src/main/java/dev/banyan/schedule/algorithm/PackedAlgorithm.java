@@ -26,8 +26,18 @@ public final class PackedAlgorithm implements TreeAlgorithm {
     private final Packings source;
     private final ConcurrentMap<Task, TreePacking> made = new ConcurrentHashMap<>();
 
-    /** What a packing depends on. */
-    private record Task(Collective collective, int root) {}
+    /** What a packing depends on. Its methods are spelled out, since those of records take milliseconds at first. */
+    private record Task(Collective collective, int root) {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Task task && collective == task.collective && root == task.root;
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * collective.hashCode() + root;
+        }
+    }
 
     /** Creates the algorithm over the best packings of a network. */
     public PackedAlgorithm(Network network) {

@@ -1,7 +1,6 @@
 package dev.banyan.schedule.plan;
 
 import dev.banyan.config.Bytes;
-import java.util.Arrays;
 import java.util.Objects;
 
 /**
@@ -57,14 +56,33 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
         String before = at < 0 ? text : text.substring(0, at);
         int slash = before.indexOf('/');
         String name = slash < 0 ? before : before.substring(0, slash);
-        AlgorithmChoice algorithm = Arrays.stream(AlgorithmChoice.values())
-                .filter(choice -> choice.label().equals(name))
-                .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("no algorithm is called '" + name + "'"));
         return new AlgorithmConfig(
-                algorithm,
+                named(name),
                 slash < 0 ? Integer.MAX_VALUE : Integer.parseInt(before.substring(slash + 1)),
                 at < 0 ? Long.MAX_VALUE : Bytes.parse(text.substring(at + 1)));
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof AlgorithmConfig config
+                && algorithm == config.algorithm
+                && maxTrees == config.maxTrees
+                && chunkBytes == config.chunkBytes;
+    }
+
+    /** Spelled out, since the methods that records get by themselves take milliseconds at their first call. */
+    @Override
+    public int hashCode() {
+        return 31 * (31 * algorithm.hashCode() + maxTrees) + Long.hashCode(chunkBytes);
+    }
+
+    private static AlgorithmChoice named(String name) {
+        for (AlgorithmChoice choice : AlgorithmChoice.values()) {
+            if (choice.label().equals(name)) {
+                return choice;
+            }
+        }
+        throw new IllegalArgumentException("no algorithm is called '" + name + "'");
     }
 
     /** Returns the text that {@link #parse} reads. */

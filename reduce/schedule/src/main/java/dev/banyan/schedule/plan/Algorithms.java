@@ -82,8 +82,18 @@ public final class Algorithms {
     private final ConcurrentMap<Kind, TreeAlgorithm> made = new ConcurrentHashMap<>();
     private final Map<TreePacking, List<LogicalLink>> links = Collections.synchronizedMap(new IdentityHashMap<>());
 
-    /** The key of an algorithm. */
-    private record Kind(AlgorithmChoice choice, int maxTrees) {}
+    /** The key of an algorithm. Its methods are spelled out, since those of records take milliseconds at first. */
+    private record Kind(AlgorithmChoice choice, int maxTrees) {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Kind kind && choice == kind.choice && maxTrees == kind.maxTrees;
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * choice.hashCode() + maxTrees;
+        }
+    }
 
     /** @param saved the trees of earlier processes; null for none */
     Algorithms(Machine machine, Config config, @Nullable SavedPlans saved) {
@@ -120,12 +130,16 @@ public final class Algorithms {
      * machine.
      */
     List<LogicalLink> links(AlgorithmConfig choice, CollectiveRequest request) {
-        return get(choice) instanceof PackedAlgorithm packed
-                ? links.computeIfAbsent(
-                        packed.packing(request.collective(), request.root()),
-                        packing -> packing.linksOn(Network.ofAllLinks(
-                                machine, IntStream.range(0, machine.size()).toArray())))
-                : List.of();
+        if (!(get(choice) instanceof PackedAlgorithm packed)) {
+            return List.of();
+        }
+        TreePacking packing = packed.packing(request.collective(), request.root());
+        return packing.links().isEmpty()
+                ? List.of()
+                : links.computeIfAbsent(
+                        packing,
+                        made -> made.linksOn(Network.ofAllLinks(
+                                machine, IntStream.range(0, machine.size()).toArray())));
     }
 
     /** Makes the algorithms of earlier choices, which the first calls will probably need, and a schedule of each. */

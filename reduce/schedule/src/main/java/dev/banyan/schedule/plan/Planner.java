@@ -173,12 +173,11 @@ public final class Planner {
                 List.of(Planner.class, Tree.class, Machine.class, provider.getClass()));
         Planner planner =
                 new Planner(machine, config, () -> provider.on(machine, execution), saved.orElse(null), execution);
-        saved.map(SavedPlans::choices)
-                .filter(choices -> !choices.isEmpty())
-                .ifPresent(choices -> Thread.ofPlatform()
-                        .daemon()
-                        .name("banyan-planner")
-                        .start(() -> planner.algorithms.prepare(choices)));
+        List<Map.Entry<CollectiveRequest, AlgorithmConfig>> choices =
+                saved.isPresent() ? saved.get().choices() : List.of();
+        if (!choices.isEmpty()) {
+            Thread.ofPlatform().daemon().name("banyan-planner").start(() -> planner.algorithms.prepare(choices));
+        }
         return planner;
     }
 
@@ -229,13 +228,14 @@ public final class Planner {
 
     private AlgorithmConfig modelled(List<AlgorithmChoice> candidates, CollectiveRequest request) {
         Optional<AlgorithmConfig> known = saved == null ? Optional.empty() : saved.choice(request);
-        return known.orElseGet(() -> {
-            AlgorithmConfig choice = Objects.requireNonNull(fastest()).of(candidates, request);
-            if (saved != null) {
-                saved.put(request, choice);
-            }
-            return choice;
-        });
+        if (known.isPresent()) {
+            return known.get();
+        }
+        AlgorithmConfig choice = Objects.requireNonNull(fastest()).of(candidates, request);
+        if (saved != null) {
+            saved.put(request, choice);
+        }
+        return choice;
     }
 
     private AlgorithmConfig tuned(CollectiveRequest request) {

@@ -26,11 +26,14 @@ record SavedPackings(SavedPlans saved, Network network, int maxTrees, Packings s
             return source.packing(collective, root);
         }
         SavedPlans.Packing key = new SavedPlans.Packing(maxTrees, collective, root);
-        return saved.trees(key).flatMap(this::rated).orElseGet(() -> {
-            TreePacking made = source.packing(collective, root);
-            saved.put(key, made.trees());
-            return made;
-        });
+        Optional<List<PackedTree>> trees = saved.trees(key);
+        Optional<TreePacking> rated = trees.isPresent() ? rated(trees.get()) : Optional.empty();
+        if (rated.isPresent()) {
+            return rated.get();
+        }
+        TreePacking made = source.packing(collective, root);
+        saved.put(key, made.trees());
+        return made;
     }
 
     private Optional<TreePacking> rated(List<PackedTree> trees) {

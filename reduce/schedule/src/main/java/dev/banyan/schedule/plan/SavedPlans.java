@@ -18,7 +18,6 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
@@ -74,10 +73,25 @@ final class SavedPlans {
     /**
      * What a packing depends on.
      *
+     * <p>Its methods are spelled out, since those that records get by themselves take milliseconds at their first call.
+     *
      * @param maxTrees the greatest number of trees that was allowed
      * @param root the root, or -1 where the collective has none
      */
-    record Packing(int maxTrees, Collective collective, int root) {}
+    record Packing(int maxTrees, Collective collective, int root) {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Packing packing
+                    && maxTrees == packing.maxTrees
+                    && collective == packing.collective
+                    && root == packing.root;
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * (31 * maxTrees + collective.hashCode()) + root;
+        }
+    }
 
     /**
      * Reads what earlier processes saved.
@@ -221,30 +235,36 @@ final class SavedPlans {
                 || !text.substring(end).equals(SUM + sum(text.substring(0, end)) + "\n")) {
             throw new IllegalArgumentException("the file is damaged");
         }
-        text.substring(0, end).lines().skip(1).forEach(line -> {
-            String[] words = line.split(" ", -1);
-            Collective collective = Collective.valueOf(words[2]);
-            int root = Integer.parseInt(words[3]);
-            if (words[0].equals(TREES)) {
-                add(
-                        packings,
-                        new Packing(Integer.parseInt(words[1]), collective, root),
-                        Arrays.stream(words).skip(4).map(SavedPlans::tree).toList());
-            } else {
-                CollectiveRequest request = new CollectiveRequest(
-                        collective,
-                        root,
-                        Long.parseLong(words[4]),
-                        Integer.parseInt(words[5]),
-                        Boolean.parseBoolean(words[6]),
-                        Long.parseLong(words[7]));
-                AlgorithmConfig choice = AlgorithmConfig.parse(words[1]);
-                if (choice.algorithm() == AlgorithmChoice.AUTO) {
-                    throw new IllegalArgumentException("auto is no choice");
-                }
-                add(choices, request, choice);
+        String[] lines = text.substring(0, end).split("\n", -1);
+        // The first line is the header, and nothing follows the end of the last line.
+        for (int line = 1; line < lines.length - 1; line++) {
+            parseEntry(lines[line].split(" ", -1));
+        }
+    }
+
+    private void parseEntry(String[] words) {
+        Collective collective = Collective.valueOf(words[2]);
+        int root = Integer.parseInt(words[3]);
+        if (words[0].equals(TREES)) {
+            PackedTree[] trees = new PackedTree[words.length - 4];
+            for (int tree = 0; tree < trees.length; tree++) {
+                trees[tree] = tree(words[4 + tree]);
             }
-        });
+            add(packings, new Packing(Integer.parseInt(words[1]), collective, root), List.of(trees));
+        } else {
+            CollectiveRequest request = new CollectiveRequest(
+                    collective,
+                    root,
+                    Long.parseLong(words[4]),
+                    Integer.parseInt(words[5]),
+                    Boolean.parseBoolean(words[6]),
+                    Long.parseLong(words[7]));
+            AlgorithmConfig choice = AlgorithmConfig.parse(words[1]);
+            if (choice.algorithm() == AlgorithmChoice.AUTO) {
+                throw new IllegalArgumentException("auto is no choice");
+            }
+            add(choices, request, choice);
+        }
     }
 
     private static PackedTree tree(String word) {
@@ -257,7 +277,12 @@ final class SavedPlans {
     }
 
     private static int[] parents(String part) {
-        return Arrays.stream(part.split(",", -1)).mapToInt(Integer::parseInt).toArray();
+        String[] words = part.split(",", -1);
+        int[] parents = new int[words.length];
+        for (int device = 0; device < parents.length; device++) {
+            parents[device] = Integer.parseInt(words[device]);
+        }
+        return parents;
     }
 
     private String text() {

@@ -1,8 +1,7 @@
 package dev.banyan.trees.packing.allreduce;
 
 import dev.banyan.trees.network.DuplexLinks;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
 import java.util.function.IntUnaryOperator;
 
 /**
@@ -12,44 +11,47 @@ import java.util.function.IntUnaryOperator;
  * with each further one.
  */
 final class KnownPartitions {
+    /** More than the partitions that are avoided at a time. */
+    private static final int TIGHT = 1 << 4;
+
     private final DuplexLinks links;
-    private final List<Partition> partitions = new ArrayList<>();
+    /** Words of a set of links. */
+    private final int words;
 
-    private static final class Partition {
-        final long[] crossing;
-        final int joints;
-        long slack;
-        boolean avoided;
+    private int size;
+    /** The links that cross each partition, {@link #words} for each. */
+    private long[] crossing;
+    /** By partition: parts less one. */
+    private int[] joints;
 
-        Partition(long[] crossing, int joints) {
-            this.crossing = crossing;
-            this.joints = joints;
-        }
-
-        int excess(long[] tree) {
-            int count = -joints;
-            for (int word = 0; word < tree.length; word++) {
-                count += Long.bitCount(crossing[word] & tree[word]);
-            }
-            return count;
-        }
-    }
+    private long[] slacks;
+    private boolean[] avoided;
 
     KnownPartitions(DuplexLinks links) {
         this.links = links;
+        words = (links.links() + Long.SIZE - 1) / Long.SIZE;
+        int room = 2 * links.nodes();
+        crossing = new long[room * words];
+        joints = new int[room];
+        slacks = new long[room];
+        avoided = new boolean[room];
     }
 
     int size() {
-        return partitions.size();
+        return size;
     }
 
-    /** A set of links as a bit mask. */
-    long[] mask(int[] tree) {
-        long[] mask = new long[(links.links() + Long.SIZE - 1) / Long.SIZE];
+    /** Returns an empty set of links, a bit mask. */
+    long[] emptySet() {
+        return new long[words];
+    }
+
+    /** Makes a bit mask the set of some links. */
+    static void mask(int[] tree, long[] mask) {
+        Arrays.fill(mask, 0);
         for (int link : tree) {
             mask[link / Long.SIZE] |= 1L << link;
         }
-        return mask;
     }
 
     /**
@@ -58,36 +60,40 @@ final class KnownPartitions {
      * @param part by rank: one rank of its part, the same for all of them
      */
     void add(IntUnaryOperator part, long[] residual, long left) {
-        int joints = -1;
-        for (int rank = 0; rank < links.nodes(); rank++) {
-            joints += part.applyAsInt(rank) == rank ? 1 : 0;
+        if (size == joints.length) {
+            crossing = Arrays.copyOf(crossing, 2 * crossing.length);
+            joints = Arrays.copyOf(joints, 2 * size);
+            slacks = Arrays.copyOf(slacks, 2 * size);
+            avoided = Arrays.copyOf(avoided, 2 * size);
         }
-        long[] crossing = mask(new int[0]);
+        joints[size] = -1;
+        for (int rank = 0; rank < links.nodes(); rank++) {
+            joints[size] += part.applyAsInt(rank) == rank ? 1 : 0;
+        }
         for (int link = 0; link < links.links(); link++) {
             if (part.applyAsInt(links.rankAt(2 * link)) != part.applyAsInt(links.rankAt(2 * link + 1))) {
-                crossing[link / Long.SIZE] |= 1L << link;
+                crossing[size * words + link / Long.SIZE] |= 1L << link;
             }
         }
-        Partition partition = new Partition(crossing, joints);
-        partitions.add(partition);
-        restart(partition, residual, left);
+        restart(size++, residual, left);
     }
 
     /** Takes all slacks anew. */
     void restart(long[] residual, long left) {
-        for (Partition partition : partitions) {
+        for (int partition = 0; partition < size; partition++) {
             restart(partition, residual, left);
         }
     }
 
-    private static void restart(Partition partition, long[] residual, long left) {
-        partition.avoided = false;
-        partition.slack = -left * partition.joints;
-        for (int word = 0; word < partition.crossing.length; word++) {
-            for (long bits = partition.crossing[word]; bits != 0; bits &= bits - 1) {
-                partition.slack += residual[word * Long.SIZE + Long.numberOfTrailingZeros(bits)];
+    private void restart(int partition, long[] residual, long left) {
+        long slack = -left * joints[partition];
+        for (int word = 0; word < words; word++) {
+            for (long bits = crossing[partition * words + word]; bits != 0; bits &= bits - 1) {
+                slack += residual[word * Long.SIZE + Long.numberOfTrailingZeros(bits)];
             }
         }
+        slacks[partition] = slack;
+        avoided[partition] = false;
     }
 
     /**
@@ -99,65 +105,80 @@ final class KnownPartitions {
         long rest = 0;
         int of = 1;
         int tightest = -1;
-        for (int i = 0; i < partitions.size(); i++) {
-            Partition partition = partitions.get(i);
-            int excess = partition.excess(tree);
+        for (int partition = 0; partition < size; partition++) {
+            int excess = excess(partition, tree);
+            long slack = slacks[partition];
             // Most partitions allow more than the tightest so far, which takes no division to see.
-            if (excess > 0 && partition.slack < (whole + 1) * excess) {
-                long quotient = partition.slack / excess;
-                long remainder = partition.slack % excess;
+            if (excess > 0 && slack < (whole + 1) * excess) {
+                long quotient = slack / excess;
+                long remainder = slack % excess;
                 if (quotient < whole || (quotient == whole && remainder * of < rest * excess)) {
                     whole = quotient;
                     rest = remainder;
                     of = excess;
-                    tightest = i;
+                    tightest = partition;
                 }
             }
         }
         return tightest;
     }
 
+    /** Returns whether all partitions let so much of a tree be taken. */
+    boolean allow(long[] tree, long weight) {
+        for (int partition = 0; partition < size; partition++) {
+            if (slacks[partition] < weight * excess(partition, tree)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     long slack(int partition) {
-        return partitions.get(partition).slack;
+        return slacks[partition];
     }
 
     int excess(int partition, long[] tree) {
-        return partitions.get(partition).excess(tree);
+        int count = -joints[partition];
+        for (int word = 0; word < words; word++) {
+            count += Long.bitCount(crossing[partition * words + word] & tree[word]);
+        }
+        return count;
     }
 
     /** Has the next tree take no more links of a partition than it must, if possible. */
     void avoid(int partition) {
-        partitions.get(partition).avoided = true;
+        avoided[partition] = true;
     }
 
     /** Updates the slacks after so much of a tree was taken. */
     void take(long[] tree, long weight) {
-        for (Partition partition : partitions) {
-            partition.slack -= weight * partition.excess(tree);
-            partition.avoided = false;
+        for (int partition = 0; partition < size; partition++) {
+            slacks[partition] -= weight * excess(partition, tree);
         }
+        Arrays.fill(avoided, false);
     }
 
     /** Multiplies all weights and capacities. */
     void scale(long factor) {
-        for (Partition partition : partitions) {
-            partition.slack *= factor;
-            partition.avoided = false;
+        for (int partition = 0; partition < size; partition++) {
+            slacks[partition] *= factor;
         }
+        Arrays.fill(avoided, false);
     }
 
     /**
      * Prices the links by the partitions between whose parts they are.
      *
-     * @param hard becomes, by link, the number of those without slack, and then of those to avoid
+     * @param hard becomes, by link, the number of those without slack, times a constant, plus that of those to avoid
      * @param soft becomes, by link, their sum of {@code factor / (slack + 1)}, on average over all partitions
      */
     void price(int[] hard, double[] soft, double factor) {
-        for (Partition partition : partitions) {
-            int count = partition.slack == 0 ? 1 << 12 : partition.avoided ? 1 : 0;
-            double price = factor / (partition.slack + 1.0) / partitions.size();
-            for (int word = 0; word < partition.crossing.length; word++) {
-                for (long bits = partition.crossing[word]; bits != 0; bits &= bits - 1) {
+        double ofOne = factor / size;
+        for (int partition = 0; partition < size; partition++) {
+            int count = slacks[partition] == 0 ? TIGHT : avoided[partition] ? 1 : 0;
+            double price = ofOne / (slacks[partition] + 1.0);
+            for (int word = 0; word < words; word++) {
+                for (long bits = crossing[partition * words + word]; bits != 0; bits &= bits - 1) {
                     int link = word * Long.SIZE + Long.numberOfTrailingZeros(bits);
                     hard[link] += count;
                     soft[link] += price;

@@ -2,11 +2,15 @@ package dev.banyan.trees.packing.allreduce;
 
 import dev.banyan.trees.bound.WeakestPartition;
 import dev.banyan.trees.network.DuplexLinks;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +40,10 @@ final class TreePeel {
     private static final int TRIES = 6;
     /** Greatest sum in units: room for all that {@link WeakestPartition} does with it. */
     private static final double MOST = 0x1p60;
+    /** Bits of the soft part of a price. */
+    private static final int SOFT_BITS = 40;
+    /** Bits after the point of the soft part of a price. */
+    private static final int MOST_FRACTION_BITS = 26;
 
     private final DuplexLinks links;
     private final int ranks;
@@ -45,17 +53,34 @@ final class TreePeel {
     private final KnownPartitions partitions;
     private final long[] residual;
     private final long[] after;
+    /** By link: the logarithm of its residual capacity and one. */
+    private final double[] widths;
+
     private long left;
     private long scale;
 
     private final int[] hard;
     private final double[] soft;
+    /** By link: what decides between links that a tree may take, the hard part above {@link #SOFT_BITS}. */
+    private final long[] prices;
+    /** What a link costs more for each level between it and the root. */
+    private long levelPrice;
+
     private final boolean[] grown;
     private final int[] via;
     private final CheapestRanks reachable;
     private final int[] levels;
     private final int[] tree;
+    private final int[] best;
+    /** The links of {@link #tree} and {@link #best} as sets. */
+    private long[] mask;
+
+    private long[] bestMask;
     private int height;
+    /** How much of the best tree can be taken, as far as known. */
+    private long bestWeight;
+
+    private int bestHeight;
     private long work;
 
     /**
@@ -63,6 +88,9 @@ final class TreePeel {
      * partitions with little slack, for each level of depth, and by chance.
      */
     record Taste(double width, double slack, double depth, double chance) {}
+
+    /** A weight that was taken of a tree, {@code scale} times as large as in units of the total. */
+    private record Take(LinkTree tree, long weight, long scale) {}
 
     /**
      * @param capacity by link
@@ -77,13 +105,18 @@ final class TreePeel {
         partitions = new KnownPartitions(links);
         residual = capacity.clone();
         after = new long[capacity.length];
+        widths = new double[capacity.length];
         hard = new int[capacity.length];
         soft = new double[capacity.length];
+        prices = new long[capacity.length];
         grown = new boolean[ranks];
         via = new int[ranks];
         reachable = new CheapestRanks(ranks);
         levels = new int[ranks];
         tree = new int[ranks - 1];
+        best = new int[ranks - 1];
+        mask = partitions.emptySet();
+        bestMask = partitions.emptySet();
         for (int rank = 0; rank < ranks && ranks > 2; rank++) {
             int alone = rank;
             int another = rank == 0 ? 1 : 0;
@@ -119,31 +152,33 @@ final class TreePeel {
         System.arraycopy(capacity, 0, residual, 0, capacity.length);
         left = total;
         scale = 1;
+        measureWidths();
         partitions.restart(residual, left);
-        Map<LinkTree, BigFraction> taken = new LinkedHashMap<>();
+        List<Take> takes = new ArrayList<>();
+        Set<LinkTree> trees = new HashSet<>();
         int depth = 0;
         int tries = 0;
         for (int steps = 0; left > 0; steps++) {
             price(taste, random);
-            int[] best = choose(taste, random);
-            long[] mask = partitions.mask(best);
+            choose(random);
             boolean exact = tries == TRIES || steps > links.links() + ranks;
-            long weight = exact ? exactly(best, mask) : most(best, mask);
+            long weight = exact ? exactly(best, bestMask) : most(best, bestMask);
             while (weight > 0 && !leavesEnough(best, weight)) {
                 partitions.add(weakest::part, residual, left);
-                weight = exact ? exactly(best, mask) : most(best, mask);
+                weight = exact ? exactly(best, bestMask) : most(best, bestMask);
             }
             if (weight > 0) {
                 tries = 0;
-                take(best, mask, weight);
+                take(best, bestMask, weight);
                 LinkTree shaped = new LinkTree(links, best);
-                taken.merge(shaped, BigFraction.of(weight, total).divide(scale), BigFraction::add);
+                takes.add(new Take(shaped, weight, scale));
+                trees.add(shaped);
                 depth = Math.max(depth, shaped.depth());
-                if (LinkForest.cost(taken.size(), depth, ranks) > maxCost) {
+                if (LinkForest.cost(trees.size(), depth, ranks) > maxCost) {
                     return null;
                 }
             } else {
-                int tightest = partitions.tightest(mask, 1);
+                int tightest = partitions.tightest(bestMask, 1);
                 if (partitions.slack(tightest) > 0) {
                     if (exact) {
                         break;
@@ -153,73 +188,114 @@ final class TreePeel {
                 }
             }
         }
+        return forest(takes);
+    }
+
+    private LinkForest forest(List<Take> takes) {
+        Map<LinkTree, BigFraction> taken = new LinkedHashMap<>();
+        for (Take take : takes) {
+            taken.merge(take.tree, BigFraction.of(take.weight, total).divide(take.scale), BigFraction::add);
+        }
         return new LinkForest(
                 taken.keySet().stream().toList(), taken.values().stream().toList());
     }
 
+    /**
+     * Prices the links: the hard part above {@link #SOFT_BITS}, and the soft part below in units small enough
+     * that it has room there together with the price of all levels of a tree.
+     */
     private void price(Taste taste, Random random) {
         Arrays.fill(hard, 0);
         Arrays.fill(soft, 0);
         partitions.price(hard, soft, taste.slack * left);
+        double low = Double.POSITIVE_INFINITY;
+        double high = Double.NEGATIVE_INFINITY;
         for (int link = 0; link < soft.length; link++) {
-            soft[link] += taste.chance * random.nextDouble() - taste.width * Math.log(residual[link] + 1.0);
+            soft[link] += taste.chance * random.nextDouble() - taste.width * widths[link];
+            low = Math.min(low, soft[link]);
+            high = Math.max(high, soft[link]);
         }
+        int exponent = Math.getExponent(high - low + taste.depth * ranks);
+        double units = Math.scalb(1.0, Math.min(MOST_FRACTION_BITS, SOFT_BITS - 1 - exponent));
+        for (int link = 0; link < soft.length; link++) {
+            prices[link] = ((long) hard[link] << SOFT_BITS) + (long) ((soft[link] - low) * units);
+        }
+        levelPrice = (long) (taste.depth * units);
         work += (long) partitions.size() * soft.length / 4 + 4L * soft.length;
     }
 
-    /** Of some trees the one of which most can be taken, as far as known; of these the one grown least high. */
-    private int[] choose(Taste taste, Random random) {
-        int[] best = tree.clone();
-        long[] bestMask = {};
-        long most = -1;
-        int least = 0;
+    /** Finds of some trees the one of which most can be taken, as far as known; of these the one grown least high. */
+    private void choose(Random random) {
+        Arrays.fill(bestMask, 0);
+        bestWeight = -1;
+        bestHeight = 0;
         for (int i = 0; i < Math.min(ranks, CANDIDATES); i++) {
-            grow(ranks <= CANDIDATES ? i : random.nextInt(ranks), taste.depth);
-            long[] mask = partitions.mask(tree);
-            // Trees from different roots are often the same.
-            long weight = Arrays.equals(mask, bestMask) ? most : mostKnown(tree, mask);
-            work += (long) partitions.size() * mask.length;
-            if (weight > most || (weight == most && height < least)) {
-                System.arraycopy(tree, 0, best, 0, best.length);
-                bestMask = mask;
-                most = weight;
-                least = height;
+            if (grow(ranks <= CANDIDATES ? i : random.nextInt(ranks))) {
+                KnownPartitions.mask(tree, mask);
+                // Trees from different roots are often the same.
+                if (height < bestHeight || !Arrays.equals(mask, bestMask)) {
+                    keepIfBetter();
+                }
             }
+            work += (long) ranks * ranks + 2L * residual.length + (long) partitions.size() * mask.length;
         }
-        return best;
+    }
+
+    /** Returns the least weight with which a tree of so many levels is better than the best. */
+    private long enough(int levels) {
+        return levels < bestHeight ? bestWeight : bestWeight + 1;
+    }
+
+    private void keepIfBetter() {
+        long enough = enough(height);
+        if (narrowest(tree) >= enough && partitions.allow(mask, enough)) {
+            bestWeight = mostKnown(tree, mask);
+            bestHeight = height;
+            System.arraycopy(tree, 0, best, 0, best.length);
+            long[] spare = bestMask;
+            bestMask = mask;
+            mask = spare;
+        }
     }
 
     /**
      * Prim's algorithm; height matters only among links of the same hard price, so the tree is minimal for
      * that.
+     *
+     * @return false if the tree is not grown to its end, as it cannot be better than the best
      */
-    private void grow(int root, double depthPrice) {
+    private boolean grow(int root) {
         Arrays.fill(grown, false);
         grown[root] = true;
         levels[root] = 0;
         height = 0;
         int rank = root;
         for (int size = 0; size < tree.length; size++) {
-            double deeper = depthPrice * levels[rank];
+            long deeper = levelPrice * levels[rank];
             int stop = links.firstEnd(rank + 1);
             for (int i = links.firstEnd(rank); i < stop; i++) {
                 int other = links.neighbour(i);
                 if (!grown[other]) {
                     int end = links.end(i);
                     int link = end >> 1;
-                    if (residual[link] > 0 && reachable.offer(other, hard[link], soft[link] + deeper)) {
+                    if (residual[link] > 0 && reachable.offer(other, prices[link] + deeper)) {
                         via[other] = end;
                     }
                 }
             }
             int next = reachable.poll();
+            int link = via[next] >> 1;
             grown[next] = true;
             levels[next] = levels[links.rankAt(via[next])] + 1;
             height = Math.max(height, levels[next]);
-            tree[size] = via[next] >> 1;
+            if (Math.min(left, residual[link]) < enough(height)) {
+                reachable.clear();
+                return false;
+            }
+            tree[size] = link;
             rank = next;
         }
-        work += (long) ranks * ranks + 2L * residual.length;
+        return true;
     }
 
     /** How much of a tree can be taken, as far as known, rounded down. */
@@ -261,12 +337,13 @@ final class TreePeel {
             after[link] -= weight;
         }
         work += (long) ranks * ranks + 8L * residual.length;
-        return weakest.find(after, left - weight) == 0;
+        return left == weight || weakest.find(after, left - weight) == 0;
     }
 
     private void take(int[] tree, long[] mask, long weight) {
         for (int link : tree) {
             residual[link] -= weight;
+            widths[link] = Math.log(residual[link] + 1.0);
         }
         left -= weight;
         partitions.take(mask, weight);
@@ -286,6 +363,13 @@ final class TreePeel {
         left *= factor;
         scale *= factor;
         partitions.scale(factor);
+        measureWidths();
         return true;
+    }
+
+    private void measureWidths() {
+        for (int link = 0; link < residual.length; link++) {
+            widths[link] = Math.log(residual[link] + 1.0);
+        }
     }
 }
