@@ -90,10 +90,12 @@ record JoinedBench(ChosenMachine chosen, int processes, Repeats repeats, Reporte
         Row row(AlgorithmChoice algorithm, long count, Repeats repeats) {
             Long wrongApart = check == null ? null : (Long) ofAll(calls.checkApart(joined, call, count, 0, check));
             CollectiveCall apart = calls.apart(call, count, 0);
+            joined.prepare(apart);
             long[] apartNanos = repeats.time(() -> joined.run(apart));
             Long wrongTogether =
                     check == null ? null : (Long) ofAll(calls.checkTogether(joined, call, count, 0, check));
             CollectiveCall together = calls.together(call, count, 0);
+            joined.prepare(together);
             long[] togetherNanos = repeats.time(() -> joined.run(together));
             return new Row(
                     algorithm,

@@ -89,9 +89,11 @@ final class SweepBench {
         Repeats repeats = sweep.repeats();
         Long wrongApart = check == null ? null : (Long) calls.checkApart(communicator, call, count, 0, check);
         CollectiveCall apart = calls.apart(call, count, 0);
+        communicator.prepare(apart);
         long[] apartNanos = time(repeats, onHost, () -> communicator.run(apart));
         Long wrongTogether = check == null ? null : (Long) calls.checkTogether(communicator, call, count, 0, check);
         CollectiveCall together = calls.together(call, count, 0);
+        communicator.prepare(together);
         long[] togetherNanos = time(repeats, onHost, () -> communicator.run(together));
         return new Row(
                 algorithm,

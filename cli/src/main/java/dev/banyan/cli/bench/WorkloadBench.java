@@ -42,6 +42,7 @@ record WorkloadBench(RankSite site, Reporter reporter) {
                     WorkloadRow.depths(workload),
                     algorithm -> {
                         Communicator communicator = site.open(algorithm);
+                        calls.forEach(communicator::prepare);
                         return Meter.on(communicator, depth -> {
                             Runnable round = () -> push(communicator, calls, depth);
                             long wrong = gradients.wrongAfter(round);

@@ -55,6 +55,23 @@ final class PlannedCalls implements AutoCloseable {
         return new Run(call, hint, streams);
     }
 
+    /** Returns what prepares a call, which has been checked, and does not run it. */
+    CallQueue.Call preparation(CollectiveCall call) {
+        return new CallQueue.Call() {
+            @Override
+            public void prepare() {
+                plans.get(PlanKey.of(call, AlgorithmHint.CONFIGURED), PlannedCalls.this::plan)
+                        .executable()
+                        .warmUp();
+            }
+
+            @Override
+            public void start(Completion completion) {
+                completion.ended(null);
+            }
+        };
+    }
+
     /** Returns calls that start one after another, which the backend may launch together, and end together. */
     CallQueue.Call batch(List<CallQueue.Call> calls) {
         return new Batch(backend, calls);

@@ -50,6 +50,9 @@ public interface Executable extends AutoCloseable {
      */
     default void poll(Future<?> ended) {}
 
+    /** Returns when a run takes no longer than later ones will, e.g. when its loops are compiled. Runs nothing. */
+    default void warmUp() {}
+
     /** Asks a run to end early with an exception, if the backend can end it. Its outputs are then undefined. */
     default void abort() {}
 

@@ -44,6 +44,11 @@ final class HostExecutable extends BlockExecutable {
         }
     }
 
+    @Override
+    public void warmUp() {
+        loops.forEach(backend.readiness()::await);
+    }
+
     private Program fastest() {
         Program current = plain;
         if (current == null) {

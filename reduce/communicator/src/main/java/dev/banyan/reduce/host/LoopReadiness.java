@@ -7,4 +7,7 @@ interface LoopReadiness {
 
     /** Has a loop made ready in the background, if nobody has asked for that yet. */
     void prepare(FusedLoop loop);
+
+    /** Has a loop made ready, and returns when it is. */
+    void await(FusedLoop loop);
 }

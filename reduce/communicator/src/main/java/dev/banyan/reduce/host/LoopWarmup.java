@@ -1,7 +1,9 @@
 package dev.banyan.reduce.host;
 
 import java.lang.foreign.Arena;
-import java.util.Set;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -23,8 +25,9 @@ final class LoopWarmup implements LoopReadiness {
     /** After this time a loop counts as warm: the JIT is off or will not compile it. */
     private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(20);
 
-    private final Set<FusedLoop> asked = ConcurrentHashMap.newKeySet();
-    private final Set<FusedLoop> warm = ConcurrentHashMap.newKeySet();
+    /** What is done when a loop is warm, of the loops that somebody has asked for. */
+    private final Map<FusedLoop, CompletableFuture<Void>> asked = new ConcurrentHashMap<>();
+
     private final ThreadPoolExecutor thread =
             new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
                 Thread made = new Thread(task, "banyan-loop-warmup");
@@ -38,14 +41,19 @@ final class LoopWarmup implements LoopReadiness {
 
     @Override
     public boolean isReady(FusedLoop loop) {
-        return warm.contains(loop);
+        CompletableFuture<Void> warm = asked.get(loop);
+        return warm != null && warm.isDone();
     }
 
     @Override
     public void prepare(FusedLoop loop) {
-        if (asked.add(loop)) {
-            thread.execute(() -> warm(loop));
-        }
+        var _ = asked.computeIfAbsent(loop, asking -> CompletableFuture.runAsync(() -> warm(asking), thread));
+    }
+
+    @Override
+    public void await(FusedLoop loop) {
+        prepare(loop);
+        Objects.requireNonNull(asked.get(loop)).join();
     }
 
     private void warm(FusedLoop loop) {
@@ -66,8 +74,6 @@ final class LoopWarmup implements LoopReadiness {
                 took = now - before;
                 before = now;
             } while (took > UNITS * COMPILED_NANOS_PER_UNIT && before - begin < LONGEST_NANOS);
-        } finally {
-            warm.add(loop);
         }
     }
 }

@@ -305,6 +305,11 @@ final class ProcessExecutable implements Executable {
         }
     }
 
+    @Override
+    public void warmUp() {
+        work.warmUp();
+    }
+
     /** Breaks the job: the run ends with an exception in all processes. */
     @Override
     public void abort() {

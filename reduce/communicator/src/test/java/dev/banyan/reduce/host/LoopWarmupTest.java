@@ -45,6 +45,11 @@ class LoopWarmupTest {
         public void prepare(FusedLoop loop) {
             prepared.add(loop);
         }
+
+        @Override
+        public void await(FusedLoop loop) {
+            isReady = true;
+        }
     }
 
     @BeforeEach
@@ -55,9 +60,22 @@ class LoopWarmupTest {
     @Test
     void aLoopIsReadyOnceItIsCompiled() {
         FusedLoop loop = LoopGenerator.loop(new LoopShape(DataType.I32, ReduceOp.MAX, false, "xx+", 2, true, 0, false));
-        LoopWarmup.SHARED.prepare(loop);
-        while (!LoopWarmup.SHARED.isReady(loop)) {
-            Thread.onSpinWait();
+        assertThat(LoopWarmup.SHARED.isReady(loop)).isFalse();
+        LoopWarmup.SHARED.await(loop);
+        assertThat(LoopWarmup.SHARED.isReady(loop)).isTrue();
+    }
+
+    @Test
+    void anExecutableThatIsWarmRunsFusedLoopsAtOnce() {
+        Switch loops = new Switch();
+        Schedule schedule = new StarAlgorithm(RANKS)
+                .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, COUNT, 4, true, 4096));
+        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(1), Kernels.VECTOR, loops);
+                Executable executable = backend.prepare(schedule, DataType.F32, ReduceOp.SUM)) {
+            executable.warmUp();
+            assertThat(loops.isReady).isTrue();
+            run(executable, DataType.F32);
+            assertThat(loops.prepared).isEmpty();
         }
     }
 

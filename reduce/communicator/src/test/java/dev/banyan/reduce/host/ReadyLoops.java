@@ -9,4 +9,7 @@ final class ReadyLoops implements LoopReadiness {
 
     @Override
     public void prepare(FusedLoop loop) {}
+
+    @Override
+    public void await(FusedLoop loop) {}
 }
