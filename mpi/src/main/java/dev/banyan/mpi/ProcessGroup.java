@@ -29,12 +29,12 @@ import org.jspecify.annotations.Nullable;
  * A group of the processes of a {@link World}, which includes this process, and the collectives between them. Each
  * process passes one buffer.
  *
- * <p><b>Order.</b> All processes of a group call the same collectives in the same order, with the same arguments except
- * for the buffers. The group runs them one at a time, in the order of the calls, on a thread of its own. Groups are
- * independent of each other. Processes of one machine reduce in memory that they share, and MPI goes between machines;
- * with BANYAN_SHARED_MEMORY=0, or where MPI takes memory of GPUs, MPI does all. With BANYAN_CHECK_ORDER=1 the processes compare the next call before they run it; if the
- * calls differ, they fail on all processes with an {@link OrderException}. Without the check, such calls hang until
- * their deadline or compute garbage.
+ * <p><b>Order.</b> All processes of a group call the same collectives in the same order, with the same arguments
+ * except for the buffers. The group runs them one at a time, in the order of the calls, on a thread of its own. Groups
+ * are independent of each other. Processes of one machine reduce in memory that they share, and MPI goes between
+ * machines; with BANYAN_SHARED_MEMORY=0, or where MPI takes memory of GPUs, MPI does all. With BANYAN_CHECK_ORDER=1
+ * the processes compare the next call before they run it; if the calls differ, they fail on all processes with an
+ * {@link OrderException}. Without the check, such calls hang until their deadline or compute garbage.
  *
  * <p><b>Buffers</b> are native memory of the host, of any alignment and arena that the calling thread may access. If
  * {@link World#takesDeviceMemory} is true, they may be memory of a GPU, except for AVG. Until a call has ended, its

@@ -4,9 +4,9 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 /**
- * An expression over 16-bit floats. {@link HalfLoopGenerator} makes the implementations: loops over scalars, of which the
- * JIT makes vectors with the processor's own conversions, which jdk.incubator.vector does not have. The JIT does that
- * where a loop reads native memory and writes an array of the heap, since the two cannot overlap.
+ * An expression over 16-bit floats. {@link HalfLoopGenerator} makes the implementations: loops over scalars, of which
+ * the JIT makes vectors with the processor's own conversions, which jdk.incubator.vector does not have. The JIT does
+ * that where a loop reads native memory and writes an array of the heap, since the two cannot overlap.
  */
 abstract class HalfExpression {
     /**

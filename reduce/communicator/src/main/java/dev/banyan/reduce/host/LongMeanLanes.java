@@ -87,9 +87,9 @@ record LongMeanLanes() implements LoopLanes {
     }
 
     /**
-     * Divides integers by n, if the quotient is below 2^32. The factor is a little above 1/n, and a product with it less
-     * than 2^-18 above the quotient, whose fraction is at most 1 - 1/n: cutting off the product's fraction gives the
-     * quotient rounded down.
+     * Divides integers by n, if the quotient is below 2^32. The factor is a little above 1/n, and a product with it
+     * less than 2^-18 above the quotient, whose fraction is at most 1 - 1/n: cutting off the product's fraction gives
+     * the quotient rounded down.
      *
      * @return 2^32 + quotient as bits of a double, where 20 bits are the fraction
      */
