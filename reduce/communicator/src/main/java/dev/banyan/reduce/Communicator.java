@@ -453,9 +453,9 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Prepares a call and runs nothing: plans it, and returns when a run of it takes no longer than later ones will. The
-     * first runs of a call that was not prepared may take many times as long, while loops for its type and operation
-     * are being compiled. Takes up to some seconds.
+     * Prepares a call and runs nothing: plans it, and returns when a run of it takes no longer than later ones will.
+     * The first runs of a call that was not prepared may take many times as long, while loops for its type and
+     * operation are being compiled. Takes up to some seconds.
      *
      * @param call a call like those to come; of its buffers only the number and the lengths matter
      * @throws IllegalArgumentException if the root or a buffer does not fit; the message says which and why
