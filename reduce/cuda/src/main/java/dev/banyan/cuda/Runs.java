@@ -204,8 +204,9 @@ final class Runs {
     private void watch() {
         CaptureMode.relaxThread();
         first.tryEnter();
+        Waiting waiting = new Waiting();
         for (Run run = next(); run != null; run = next()) {
-            Waiting waiting = new Waiting(expectedNanos());
+            waiting.begin(expectedNanos());
             while (isFirst(run)) {
                 if (pollers.get() > 0) {
                     LockSupport.parkNanos(Waiting.SPIN_NANOS);

@@ -21,8 +21,8 @@ final class Waiting {
     /** A nap is this part of the time before it, so that a result is seen at most that much later than it was there. */
     private static final int NAP_PART = 16;
 
-    private final long begun = System.nanoTime();
-    private final long expected;
+    private long begun;
+    private long expected;
 
     /** A wait for what takes an unknown time. */
     Waiting() {
@@ -31,6 +31,12 @@ final class Waiting {
 
     /** @param expectedNanos for how long the wait is going to last, in ns; 0 if unknown */
     Waiting(long expectedNanos) {
+        begin(expectedNanos);
+    }
+
+    /** Begins another wait. */
+    void begin(long expectedNanos) {
+        begun = System.nanoTime();
         expected = expectedNanos;
     }
 
