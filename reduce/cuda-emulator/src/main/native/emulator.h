@@ -31,7 +31,7 @@ typedef void (*HostFunction)(void *);
 
 enum {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEVICE_UNAVAILABLE = 46, NO_DEVICE = 100,
-    INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY_FOR_GPU = 209,
+    INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, ALREADY_MAPPED = 208, NO_BINARY_FOR_GPU = 209,
     PEER_ACCESS_UNSUPPORTED = 217, INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, INVALID_HANDLE = 400,
     NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, PEER_ACCESS_ALREADY_ENABLED = 704,
     PEER_ACCESS_NOT_ENABLED = 705, PRIMARY_CONTEXT_ACTIVE = 708, CONTEXT_IS_DESTROYED = 709, TOO_MANY_PEERS = 711,
@@ -306,6 +306,8 @@ void release_memory(Context *context);
 void free_pool(Object *object);
 void free_backing(Object *object);
 int64_t count_memory(const char *what);
+/* Whether memory of another process is, or was, mapped here: kernels may wait for those of other processes. */
+int shares_memory(void);
 /* Notes the guard zones that were written to. */
 void check_guards(void);
 /* Whether a copy writes one word to memory of the host, as those do by which the host sees how far a graph has come. */

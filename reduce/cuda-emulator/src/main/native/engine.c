@@ -367,6 +367,7 @@ static void *work_on(void *unused) {
             op->began = now_us();
             pthread_mutex_unlock(&emu.lock);
             error = carry_out(op);
+            if (error == UNFINISHED && shares_memory()) sched_yield();
             pthread_mutex_lock(&emu.lock);
             running--;
             conducting = 0;

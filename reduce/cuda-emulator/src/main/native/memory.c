@@ -4,10 +4,13 @@
  */
 #include "emulator.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { GUARD_BYTES = 512, POISON = 0xFF, GUARD = 0xA5, HOST_MAPPED = 2, READ_WRITE = 3, GRANULARITY = 2 << 20 };
+/* Memory of this length begins and ends with a page, so that other processes can map it. */
+enum { EXPORTABLE = 1 << 20, PAGE = 4096, LAZY_PEER_ACCESS = 1 };
 
 typedef enum { ON_DEVICE, ON_HOST, REGISTERED } Place;
 
@@ -40,7 +43,11 @@ typedef struct {
     Shadows *shadows; /* of its bytes, while a seed interleaves what runs */
     Pool *pool; /* that it is of, or NULL */
     Backing *backing; /* that is mapped here, or NULL */
-    unsigned char access[MOST_DEVICES]; /* of a mapping */
+    unsigned char access[MOST_DEVICES]; /* of a mapping, or of memory of another process */
+    int exported; /* the file that other processes map, or 0 */
+    void *imported; /* where memory of another process is mapped with its guard zones, or NULL */
+    uint64_t imported_bytes, imported_id;
+    int imported_from; /* the process */
     int ended; /* its context has; to be discarded when it is no longer busy */
 } Memory;
 
@@ -117,6 +124,13 @@ static void drop_backing(Backing *backing) {
 
 void free_backing(Object *object) { drop_backing((Backing *)object); }
 
+/* Gives an allocation that others may have mapped pages of its own, as free expects. */
+static void take_back(const Memory *memory) {
+    void *at = memory->raw;
+    if (mmap(at, memory->raw_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at) abort();
+    close(memory->exported);
+}
+
 static void discard(Memory *memory) {
     check_guard(memory);
     int place = place_of(memory->at);
@@ -125,11 +139,14 @@ static void discard(Memory *memory) {
         void *at = (void *)memory->at;
         if (mmap(at, memory->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != at) abort();
         drop_backing(memory->backing);
+    } else if (memory->imported) {
+        munmap(memory->imported, memory->imported_bytes);
     } else if (memory->place == ON_DEVICE) {
         memory->context->device->used -= memory->bytes;
     }
     drop_pool(memory->pool);
     free_shadows(memory->shadows);
+    if (memory->exported) take_back(memory);
     free(memory->raw);
     free(memory);
 }
@@ -176,8 +193,9 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
         device->used += bytes;
     }
     Memory *memory = calloc(1, sizeof *memory);
-    memory->raw_bytes = (bytes + 2 * GUARD_BYTES + 511) / 512 * 512;
-    memory->raw = aligned_alloc(512, memory->raw_bytes);
+    uint64_t alignment = bytes < EXPORTABLE ? 512 : PAGE;
+    memory->raw_bytes = (bytes + 2 * GUARD_BYTES + alignment - 1) / alignment * alignment;
+    memory->raw = aligned_alloc(alignment, memory->raw_bytes);
     if (!memory->raw) {
         if (place == ON_DEVICE) device->used -= bytes;
         free(memory);
@@ -202,7 +220,7 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
 static CUresult free_at(CUdeviceptr at, Place place) {
     if (!at) return OK;
     Memory *memory = find(at);
-    if (!memory || memory->at != at || memory->place != place || memory->backing) {
+    if (!memory || memory->at != at || memory->place != place || memory->backing || memory->imported) {
         problem("0x%llx is freed, but no such memory is allocated", (unsigned long long)at);
         return INVALID_VALUE;
     }
@@ -230,7 +248,7 @@ static CUresult free_at(CUdeviceptr at, Place place) {
  */
 static int accessible(const Context *context, const Memory *memory) {
     if (memory->place != ON_DEVICE) return 1;
-    if (memory->backing) return memory->access[context->index] == READ_WRITE;
+    if (memory->backing || memory->imported) return memory->access[context->index] == READ_WRITE;
     if (memory->pool) return memory->pool->access[context->index] == READ_WRITE;
     return may_access(context, memory->context);
 }
@@ -366,7 +384,7 @@ static CUresult pointer_attribute(void *value, int which, CUdeviceptr at) {
         case 7: *(uint64_t *)value = memory->id; return OK;
         case 8: *(int *)value = 0; return OK;
         case 9: *(int *)value = memory->context->index; return OK;
-        case 10: *(int *)value = on_device && !memory->pool && !memory->backing; return OK;
+        case 10: *(int *)value = on_device && !memory->pool && !memory->backing && !memory->imported; return OK;
         case 11: *(CUdeviceptr *)value = reservation ? reservation->at : memory->at; return OK;
         case 12: *(size_t *)value = reservation ? reservation->bytes : memory->bytes; return OK;
         case 13: *(int *)value = 1; return OK;
@@ -537,7 +555,7 @@ API CUresult cuMemFreeAsync(CUdeviceptr at, Handle stream_handle) {
     Stream *stream;
     TRY(stream_of(stream_handle, &stream));
     Memory *memory = find(at);
-    CHECK(memory && memory->at == at && memory->place == ON_DEVICE && !memory->backing, INVALID_VALUE);
+    CHECK(memory && memory->at == at && memory->place == ON_DEVICE && !memory->backing && !memory->imported, INVALID_VALUE);
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
     LEAVE(submit(stream, &(Work){.kind = HOST, .host = {.own = free_now, .data = (void *)at}}, NULL));
 }
@@ -702,6 +720,122 @@ API CUresult cuMemGetAccess(unsigned long long *flags, const Location *location,
     LEAVE(OK);
 }
 
+/* ---- Memory of other processes ---- */
+
+/* What an IPC handle holds, of 64 bytes. */
+typedef struct {
+    uint64_t magic, id, bytes, raw_bytes;
+    int32_t process, file;
+    char bus_id[24];
+} Export;
+
+typedef struct {
+    char bytes[64];
+} IpcHandle;
+
+_Static_assert(sizeof(Export) == sizeof(IpcHandle), "CUipcMemHandle");
+
+static const uint64_t EXPORT_MAGIC = 0x6563697069756d65;
+static int imports;
+
+int shares_memory(void) { return __atomic_load_n(&imports, __ATOMIC_RELAXED); }
+
+/* Moves an allocation to a file in memory, at the same address. */
+static CUresult share(Memory *memory) {
+    int file = memfd_create("exported CUDA memory", MFD_CLOEXEC);
+    if (file < 0) return OUT_OF_MEMORY;
+    for (uint64_t done = 0; done < memory->raw_bytes;) {
+        ssize_t written = write(file, memory->raw + done, memory->raw_bytes - done);
+        if (written <= 0) {
+            close(file);
+            return OUT_OF_MEMORY;
+        }
+        done += (uint64_t)written;
+    }
+    void *at = memory->raw;
+    if (mmap(at, memory->raw_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != at) abort();
+    memory->exported = file;
+    return OK;
+}
+
+API CUresult cuIpcGetMemHandle(Export *handle, CUdeviceptr at) {
+    ENTER();
+    Context *context;
+    TRY(current(&context));
+    Memory *memory = find(at);
+    CHECK(handle && memory && memory->at == at && memory->place == ON_DEVICE, INVALID_VALUE);
+    CHECK(!memory->pool && !memory->backing && !memory->imported, INVALID_VALUE);
+    if (memory->bytes < EXPORTABLE || memory->busy) {
+        problem("%llu bytes at 0x%llx are exported, which the emulator cannot do with %s", (unsigned long long)memory->bytes,
+                (unsigned long long)at, memory->busy ? "memory that work touches" : "less than 1 MiB");
+        LEAVE(NOT_SUPPORTED);
+    }
+    if (!memory->exported) TRY(share(memory));
+    *handle = (Export){.magic = EXPORT_MAGIC, .id = memory->id, .bytes = memory->bytes, .raw_bytes = memory->raw_bytes,
+                       .process = getpid(), .file = memory->exported};
+    snprintf(handle->bus_id, sizeof handle->bus_id, "%.23s", memory->context->device->bus_id);
+    LEAVE(OK);
+}
+
+/* The device that memory of another process is on, or -1 if this process does not see it. */
+static int device_at(const char *bus_id) {
+    for (int d = 0; d < emu.devices; d++) {
+        if (!strncasecmp(emu.device[d].bus_id, bus_id, 23)) return d;
+    }
+    return -1;
+}
+
+static int is_imported(const Context *context, const Export *export) {
+    for (int m = 0; m < count; m++) {
+        const Memory *memory = memories[m];
+        if (memory->imported && memory->imported_id == export->id && memory->imported_from == export->process
+            && memory->access[context->index]) return 1;
+    }
+    return 0;
+}
+
+API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *at, IpcHandle handle, unsigned flags) {
+    ENTER();
+    Context *context;
+    TRY(current(&context));
+    Export export;
+    memcpy(&export, &handle, sizeof export);
+    CHECK(at && flags == LAZY_PEER_ACCESS && export.magic == EXPORT_MAGIC, INVALID_VALUE);
+    CHECK(export.process != getpid(), INVALID_CONTEXT);
+    int device = device_at(export.bus_id);
+    CHECK(device < 0 || device == context->index || context->device->rank[device] >= 0, PEER_ACCESS_UNSUPPORTED);
+    CHECK(!is_imported(context, &export), ALREADY_MAPPED);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", export.process, export.file);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    CHECK(file >= 0, INVALID_VALUE);
+    void *mapped = mmap(NULL, export.raw_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    CHECK(mapped != MAP_FAILED, OUT_OF_MEMORY);
+    Memory *memory = calloc(1, sizeof *memory);
+    *memory = (Memory){.at = (CUdeviceptr)mapped + GUARD_BYTES, .bytes = export.bytes, .place = ON_DEVICE,
+                       .context = nobody_on(device < 0 ? context->index : device), .id = next_id++, .imported = mapped,
+                       .imported_bytes = export.raw_bytes, .imported_id = export.id, .imported_from = export.process};
+    memory->access[context->index] = READ_WRITE;
+    add(memory);
+    __atomic_add_fetch(&imports, 1, __ATOMIC_RELAXED);
+    *at = memory->at;
+    LEAVE(OK);
+}
+
+API CUresult cuIpcCloseMemHandle(CUdeviceptr at) {
+    ENTER();
+    Context *context;
+    CUresult code = current(&context);
+    if (code == INVALID_CONTEXT) LEAVE(code);
+    Memory *memory = find(at);
+    CHECK(memory && memory->imported && memory->at == at, INVALID_VALUE);
+    memory->ended = 1;
+    if (!memory->busy) discard(memory);
+    else problem("0x%llx of another process is closed while work touches it", (unsigned long long)at);
+    LEAVE(code);
+}
+
 /* ---- What work may touch ---- */
 
 static uint64_t extent(uint64_t rows, uint64_t pitch, uint64_t bytes) { return rows ? (rows - 1) * pitch + bytes : 0; }
@@ -773,9 +907,9 @@ CUresult check_copy(Copy *copy, const Context *context) {
     const Memory *ends[] = {source, target};
     for (int e = 0; e < 2; e++) {
         const Memory *end = ends[e];
-        if (!end || (!end->pool && !end->backing)) continue;
+        if (!end || (!end->pool && !end->backing && !end->imported)) continue;
         if (is_open(context, e ? copy->target : copy->source, e ? written : read)) continue;
-        problem("a copy by device %d, which has no access to the pool or mapping at 0x%llx", context->index,
+        problem("a copy by device %d, which has no access to the pool, mapping or import at 0x%llx", context->index,
                 (unsigned long long)end->at);
         return INVALID_VALUE;
     }

@@ -164,8 +164,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator join(Machine machine, Config config, int ranks) {
         checkDevices(machine);
         Duration timeout = config.get(TIMEOUT);
-        JobPlace place = JobPlace.find(config, System.getenv());
-        Job job = Job.join(place, ranks, agreed(machine, config), TimeUnit.NANOSECONDS.convert(timeout));
+        Job job = job(machine, config, ranks);
         try {
             if (job.ranks() != machine.size()) {
                 throw new IllegalArgumentException("the processes of this job hold " + job.ranks() + " ranks, but "
@@ -181,6 +180,56 @@ public final class Communicator implements AutoCloseable {
             job.close();
             throw e;
         }
+    }
+
+    /**
+     * Joins the other processes of a job on this machine, as {@link #join} does, with ranks on GPUs. The processes open
+     * each other's memory of the device programs by CUDA IPC; buffers stay where they are. A process may see some GPUs
+     * alone (CUDA_VISIBLE_DEVICES): the ranks' GPUs are known by their bus ids.
+     *
+     * <p>GPUs of two processes must have peer access. What no device program can do, such as means of integers, is
+     * refused.
+     *
+     * @param machine the machine that the GPUs are in, e.g. as probed; or one with a device for each rank of all
+     *     processes, in their order
+     * @param config the settings; what calls depend on is the same in all processes
+     * @param devices the GPU of each rank of this process, as the driver counts them here; at least one
+     * @throws IllegalArgumentException if the machine does not describe the GPUs of the ranks
+     * @throws IllegalStateException if this process has no place in a job, or the processes do not agree, or no GPU
+     *     backend is on the class path
+     * @throws dev.banyan.reduce.backend.CollectiveTimeoutException if a process does not join in time
+     * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
+     */
+    public static Communicator joinOnGpus(Machine machine, Config config, int... devices) {
+        checkDevices(machine);
+        Backend.Provider provider = gpuProvider();
+        Job job = job(machine, config, devices.length);
+        Backend.Provider.Joined joined;
+        try {
+            joined = provider.join(job, machine, config, devices);
+        } catch (RuntimeException e) {
+            job.close();
+            throw e;
+        }
+        try {
+            return new Communicator(
+                    Planner.of(joined.machine(), config, joined.backend().execution()),
+                    joined.machine(),
+                    config,
+                    joined.backend(),
+                    true);
+        } catch (RuntimeException e) {
+            joined.backend().close();
+            throw e;
+        }
+    }
+
+    private static Job job(Machine machine, Config config, int ranks) {
+        return Job.join(
+                JobPlace.find(config, System.getenv()),
+                ranks,
+                agreed(machine, config),
+                TimeUnit.NANOSECONDS.convert(config.get(TIMEOUT)));
     }
 
     /** Returns what all processes of a job must have alike. */
@@ -243,11 +292,14 @@ public final class Communicator implements AutoCloseable {
      * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
      */
     public static Backend gpuBackend(Machine machine, Config config, int... devices) {
+        return gpuProvider().open(machine, config, devices);
+    }
+
+    private static Backend.Provider gpuProvider() {
         return ServiceLoader.load(Backend.Provider.class)
                 .findFirst()
                 .orElseThrow(() -> new IllegalStateException(
-                        "no GPU backend is on the class path; add the dependency dev.banyan:banyan-cuda"))
-                .open(machine, config, devices);
+                        "no GPU backend is on the class path; add the dependency dev.banyan:banyan-cuda"));
     }
 
     private void checkOpen() {

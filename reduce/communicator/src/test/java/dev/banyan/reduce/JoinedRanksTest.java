@@ -145,46 +145,132 @@ class JoinedRanksTest {
 
         /** Runs it twice; returns the outputs of the communicator's own ranks. */
         List<byte[]> run(Communicator communicator, IntPredicate shared) {
+            try (Arena arena = Arena.ofShared()) {
+                Prepared prepared = prepare(communicator, shared, arena);
+                communicator.run(prepared.call());
+                communicator.run(prepared.call());
+                return prepared.bytes();
+            }
+        }
+
+        /** Makes its buffers. */
+        Prepared prepare(Communicator communicator, IntPredicate shared, Arena arena) {
             int root = collective.hasRoot() ? ranks - 1 : -1;
             long in = bytes(collective.inputElements(count, ranks));
             long out = bytes(collective.outputElements(count, ranks));
-            try (Arena arena = Arena.ofShared()) {
-                List<MemorySegment> inputs = new ArrayList<>();
-                List<MemorySegment> outputs = new ArrayList<>();
-                for (int r = 0; r < communicator.ranksHeld(); r++) {
-                    int rank = communicator.firstRank() + r;
-                    MemorySegment input = memory(communicator, arena, rank, inPlace ? Math.max(in, out) : in, shared);
-                    Elements.fill(input, 0, input.byteSize() / type.bytes(), type, new SplittableRandom(rank));
-                    inputs.add(input);
-                    outputs.add(inPlace ? input : memory(communicator, arena, rank, out, shared));
-                }
-                boolean hasRoot =
-                        root >= communicator.firstRank() && root < communicator.firstRank() + communicator.ranksHeld();
-                List<MemorySegment> roots = hasRoot ? List.of(inputs.get(root - communicator.firstRank())) : List.of();
-                List<MemorySegment> rootsOut =
-                        hasRoot ? List.of(outputs.get(root - communicator.firstRank())) : List.of();
-                CollectiveCall call = inPlace
-                        ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
-                        : CollectiveCall.outOfPlace(
-                                collective,
-                                root,
-                                count,
-                                type,
-                                op,
-                                collective == Collective.BROADCAST ? roots : inputs,
-                                collective == Collective.REDUCE ? rootsOut : outputs);
-                communicator.run(call);
-                communicator.run(call);
-                return outputs.stream()
-                        .map(output -> output.toArray(ValueLayout.JAVA_BYTE))
-                        .toList();
+            List<MemorySegment> inputs = new ArrayList<>();
+            List<MemorySegment> outputs = new ArrayList<>();
+            for (int r = 0; r < communicator.ranksHeld(); r++) {
+                int rank = communicator.firstRank() + r;
+                MemorySegment input = memory(communicator, arena, rank, inPlace ? Math.max(in, out) : in, shared);
+                Elements.fill(input, 0, input.byteSize() / type.bytes(), type, new SplittableRandom(rank));
+                inputs.add(input);
+                outputs.add(inPlace ? input : memory(communicator, arena, rank, out, shared));
             }
+            boolean hasRoot =
+                    root >= communicator.firstRank() && root < communicator.firstRank() + communicator.ranksHeld();
+            List<MemorySegment> roots = hasRoot ? List.of(inputs.get(root - communicator.firstRank())) : List.of();
+            List<MemorySegment> rootsOut =
+                    hasRoot ? List.of(outputs.get(root - communicator.firstRank())) : List.of();
+            CollectiveCall call = inPlace
+                    ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
+                    : CollectiveCall.outOfPlace(
+                            collective,
+                            root,
+                            count,
+                            type,
+                            op,
+                            collective == Collective.BROADCAST ? roots : inputs,
+                            collective == Collective.REDUCE ? rootsOut : outputs);
+            return new Prepared(call, outputs);
         }
 
         private static MemorySegment memory(
                 Communicator communicator, Arena arena, int rank, long bytes, IntPredicate shared) {
             return shared.test(rank) ? communicator.allocate(rank, bytes) : arena.allocate(bytes, 64);
         }
+    }
+
+    /** A call and the outputs of the communicator's own ranks. */
+    private record Prepared(CollectiveCall call, List<MemorySegment> outputs) {
+        List<byte[]> bytes() {
+            return outputs.stream()
+                    .map(output -> output.toArray(ValueLayout.JAVA_BYTE))
+                    .toList();
+        }
+    }
+
+    /** Short calls run together, long ones between them; some buffers are shared. */
+    @Test
+    void batchesGiveTheBitsOfOneProcess() throws Exception {
+        for (int[] ranks : new int[][] {{1, 1}, {1, 2, 1}}) {
+            int n = IntStream.of(ranks).sum();
+            SplittableRandom random = new SplittableRandom(n);
+            List<Collective> collectives = List.of(Collective.values());
+            List<Case> cases = new ArrayList<>();
+            for (int i = 0; i < 80; i++) {
+                cases.add(new Case(
+                        collectives.get(random.nextInt(collectives.size())),
+                        random.nextBoolean(),
+                        random.nextInt(10) == 0 ? 500_000 : 1 + random.nextInt(30_000),
+                        random.nextBoolean() ? DataType.F32 : DataType.BF16,
+                        ReduceOp.SUM,
+                        n));
+            }
+            List<byte[]> expected = new ArrayList<>();
+            try (Communicator whole =
+                    Communicator.create(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
+                for (Case each : cases) {
+                    try (Arena arena = Arena.ofShared()) {
+                        Prepared prepared = each.prepare(whole, _ -> true, arena);
+                        whole.run(prepared.call());
+                        expected.addAll(prepared.bytes());
+                    }
+                }
+            }
+            List<List<byte[]>> results = inAll(ranks, joined -> runAll(joined, cases));
+            for (int call = 0; call < cases.size(); call++) {
+                int rank = 0;
+                for (int p = 0; p < ranks.length; p++) {
+                    for (int r = 0; r < ranks[p]; r++) {
+                        byte[] got = results.get(p).get(call * ranks[p] + r);
+                        assertThat(Arrays.mismatch(got, expected.get(call * n + rank++)))
+                                .as("call %d, %s, process %d of %s", call, cases.get(call), p, Arrays.toString(ranks))
+                                .isEqualTo(-1);
+                    }
+                }
+            }
+        }
+    }
+
+    private static List<byte[]> runAll(Communicator joined, List<Case> cases) {
+        try (Arena arena = Arena.ofShared()) {
+            List<Prepared> prepared = new ArrayList<>();
+            for (int i = 0; i < cases.size(); i++) {
+                int call = i;
+                prepared.add(cases.get(i).prepare(joined, rank -> (call + rank) % 3 == 0, arena));
+            }
+            joined.runAll(prepared.stream().map(Prepared::call).toList());
+            return prepared.stream().flatMap(each -> each.bytes().stream()).toList();
+        }
+    }
+
+    /** Only one process sees that the calls depend on each other. */
+    @Test
+    void callsOfABatchThatDependOnEachOtherFollowEachOther() throws Exception {
+        List<Float> sums = inAll(new int[] {1, 1}, joined -> {
+            MemorySegment first = joined.allocate(joined.firstRank(), 400);
+            MemorySegment second = joined.firstRank() == 0 ? first : joined.allocate(joined.firstRank(), 400);
+            for (int i = 0; i < 100; i++) {
+                first.setAtIndex(ValueLayout.JAVA_FLOAT, i, 1);
+                second.setAtIndex(ValueLayout.JAVA_FLOAT, i, 1);
+            }
+            joined.runAll(List.of(
+                    CollectiveCall.allReduce(List.of(first), 100, DataType.F32, ReduceOp.SUM),
+                    CollectiveCall.allReduce(List.of(second), 100, DataType.F32, ReduceOp.SUM)));
+            return second.getAtIndex(ValueLayout.JAVA_FLOAT, 99);
+        });
+        assertThat(sums).containsExactly(3f, 3f);
     }
 
     @Test

@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
@@ -69,12 +70,14 @@ public final class CudaBackend implements Backend {
     private static final Set<CudaBackend> LIVING = new LinkedHashSet<>();
 
     private final long timeoutNanos;
-    private final List<CudaDevice> ranks;
+    private final Ranks ranks;
+    private final Company company;
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
     private final DeviceMemory memory;
     private final PeerTrials trials;
     private final PlanMaker plans;
     private final ExecutorChoice executor;
+    private final ProgramPieces pieces;
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
     private final LaunchQueue queue;
@@ -93,6 +96,13 @@ public final class CudaBackend implements Backend {
     }
 
     CudaBackend(int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Tuning tuning) {
+        this(ordinals, timeout, peerAccess, bufferLimit, tuning, Company.ALONE);
+    }
+
+    /** @param company the processes that hold the ranks; it is left by {@link #close} */
+    CudaBackend(
+            int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Tuning tuning, Company company) {
+        this.company = company;
         if (ordinals.length == 0 || !timeout.isPositive() || bufferLimit < 1) {
             throw new IllegalArgumentException("a CUDA backend of " + ordinals.length + " ranks, timeout " + timeout
                     + " and " + bufferLimit + " bytes of receive buffers; all must be positive");
@@ -111,17 +121,18 @@ public final class CudaBackend implements Backend {
                 }
                 opened.computeIfAbsent(ordinal, CudaDevice::new);
             }
-            ranks = Arrays.stream(ordinals)
+            ranks = company.ranks(Arrays.stream(ordinals)
                     .mapToObj(ordinal -> Objects.requireNonNull(opened.get(ordinal)))
-                    .toList();
-            try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+                    .toList());
+            try (CallerContext _ = CallerContext.keep(ranks.leader())) {
                 for (CudaDevice device : opened.values()) {
                     CopyLane lane = new CopyLane(device, timeoutNanos);
                     lanes.put(device, lane);
                     device.makeOne(lane);
                 }
                 memory = new DeviceMemory(ranks, lanes, this::wouldWait);
-                programMemory = new ProgramMemory(ranks, lanes, bufferLimit);
+                pieces = company.pieces(ranks, lanes);
+                programMemory = new ProgramMemory(ranks, pieces, bufferLimit);
                 queue = new LaunchQueue(
                         ranks,
                         lanes.keySet(),
@@ -129,6 +140,7 @@ public final class CudaBackend implements Backend {
                         new BufferAccess(memory),
                         timeoutNanos,
                         tuning,
+                        company,
                         this::giveBack);
             }
         } catch (Throwable e) {
@@ -138,7 +150,7 @@ public final class CudaBackend implements Backend {
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         executor = tuning.executor();
-        plans = new PlanMaker(ranks, peers, tuning.moves(), bufferLimit);
+        plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         synchronized (LIVING) {
             LIVING.add(this);
@@ -180,12 +192,18 @@ public final class CudaBackend implements Backend {
 
     @Override
     public @Nullable Throwable failure() {
-        return queue.failure();
+        RuntimeException failure = queue.failure();
+        return failure == null && !queue.isClosed() ? queue.lost() : failure;
     }
 
     @Override
     public String name() {
         return "cuda";
+    }
+
+    @Override
+    public RankRange held(int count) {
+        return new RankRange(ranks.first(), ranks.held().size());
     }
 
     @Override
@@ -208,7 +226,7 @@ public final class CudaBackend implements Backend {
             return arena.allocate(bytes, 64);
         }
         queue.checkUsable();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
             HostBlock block = new HostBlock(bytes);
             return block.segment(arena, () -> free(block));
         }
@@ -241,7 +259,7 @@ public final class CudaBackend implements Backend {
     /** Runs what copies or clears; a copy that does not end in time breaks the backend. */
     private MemorySegment copied(Supplier<MemorySegment> work) {
         queue.checkUsable();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
             return work(work);
         }
     }
@@ -267,8 +285,8 @@ public final class CudaBackend implements Backend {
     @Override
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks.size());
-        queue.checkUsable();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+        queue.checkStartable();
+        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
             return prepareInTurn(schedule, type, op);
         }
     }
@@ -284,6 +302,9 @@ public final class CudaBackend implements Backend {
                     : new ProgramExecutable(queue, program, ranks.size(), Math.ceilDiv(timeoutNanos, 1_000_000)));
         } catch (CudaException e) {
             throw queue.brokenBy(e);
+        } catch (IllegalStateException | CollectiveTimeoutException e) {
+            // A process has ended, is late or makes another call.
+            throw company.isAlone() ? e : queue.breaking(e);
         }
     }
 
@@ -295,6 +316,13 @@ public final class CudaBackend implements Backend {
         try {
             return programs.plan(schedule, type, op);
         } catch (NoProgramException e) {
+            if (!company.isAlone()) {
+                throw new CudaException(
+                        schedule.collective().label() + " by " + schedule.algorithm()
+                                + " can't run as one kernel on each GPU: " + e.getMessage()
+                                + "; hold all ranks in one process",
+                        e);
+            }
             if (executor == ExecutorChoice.KERNEL) {
                 throw new CudaException(
                         schedule.collective().label() + " by " + schedule.algorithm()
@@ -322,11 +350,11 @@ public final class CudaBackend implements Backend {
 
     /**
      * {@inheritDoc} Calls that run as kernels, with one type and operation, and that touch no buffer together, are one
-     * launch on each device.
+     * launch on each device. Where several processes hold the ranks, each call is a launch.
      */
     @Override
     public Group group() {
-        return queue.group();
+        return company.isAlone() ? queue.group() : Backend.super.group();
     }
 
     @Override
@@ -336,7 +364,7 @@ public final class CudaBackend implements Backend {
 
     /** Whether the backend is not known to have nothing to do on its devices. */
     private boolean isBusy() {
-        try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
+        try (CallerContext kept = CallerContext.tryKeep(ranks.leader())) {
             return kept == null
                     || queue.isBusy()
                     || trials.isBusy()
@@ -375,6 +403,14 @@ public final class CudaBackend implements Backend {
     @Override
     public void close() {
         if (!queue.close()) {
+            return;
+        }
+        if (!company.leave(pieces)) {
+            synchronized (LIVING) {
+                LIVING.remove(this);
+            }
+            LOG.warn("memory of a backend is left to the end of the process, since another process has failed or ended"
+                    + " and kernels may still write there");
             return;
         }
         Waiting.whileBusy(this::wouldWaitForSoundBackends, System.nanoTime() + timeoutNanos);
@@ -425,7 +461,7 @@ public final class CudaBackend implements Backend {
 
     private void free() {
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
-        ranks.getFirst().tryEnter();
+        ranks.leader().tryEnter();
         List<Integer> results = new ArrayList<>();
         results.addAll(queue.free());
         results.addAll(memory.free());

@@ -4,9 +4,12 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.internal.processes.Exchange;
+import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import java.util.concurrent.TimeUnit;
 
 /** Opens CUDA backends for communicators. */
 public final class CudaBackendProvider implements Backend.Provider {
@@ -50,17 +53,43 @@ public final class CudaBackendProvider implements Backend.Provider {
 
     @Override
     public Backend open(Machine machine, Config config, int... devices) {
+        return open(machine, config, tuning(config), Company.ALONE, devices);
+    }
+
+    private static Backend open(Machine machine, Config config, Tuning tuning, Company company, int... devices) {
         return new CudaBackend(
                 devices,
                 config.get(Communicator.TIMEOUT),
                 config.get(PEER_ACCESS) ? peerRule(machine) : PeerRule.NONE,
                 config.get(BUFFER_LIMIT),
-                (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing())
-                        .with(executor(config))
-                        .withLaunchThreads(config.get(LAUNCH_THREADS)));
+                tuning,
+                company);
     }
 
-    /** Returns how its backends execute schedules with some settings. */
+    private static Tuning tuning(Config config) {
+        return (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing())
+                .with(executor(config))
+                .withLaunchThreads(config.get(LAUNCH_THREADS));
+    }
+
+    @Override
+    public Joined join(Job job, Machine machine, Config config, int... devices) {
+        long timeoutNanos = TimeUnit.NANOSECONDS.convert(config.get(Communicator.TIMEOUT));
+        CudaLibrary.load();
+        Exchange exchange = new Exchange(job, timeoutNanos);
+        try {
+            JobGpus gpus = new JobGpus(job, exchange, devices);
+            Machine ranked = gpus.machine(machine);
+            Tuning tuning = tuning(config);
+            JobCompany company = new JobCompany(job, exchange, gpus.places(), timeoutNanos, tuning.triesPeers());
+            return new Joined(open(machine, config, tuning, company, devices), ranked);
+        } catch (RuntimeException e) {
+            job.fail();
+            exchange.close();
+            throw e;
+        }
+    }
+
     public static Execution execution(Config config) {
         return executor(config).execution();
     }

@@ -28,7 +28,7 @@ import jcuda.driver.JCudaDriver;
 final class DeviceMemory {
     private record Allocation(CudaDevice device, long bytes) {}
 
-    private final List<CudaDevice> ranks;
+    private final Ranks ranks;
     private final Map<CudaDevice, CopyLane> lanes;
     private final BooleanSupplier running;
     /** What is allocated on devices, by its address. */
@@ -39,11 +39,10 @@ final class DeviceMemory {
     private final AtomicLong frees = new AtomicLong();
 
     /**
-     * @param ranks the device of each rank
      * @param lanes copies to and from each device
      * @param running whether something runs on the devices, so that the driver would wait before it frees memory
      */
-    DeviceMemory(List<CudaDevice> ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running) {
+    DeviceMemory(Ranks ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running) {
         this.ranks = ranks;
         this.lanes = lanes;
         this.running = running;
@@ -104,8 +103,8 @@ final class DeviceMemory {
         if (kept.isEmpty() || ProcessFault.isThere() || running.getAsBoolean()) {
             return;
         }
-        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
-            boolean sound = ranks.getFirst().fault() == CUresult.CUDA_SUCCESS;
+        try (CallerContext _ = CallerContext.tryKeep(ranks.leader())) {
+            boolean sound = ranks.leader().fault() == CUresult.CUDA_SUCCESS;
             for (IntSupplier memory = kept.poll(); memory != null; memory = kept.poll()) {
                 int result = memory.getAsInt();
                 if (sound) {
@@ -171,7 +170,7 @@ final class DeviceMemory {
     }
 
     private int ordinal(String buffer, long address) {
-        ranks.getFirst().enter();
+        ranks.leader().enter();
         int[] ordinal = {-1};
         int result = JCudaDriver.cuPointerGetAttribute(
                 Pointer.to(ordinal),

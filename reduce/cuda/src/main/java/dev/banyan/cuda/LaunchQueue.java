@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 final class LaunchQueue {
     private final ReentrantLock lock = new ReentrantLock();
 
-    private final List<CudaDevice> ranks;
+    private final Ranks ranks;
     private final GraphCache graphs;
     private final GraphLauncher graphLauncher;
     private final ProgramLauncher programLauncher;
@@ -57,20 +57,22 @@ final class LaunchQueue {
      * @param access checks and opens buffers
      * @param timeoutNanos how long a run may take
      * @param tuning how it launches
+     * @param company the processes that take part
      * @param freeing frees what an executable has alone, of which nothing runs; called by one thread at a time
      */
     LaunchQueue(
-            List<CudaDevice> ranks,
+            Ranks ranks,
             Set<CudaDevice> devices,
             ProgramMemory memory,
             BufferAccess access,
             long timeoutNanos,
             Tuning tuning,
+            Company company,
             Consumer<Executable> freeing) {
         this.ranks = ranks;
         this.access = access;
         this.freeing = freeing;
-        graphLauncher = new GraphLauncher(ranks.getFirst());
+        graphLauncher = new GraphLauncher(ranks.leader());
         programLauncher = new ProgramLauncher(
                 List.copyOf(devices),
                 memory,
@@ -80,12 +82,12 @@ final class LaunchQueue {
                         ? LaunchThreads.fitting(devices.size())
                         : tuning.launchThreads());
         updateLauncher = new UpdateLauncher(ranks, List.copyOf(devices), programLauncher);
-        runs = new Runs(ranks.getFirst(), devices, timeoutNanos, tuning.clock(), this::isBusy);
+        runs = new Runs(ranks.leader(), devices, timeoutNanos, tuning.clock(), this::isBusy, company);
         graphs = new GraphCache(
                 tuning.graphNodes(),
                 graph -> runs.isInFlight(run ->
                         run instanceof GraphRun ofGraph && ofGraph.graph().equals(graph)));
-        join = new StreamJoin(ranks);
+        join = new StreamJoin(ranks.held());
     }
 
     /**
@@ -96,7 +98,7 @@ final class LaunchQueue {
     Executable add(Supplier<Executable> making) {
         lock.lock();
         try {
-            checkUsable();
+            checkStartable();
             freeReleased();
             Executable executable = making.get();
             executables.add(executable);
@@ -109,7 +111,7 @@ final class LaunchQueue {
     /** Frees what an executable has, or keeps it until its runs have ended. */
     void release(Executable executable) {
         lock.lock();
-        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
+        try (CallerContext _ = CallerContext.tryKeep(ranks.leader())) {
             if (executables.remove(executable)) {
                 released.add(executable);
                 freeReleased();
@@ -157,7 +159,7 @@ final class LaunchQueue {
     /** Launches what a group has gathered, and ends it. */
     void end(CudaGroup ended) {
         lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
+        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
             groups.remove(Thread.currentThread(), ended);
             flush(ended);
         } finally {
@@ -179,8 +181,8 @@ final class LaunchQueue {
             Completion completion) {
         CudaStreams callers = streams == null ? null : join.check(streams);
         lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
-            checkUsable();
+        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
+            checkStartable();
             start(executable, inputs, outputs, callers, completion);
         } finally {
             lock.unlock();
@@ -235,7 +237,7 @@ final class LaunchQueue {
         CudaStreams callers = gathered.streams();
         List<ProgramBatch.Member> members = gathered.take();
         try {
-            checkUsable();
+            checkStartable();
             launch(members, callers, completion);
         } catch (CudaException e) {
             completion.ended(failed(e));
@@ -272,11 +274,11 @@ final class LaunchQueue {
             programLauncher.waitFor(last.ended());
         }
         if (callers != null) {
-            join.after(callers, rank -> programLauncher.stream(ranks.get(rank)));
+            join.after(callers, index -> programLauncher.stream(ranks.held().get(index)));
         }
         ProgramRun run = programLauncher.launch(members);
         if (callers != null) {
-            join.before(callers, rank -> run.ended(ranks.get(rank)));
+            join.before(callers, index -> run.ended(ranks.held().get(index)));
         }
         runs.add(run, completion);
         last = run;
@@ -290,8 +292,8 @@ final class LaunchQueue {
      */
     void update(List<ParameterUpdate> updates, Completion completion) {
         lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.getFirst())) {
-            checkUsable();
+        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
+            checkStartable();
             updates.forEach(update -> access.check(update, ranks.get(update.rank())));
             if (last instanceof GraphRun) {
                 programLauncher.waitFor(last.ended());
@@ -323,7 +325,7 @@ final class LaunchQueue {
         if (ended.isDone()) {
             return;
         }
-        try (CallerContext kept = CallerContext.tryKeep(ranks.getFirst())) {
+        try (CallerContext kept = CallerContext.tryKeep(ranks.leader())) {
             if (kept != null) {
                 runs.poll(ended);
             }
@@ -331,7 +333,7 @@ final class LaunchQueue {
     }
 
     /**
-     * Checks that runs can be started.
+     * Checks that the backend is neither broken nor closed.
      *
      * @throws CudaException if a run has failed
      * @throws IllegalStateException if the backend is closed
@@ -340,6 +342,19 @@ final class LaunchQueue {
         runs.checkUnbroken();
         if (closed) {
             throw new IllegalStateException("the backend is closed; make a new one");
+        }
+    }
+
+    /**
+     * Checks that runs can be started, as {@link #checkUsable} does.
+     *
+     * @throws IllegalStateException also if another process has ended, left or failed
+     */
+    void checkStartable() {
+        checkUsable();
+        RuntimeException lost = runs.lostForMore();
+        if (lost != null) {
+            throw breaking(lost);
         }
     }
 
@@ -361,6 +376,12 @@ final class LaunchQueue {
         return runs.failure();
     }
 
+    /** Returns why no further run can end as another process has ended, left or failed, or null. */
+    @Nullable
+    RuntimeException lost() {
+        return runs.lost();
+    }
+
     boolean isClosed() {
         return closed;
     }
@@ -380,7 +401,7 @@ final class LaunchQueue {
         } finally {
             lock.unlock();
         }
-        try (CallerContext _ = CallerContext.tryKeep(ranks.getFirst())) {
+        try (CallerContext _ = CallerContext.tryKeep(ranks.leader())) {
             runs.close();
         }
         return true;

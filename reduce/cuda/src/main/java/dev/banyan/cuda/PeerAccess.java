@@ -29,7 +29,7 @@ final class PeerAccess {
     /** Sets of pairs of which a warning has said in this process that the driver grants them no access. */
     private static final Set<List<Pair>> REPORTED = ConcurrentHashMap.newKeySet();
 
-    private final List<CudaDevice> ranks;
+    private final Ranks ranks;
     private final PeerRule rule;
     private final PeerTrials trials;
     private final Map<Pair, Boolean> known = new ConcurrentHashMap<>();
@@ -37,11 +37,10 @@ final class PeerAccess {
     private boolean reported;
 
     /**
-     * @param ranks the device of each rank
      * @param rule between which of them it may be used
      * @param trials enable it and try it
      */
-    PeerAccess(List<CudaDevice> ranks, PeerRule rule, PeerTrials trials) {
+    PeerAccess(Ranks ranks, PeerRule rule, PeerTrials trials) {
         this.ranks = ranks;
         this.rule = rule;
         this.trials = trials;
@@ -54,6 +53,10 @@ final class PeerAccess {
 
     /** Whether work on the device of one rank may touch memory of the other's. */
     boolean reaches(int fromRank, int toRank) {
+        if (!ranks.holds(fromRank) || !ranks.holds(toRank)) {
+            // What other processes share was opened, or there would be no such ranks.
+            return true;
+        }
         CudaDevice from = ranks.get(fromRank);
         CudaDevice to = ranks.get(toRank);
         return from.equals(to) || isKnownToReach(from, to);
@@ -115,7 +118,7 @@ final class PeerAccess {
             return;
         }
         reported = true;
-        List<CudaDevice> devices = ranks.stream()
+        List<CudaDevice> devices = ranks.held().stream()
                 .distinct()
                 .sorted(Comparator.comparingInt(CudaDevice::ordinal))
                 .toList();

@@ -49,7 +49,7 @@ final class ProgramExecutable implements Executable {
     public void start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
         BackendArguments.checkBuffers(inputs, outputs, ranks);
-        if (plan.loops().isEmpty() && streams == null) {
+        if (plan.program().lanes().isEmpty() && streams == null) {
             completion.ended(null);
         } else {
             queue.start(this, inputs, outputs, streams, completion);

@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import jcuda.driver.CUstream;
-import jcuda.driver.JCudaDriver;
 
 /**
  * The flags and the slots of device programs. All programs of a backend share them, as a block of a rank runs one loop
@@ -24,6 +24,9 @@ import jcuda.driver.JCudaDriver;
  *
  * <p>So every flag has one writer at a time, and as values only grow, what is left of earlier loops is never mistaken.
  * Slots of the {@link ProgramLoop.Form#LINES} form never hold anything else, as any data could look like a flag.
+ *
+ * <p>Where several processes hold the ranks, all of them ask for the same flags and slots in the same order, so that
+ * they agree where these are; {@link #share} makes the memory of one known to the others.
  *
  * <p>Safe for use from any thread.
  */
@@ -46,105 +49,114 @@ final class ProgramMemory {
         }
     }
 
+    /**
+     * Where a flag or a slot is.
+     *
+     * @param piece number of a piece of memory
+     * @param offset from its begin, in bytes
+     */
+    record Spot(int piece, long offset) {
+        private Spot plus(long bytes) {
+            return new Spot(piece, offset + bytes);
+        }
+    }
+
     /** Regions of one length. */
-    private record Regions(CudaDevice device, ProgramLoop.Form form, long bytes) {}
+    private record Regions(int place, ProgramLoop.Form form, long bytes) {}
 
     /** So far apart flags never share a line of a cache. */
     private static final int FLAG_BYTES = 128;
 
     private static final int FLAGS_AT_ONCE = 256;
 
-    private final List<CudaDevice> ranks;
-    private final Map<CudaDevice, CopyLane> lanes;
+    private final Ranks ranks;
+    private final ProgramPieces pieces;
     private final long limit;
-    private final Map<Flag, Long> flags = new HashMap<>();
-    /** For each rank, the next free flags. */
-    private final long[] nextFlag;
+    private final Map<Flag, Spot> flags = new HashMap<>();
+    /** By rank, the next free flag. */
+    private final Map<Integer, Spot> nextFlag = new HashMap<>();
 
-    private final int[] freeFlags;
-    private final Map<Regions, List<Long>> regions = new HashMap<>();
-    private final Map<CudaDevice, Long> used = new HashMap<>();
-    private final List<Piece> pieces = new ArrayList<>();
-
-    /** What is allocated. */
-    private record Piece(CudaDevice device, DeviceAddress address, long bytes, boolean lines) {}
+    /** How many flags of each rank are free. */
+    private final long[] freeFlags;
+    private final Map<Regions, List<Spot>> regions = new HashMap<>();
+    /** Bytes of slots by place. */
+    private final Map<Integer, Long> used = new HashMap<>();
 
     /** @param limit greatest number of bytes of slots on each device */
-    ProgramMemory(List<CudaDevice> ranks, Map<CudaDevice, CopyLane> lanes, long limit) {
+    ProgramMemory(Ranks ranks, ProgramPieces pieces, long limit) {
         this.ranks = ranks;
-        this.lanes = lanes;
+        this.pieces = pieces;
         this.limit = limit;
-        nextFlag = new long[ranks.size()];
-        freeFlags = new int[ranks.size()];
+        freeFlags = new long[ranks.size()];
     }
 
-    /** Returns the address of a flag, which is 0 at first. */
-    synchronized long flag(Flag flag) {
-        Long known = flags.get(flag);
+    /** Returns where a flag is, which is 0 at first. */
+    synchronized Spot flag(Flag flag) {
+        Spot known = flags.get(flag);
         return known == null ? addFlag(flag) : known;
     }
 
-    private long addFlag(Flag flag) {
+    private Spot addFlag(Flag flag) {
         int rank = flag.rank();
         if (freeFlags[rank] == 0) {
-            nextFlag[rank] = allocate(ranks.get(rank), (long) FLAGS_AT_ONCE * FLAG_BYTES, false);
-            freeFlags[rank] = FLAGS_AT_ONCE;
+            long bytes = Math.max(pieces.leastBytes(), (long) FLAGS_AT_ONCE * FLAG_BYTES);
+            nextFlag.put(rank, new Spot(pieces.add(ranks.place(rank), bytes, false), 0));
+            freeFlags[rank] = bytes / FLAG_BYTES;
         }
-        long address = nextFlag[rank];
-        nextFlag[rank] += FLAG_BYTES;
+        Spot spot = Objects.requireNonNull(nextFlag.get(rank));
+        nextFlag.put(rank, spot.plus(FLAG_BYTES));
         freeFlags[rank]--;
-        flags.put(flag, address);
-        return address;
+        flags.put(flag, spot);
+        return spot;
     }
 
     /**
-     * Returns the addresses of the slots of a device's blocks. Lines are 0 at first.
+     * Returns where the slots of a device's blocks are. Lines are 0 at first.
      *
-     * @param blocks number of blocks of the device, whichever ranks they work for
+     * @param place of the device
      * @param bytes that each block needs; a power of two
+     * @param blocks number of blocks of the device, whichever ranks they work for
      * @throws NoProgramException if there may not be so many bytes
      */
-    synchronized List<Long> slots(CudaDevice device, ProgramLoop.Form form, long bytes, int blocks)
-            throws NoProgramException {
-        List<Long> addresses = regions.computeIfAbsent(new Regions(device, form, bytes), _ -> new ArrayList<>());
-        int missing = blocks - addresses.size();
+    synchronized List<Spot> slots(int place, ProgramLoop.Form form, long bytes, int blocks) throws NoProgramException {
+        List<Spot> spots = regions.computeIfAbsent(new Regions(place, form, bytes), _ -> new ArrayList<>());
+        int missing = blocks - spots.size();
         if (missing > 0) {
-            if (used.getOrDefault(device, 0L) + missing * bytes > limit) {
-                throw new NoProgramException("slots of " + missing * bytes + " bytes on device " + device.ordinal()
-                        + " would be more than BANYAN_BUFFER_LIMIT, " + limit + ", allows");
+            if (used.getOrDefault(place, 0L) + missing * bytes > limit) {
+                throw new NoProgramException("slots of " + missing * bytes + " bytes on one device would be more than"
+                        + " BANYAN_BUFFER_LIMIT, " + limit + ", allows");
             }
-            long start = allocate(device, missing * bytes, form == ProgramLoop.Form.LINES);
-            used.merge(device, missing * bytes, Long::sum);
+            Spot start = new Spot(
+                    pieces.add(
+                            place,
+                            Math.max(pieces.leastBytes(), missing * bytes),
+                            form == ProgramLoop.Form.LINES),
+                    0);
+            used.merge(place, missing * bytes, Long::sum);
             for (int block = 0; block < missing; block++) {
-                addresses.add(start + block * bytes);
+                spots.add(start.plus(block * bytes));
             }
         }
-        return List.copyOf(addresses.subList(0, blocks));
+        return List.copyOf(spots.subList(0, blocks));
     }
 
-    /** Allocates memory that all programs share until {@link #free}, and clears it. */
-    private long allocate(CudaDevice device, long bytes, boolean lines) {
-        device.enter();
-        DeviceAddress address = new DeviceAddress();
-        Cuda.check(
-                JCudaDriver.cuMemAlloc(address, bytes),
-                "cuMemAlloc of " + bytes + " bytes for device programs on device " + device.ordinal());
-        pieces.add(new Piece(device, address, bytes, lines));
-        CopyLane.of(device, lanes).clear(address, bytes);
-        return address.value();
+    /**
+     * Makes what was asked for known to all processes, if there are several.
+     *
+     * @param what it is for, the same in all processes
+     */
+    void share(String what) {
+        pieces.share(what);
     }
 
-    /** Clears all lines, behind what is in the streams. */
-    synchronized void clearLines(Function<CudaDevice, CUstream> streams) {
-        for (Piece piece : pieces) {
-            if (piece.lines()) {
-                piece.device().enter();
-                Cuda.check(
-                        JCudaDriver.cuMemsetD8Async(
-                                piece.address(), (byte) 0, piece.bytes(), streams.apply(piece.device())),
-                        "cuMemsetD8Async of lines on device " + piece.device().ordinal());
-            }
-        }
+    /** Returns the address of a flag or slot that is shared, as a device of this process sees it. */
+    long address(Spot spot, CudaDevice viewer) {
+        return pieces.address(spot.piece(), viewer) + spot.offset();
+    }
+
+    /** Clears all lines of this process's devices, behind what is in their streams. */
+    void clearLines(Function<CudaDevice, CUstream> streams) {
+        pieces.clearLines(streams);
     }
 
     /**
@@ -152,11 +164,7 @@ final class ProgramMemory {
      *
      * @return results of the driver
      */
-    synchronized List<Integer> free() {
-        List<Integer> results = pieces.stream()
-                .map(piece -> JCudaDriver.cuMemFree(piece.address()))
-                .toList();
-        pieces.clear();
-        return results;
+    List<Integer> free() {
+        return pieces.free();
     }
 }

@@ -32,7 +32,7 @@ final class ProgramPlanner {
     /** As many ranks' buffers are parameters of a kernel. */
     static final int MOST_RANKS = 16;
 
-    private final List<CudaDevice> ranks;
+    private final Ranks ranks;
     private final List<CudaDevice> devices;
     private final Map<CudaDevice, CopyLane> lanes;
     private final PeerAccess peers;
@@ -44,12 +44,11 @@ final class ProgramPlanner {
     private final List<DriverObjects> objects = new ArrayList<>();
 
     /**
-     * @param ranks the device of each rank
-     * @param lanes copies to each device, in the order in which devices first appear among the ranks
+     * @param lanes copies to each device, in the order in which devices first appear among this process's ranks
      * @param memory for flags and slots
      */
     ProgramPlanner(
-            List<CudaDevice> ranks,
+            Ranks ranks,
             Map<CudaDevice, CopyLane> lanes,
             PeerAccess peers,
             ProgramSizes sizes,
@@ -114,6 +113,8 @@ final class ProgramPlanner {
         private final Kernel.Program kernel;
         private final List<ProgramPlan.LoopPlace> places = new ArrayList<>();
         private @Nullable Map<CudaDevice, Long> scratchOf;
+        /** How many blocks of a rank run at once. */
+        private int mostBlocks;
 
         Maker(Schedule schedule, DataType type, boolean mean, Kernel.Program kernel) {
             this.schedule = schedule;
@@ -125,9 +126,9 @@ final class ProgramPlanner {
         ProgramPlan plan() throws NoProgramException {
             ProgramLayout layout = layout(sizes);
             int threads = layout.workers() + Kernel.Program.POSTING_THREADS;
-            int most = blocksOfRank();
-            if (layout.grid().widest() > most) {
-                layout = layout(sizes.withBlocks(most));
+            mostBlocks = blocksOfRank();
+            if (layout.grid().widest() > mostBlocks) {
+                layout = layout(sizes.withBlocks(mostBlocks));
             }
             DeviceProgram program = layout.program();
             if (mean && !program.takesMeans()) {
@@ -170,8 +171,7 @@ final class ProgramPlanner {
                     int to = lane.receiver(channel);
                     if (!peers.reaches(from, to) || !peers.reaches(to, from)) {
                         throw new NoProgramException(
-                                "devices " + ranks.get(from).ordinal() + " and "
-                                        + ranks.get(to).ordinal() + " do not reach each other's memory");
+                                "the devices of ranks " + from + " and " + to + " do not reach each other's memory");
                     }
                 }
             }
@@ -184,9 +184,9 @@ final class ProgramPlanner {
         private int blocksOfRank() throws NoProgramException {
             int threads = Kernel.Program.MOST_WORKERS + Kernel.Program.POSTING_THREADS;
             int most = sizes.blocks();
+            // The devices of other processes are taken to be like these; their plans differ otherwise.
             for (CudaDevice device : devices) {
-                long sharing = ranks.stream().filter(device::equals).count();
-                most = (int) Math.min(most, device.residentBlocks(kernel, threads) / sharing);
+                most = Math.min(most, device.residentBlocks(kernel, threads) / ranks.mostRanksOfADevice());
             }
             if (most < 1) {
                 throw new NoProgramException("not even one block of " + threads + " threads of each rank would run");
@@ -199,6 +199,9 @@ final class ProgramPlanner {
             Map<BufferAccess.Use, Long> uses = new LinkedHashMap<>();
             for (Lane lane : program.lanes()) {
                 for (Move move : lane.moves()) {
+                    if (!ranks.holds(move.rank())) {
+                        continue;
+                    }
                     Stream.concat(move.inputs().stream(), move.outputs().stream())
                             .forEach(operand -> {
                                 if (operand instanceof Local(Location location)) {
@@ -224,7 +227,7 @@ final class ProgramPlanner {
             if (known == null) {
                 known = new HashMap<>();
                 for (CudaDevice device : devices) {
-                    long sharing = ranks.stream().filter(device::equals).count();
+                    long sharing = ranks.held().stream().filter(device::equals).count();
                     known.put(
                             device,
                             scratch.computeIfAbsent(device, Blocks::new).take(sharing * schedule.scratchBytes()));
@@ -232,7 +235,9 @@ final class ProgramPlanner {
                 scratchOf = known;
             }
             CudaDevice device = ranks.get(rank);
-            long before = ranks.subList(0, rank).stream().filter(device::equals).count();
+            long before = ranks.held().subList(0, rank - ranks.first()).stream()
+                    .filter(device::equals)
+                    .count();
             return known.getOrDefault(device, 0L) + before * schedule.scratchBytes();
         }
 
@@ -244,8 +249,8 @@ final class ProgramPlanner {
             private final long[] offsets;
             /** The block of each move of each lane, counted over all ranks of its device. */
             private final int[][] blockOf;
-            /** For each device, the slots of its blocks. */
-            private final Map<CudaDevice, List<Long>> slots = new HashMap<>();
+            /** For each place, the slots of its blocks. */
+            private final List<List<ProgramMemory.Spot>> slots = new ArrayList<>();
             /** Bytes of the slots of a block, half of which is a set of slots for lines. */
             private final long bytesOfABlock;
 
@@ -262,12 +267,37 @@ final class ProgramPlanner {
                     }
                 }
                 bytesOfABlock = slotsOfABlock();
-                for (CudaDevice device : devices) {
-                    slots.put(
-                            device,
+                for (int place = 0; place < ranks.places(); place++) {
+                    slots.add(
                             bytesOfABlock == 0
                                     ? List.of()
-                                    : memory.slots(device, form(), bytesOfABlock, blocksOf(device)));
+                                    : memory.slots(place, form(), bytesOfABlock, blocksOf(place)));
+                }
+                makeFlags();
+                memory.share(kind());
+            }
+
+            /** Says what the plan depends on, which is the same in all processes. */
+            private String kind() {
+                return schedule.collective().label() + " by " + schedule.algorithm() + " of " + schedule.count() + " x "
+                        + elementBytes + " bytes, " + kernel.name() + (mean ? ", mean" : "") + ", root "
+                        + schedule.root() + (schedule.inPlace() ? ", in place" : "") + ", "
+                        + mostBlocks + " blocks";
+            }
+
+            /** Makes all flags, those of other processes too, so that all processes make the same ones. */
+            private void makeFlags() {
+                for (int l = 0; l < program.lanes().size(); l++) {
+                    List<Channel> channels = program.lanes().get(l).channels();
+                    for (int c = 0; c < channels.size(); c++) {
+                        boolean orders = channels.get(c).kind() == Channel.Kind.ORDER;
+                        if (orders || !lowLatency) {
+                            var _ = memory.flag(dataFlag(l, c));
+                        }
+                        if (!orders) {
+                            var _ = memory.flag(creditFlag(l, c));
+                        }
+                    }
                 }
             }
 
@@ -275,17 +305,17 @@ final class ProgramPlanner {
             private int blocksBefore(int rank) {
                 int blocks = 0;
                 for (int other = 0; other < rank; other++) {
-                    if (ranks.get(other).equals(ranks.get(rank))) {
+                    if (ranks.place(other) == ranks.place(rank)) {
                         blocks += layout.grid().blocks().get(other).size();
                     }
                 }
                 return blocks;
             }
 
-            private int blocksOf(CudaDevice device) {
+            private int blocksOf(int place) {
                 int blocks = 0;
                 for (int rank = 0; rank < ranks.size(); rank++) {
-                    if (ranks.get(rank).equals(device)) {
+                    if (ranks.place(rank) == place) {
                         blocks += layout.grid().blocks().get(rank).size();
                     }
                 }
@@ -324,7 +354,7 @@ final class ProgramPlanner {
             List<ProgramPlan.Part> parts() throws NoProgramException {
                 Map<CudaDevice, List<List<ProgramLoop>>> blocks = new LinkedHashMap<>();
                 devices.forEach(device -> blocks.put(device, new ArrayList<>()));
-                for (int rank = 0; rank < ranks.size(); rank++) {
+                for (int rank = ranks.first(); ranks.holds(rank); rank++) {
                     for (int block = 0; block < layout.grid().blocks().get(rank).size(); block++) {
                         List<ProgramLoop> loops = new ArrayList<>();
                         for (Grid.Loop loop : layout.grid().blocks().get(rank).get(block)) {
@@ -349,15 +379,16 @@ final class ProgramPlanner {
             private ProgramLoop loop(int rank, int l, int m) throws NoProgramException {
                 Lane lane = program.lanes().get(l);
                 Move move = lane.moves().get(m);
+                CudaDevice viewer = ranks.get(rank);
                 places.add(new ProgramPlan.LoopPlace(rank, l, m));
                 List<ProgramLoop.Wait> waits = new ArrayList<>();
                 List<ProgramLoop.Post> posts = new ArrayList<>();
                 for (int c : incoming(lane, m)) {
-                    receive(l, c, waits, posts);
+                    receive(l, c, viewer, waits, posts);
                 }
                 for (int c = 0; c < lane.channels().size(); c++) {
                     if (lane.channels().get(c).from() == m) {
-                        send(l, c, waits, posts);
+                        send(l, c, viewer, waits, posts);
                     }
                 }
                 List<ProgramLoop.Place> inputs = new ArrayList<>();
@@ -365,7 +396,7 @@ final class ProgramPlanner {
                     inputs.add(
                             switch (input) {
                                 case Local(Location location) -> local(location);
-                                case Via(int channel) -> slotsOf(l, channel);
+                                case Via(int channel) -> slotsOf(l, channel, viewer);
                             });
                 }
                 List<ProgramLoop.Place> outputs = new ArrayList<>();
@@ -373,7 +404,7 @@ final class ProgramPlanner {
                     outputs.add(
                             switch (output) {
                                 case Local(Location location) -> local(location);
-                                case Via(int channel) -> slotsOf(l, channel);
+                                case Via(int channel) -> slotsOf(l, channel, viewer);
                             });
                 }
                 if (waits.size() > ProgramLoop.MOST_WAITS
@@ -411,30 +442,34 @@ final class ProgramPlanner {
                 return incoming;
             }
 
-            private void receive(int l, int c, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
+            private long address(ProgramMemory.Flag flag, CudaDevice viewer) {
+                return memory.address(memory.flag(flag), viewer);
+            }
+
+            private void receive(int l, int c, CudaDevice viewer, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
                 Lane lane = program.lanes().get(l);
                 Channel channel = lane.channels().get(c);
                 if (channel.kind() == Channel.Kind.ORDER) {
-                    waits.add(new ProgramLoop.Wait(memory.flag(dataFlag(l, c)), 0, c));
+                    waits.add(new ProgramLoop.Wait(address(dataFlag(l, c), viewer), 0, c));
                     return;
                 }
                 if (lowLatency) {
-                    posts.add(new ProgramLoop.Post(memory.flag(creditFlag(l, c)), ProgramLoop.PostKind.WHEN_READY));
+                    posts.add(new ProgramLoop.Post(address(creditFlag(l, c), viewer), ProgramLoop.PostKind.WHEN_READY));
                     return;
                 }
-                waits.add(new ProgramLoop.Wait(memory.flag(dataFlag(l, c)), 0, c));
+                waits.add(new ProgramLoop.Wait(address(dataFlag(l, c), viewer), 0, c));
                 posts.add(new ProgramLoop.Post(
-                        memory.flag(creditFlag(l, c)), ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES));
+                        address(creditFlag(l, c), viewer), ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES));
             }
 
-            private void send(int l, int c, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
+            private void send(int l, int c, CudaDevice viewer, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
                 Channel channel = program.lanes().get(l).channels().get(c);
                 if (channel.kind() != Channel.Kind.ORDER) {
                     waits.add(new ProgramLoop.Wait(
-                            memory.flag(creditFlag(l, c)), lowLatency ? ProgramLoop.Wait.READINESS : sizes.slots(), c));
+                            address(creditFlag(l, c), viewer), lowLatency ? ProgramLoop.Wait.READINESS : sizes.slots(), c));
                 }
                 if (channel.kind() == Channel.Kind.ORDER || !lowLatency) {
-                    posts.add(new ProgramLoop.Post(memory.flag(dataFlag(l, c)), ProgramLoop.PostKind.AFTER_SLICES));
+                    posts.add(new ProgramLoop.Post(address(dataFlag(l, c), viewer), ProgramLoop.PostKind.AFTER_SLICES));
                 }
             }
 
@@ -460,12 +495,12 @@ final class ProgramPlanner {
             }
 
             /** The slots of a channel; of lines, those of the first set. */
-            private ProgramLoop.Place slotsOf(int l, int c) {
+            private ProgramLoop.Place slotsOf(int l, int c, CudaDevice viewer) {
                 Lane lane = program.lanes().get(l);
                 Channel channel = lane.channels().get(c);
                 int number = incoming(lane, channel.to()).indexOf(c);
-                List<Long> regions = slots.getOrDefault(ranks.get(lane.receiver(channel)), List.of());
-                long region = regions.get(blockOf[l][channel.to()]);
+                List<ProgramMemory.Spot> regions = slots.get(ranks.place(lane.receiver(channel)));
+                long region = memory.address(regions.get(blockOf[l][channel.to()]), viewer);
                 // The sets are the halves of the block's slots: plans whose lines are of other lengths share these.
                 return lowLatency
                         ? ProgramLoop.Place.slots(

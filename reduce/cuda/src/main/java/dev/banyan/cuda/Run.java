@@ -12,10 +12,22 @@ import org.jspecify.annotations.Nullable;
 /** A launch whose end is waited for. {@link Runs} calls all methods under its lock. */
 abstract class Run {
     private @Nullable Completion completion;
+    private long number;
 
-    /** Says what is to learn of the end. */
-    final void setCompletion(Completion learning) {
+    /**
+     * Begins to be waited for.
+     *
+     * @param place its number among all runs, from 1 on
+     * @param learning learns of the end
+     */
+    final void begin(long place, Completion learning) {
+        number = place;
         completion = learning;
+    }
+
+    /** Returns its number among all runs, from 1 on. */
+    final long number() {
+        return number;
     }
 
     /** Returns what is to learn of the end. */

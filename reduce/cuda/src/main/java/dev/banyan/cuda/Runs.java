@@ -40,6 +40,7 @@ final class Runs {
     private final long timeoutNanos;
     private final LongSupplier clock;
     private final BooleanSupplier busy;
+    private final Company company;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
@@ -52,6 +53,9 @@ final class Runs {
     private long firstBegun;
     /** When the devices were asked for faults, by {@link System#nanoTime()}. */
     private long faultsAsked = System.nanoTime();
+
+    /** How many runs were added. */
+    private long started;
 
     private @Nullable RuntimeException failure;
     private boolean watched;
@@ -68,8 +72,16 @@ final class Runs {
      * @param timeoutNanos how long a run may take
      * @param clock the time, as {@link System#nanoTime()}
      * @param busy whether a stream of launches is not known to have come to its end
+     * @param company the processes that take part in the runs
      */
-    Runs(CudaDevice first, Set<CudaDevice> devices, long timeoutNanos, LongSupplier clock, BooleanSupplier busy) {
+    Runs(
+            CudaDevice first,
+            Set<CudaDevice> devices,
+            long timeoutNanos,
+            LongSupplier clock,
+            BooleanSupplier busy,
+            Company company) {
+        this.company = company;
         this.first = first;
         this.devices = devices;
         this.timeoutNanos = timeoutNanos;
@@ -87,7 +99,8 @@ final class Runs {
         lock.lock();
         try {
             checkUnbroken();
-            run.setCompletion(completion);
+            run.begin(++started, completion);
+            company.started(started);
             if (inFlight.isEmpty()) {
                 firstSince = clock.getAsLong();
                 firstBegun = System.nanoTime();
@@ -142,6 +155,30 @@ final class Runs {
                 throw new CudaException(
                         "the communicator is broken since an earlier failure: " + failure.getMessage(), failure);
             }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns why what was started cannot end, as another process has ended or failed, or null. */
+    @Nullable
+    RuntimeException lost() {
+        return lost(0);
+    }
+
+    /** Returns why a further run could not end, as another process has ended, left or failed, or null. */
+    @Nullable
+    RuntimeException lostForMore() {
+        return lost(1);
+    }
+
+    private @Nullable RuntimeException lost(int more) {
+        if (company.isAlone()) {
+            return null;
+        }
+        lock.lock();
+        try {
+            return company.failure(started + more, "a later call");
         } finally {
             lock.unlock();
         }
@@ -264,13 +301,14 @@ final class Runs {
                 end(run);
             } else if (result == CUresult.CUDA_ERROR_NOT_READY) {
                 boolean late = clock.getAsLong() - firstSince >= timeoutNanos;
+                RuntimeException lost = lost(run);
                 if (isFaulty(late)) {
                     reason = failed(run, CUresult.CUDA_ERROR_LAUNCH_FAILED);
-                } else if (late && !run.stop()) {
-                    reason = late(run);
+                } else if ((late || lost != null) && !run.stop()) {
+                    reason = lost == null ? late(run) : lost;
                 }
             } else {
-                RuntimeException stopped = isFaulty(true) ? null : run.stopped();
+                RuntimeException stopped = isFaulty(true) ? null : stopped(run);
                 reason = stopped == null ? failed(run, result) : stopped;
             }
         } finally {
@@ -280,6 +318,17 @@ final class Runs {
             breakWith(reason);
         }
         return ended;
+    }
+
+    /** Returns why a run has ended early, or null: another process is a better reason than that its data is missing. */
+    private @Nullable RuntimeException stopped(Run run) {
+        RuntimeException stopped = run.stopped();
+        RuntimeException lost = stopped == null ? null : lost(run);
+        return lost == null ? stopped : lost;
+    }
+
+    private @Nullable RuntimeException lost(Run run) {
+        return company.isAlone() ? null : company.failure(run.number(), run.name());
     }
 
     private void end(Run run) {
@@ -331,6 +380,7 @@ final class Runs {
         } finally {
             lock.unlock();
         }
+        company.fail();
         failing.forEach(run -> run.completion().ended(reason));
     }
 

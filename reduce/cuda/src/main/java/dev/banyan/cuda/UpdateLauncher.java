@@ -34,18 +34,17 @@ final class UpdateLauncher {
         }
     }
 
-    private final List<CudaDevice> ranks;
+    private final Ranks ranks;
     private final List<CudaDevice> devices;
     private final ProgramLauncher programs;
     private final Pool<UpdateRun> runs;
     private volatile long lastNanos;
 
     /**
-     * @param ranks the device of each rank
      * @param devices all devices, as the programs have them
      * @param programs owns the streams
      */
-    UpdateLauncher(List<CudaDevice> ranks, List<CudaDevice> devices, ProgramLauncher programs) {
+    UpdateLauncher(Ranks ranks, List<CudaDevice> devices, ProgramLauncher programs) {
         this.ranks = ranks;
         this.devices = devices;
         this.programs = programs;

@@ -14,7 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Runs calls on GPUs and on the host, and compares every bit of inputs and outputs. */
+/** Runs calls on GPUs and on the host, and compares every bit of inputs and outputs, of the ranks that are held here.
+ * */
 final class HostComparison {
     private final SplittableRandom random;
 
@@ -50,22 +51,29 @@ final class HostComparison {
             for (int rank = 0; rank < ranks; rank++) {
                 MemorySegment input = arena.allocate(wholeInput, 64);
                 random(input, type);
-                MemorySegment onDevice = cuda.allocate(rank, wholeInput);
-                cuda.copyToDevice(onDevice, input);
                 hostInputs.add(input.asSlice(shift));
-                inputs.add(onDevice.asSlice(shift));
                 hostOutputs.add(arena.allocate(outputBytes + shift, 64).asSlice(shift));
-                outputs.add(cuda.allocate(rank, outputBytes + shift).asSlice(shift));
+                if (isHeld(cuda, rank)) {
+                    MemorySegment onDevice = cuda.allocate(rank, wholeInput);
+                    cuda.copyToDevice(onDevice, input);
+                    inputs.add(onDevice.asSlice(shift));
+                    outputs.add(cuda.allocate(rank, outputBytes + shift).asSlice(shift));
+                }
             }
-            host.run(call(collective, root, count, type, op, inPlace, hostInputs, hostOutputs));
-            cuda.run(call(collective, root, count, type, op, inPlace, inputs, outputs));
-            for (int rank = 0; rank < ranks; rank++) {
+            host.run(call(host, collective, root, count, type, op, inPlace, hostInputs, hostOutputs));
+            cuda.run(call(cuda, collective, root, count, type, op, inPlace, inputs, outputs));
+            for (int held = 0; held < inputs.size(); held++) {
+                int rank = cuda.firstRank() + held;
                 String what = collective + " " + type + " " + op + " in place " + inPlace + " count " + count + " rank "
                         + rank;
-                assertSame(what + " input", hostInputs.get(rank), inputs.get(rank), cuda);
-                assertSame(what + " output", hostOutputs.get(rank), outputs.get(rank), cuda);
+                assertSame(what + " input", hostInputs.get(rank), inputs.get(held), cuda);
+                assertSame(what + " output", hostOutputs.get(rank), outputs.get(held), cuda);
             }
         }
+    }
+
+    private static boolean isHeld(Communicator communicator, int rank) {
+        return rank >= communicator.firstRank() && rank < communicator.firstRank() + communicator.ranksHeld();
     }
 
     /**
@@ -90,6 +98,7 @@ final class HostComparison {
     }
 
     private static CollectiveCall call(
+            Communicator communicator,
             Collective collective,
             int root,
             long count,
@@ -98,16 +107,19 @@ final class HostComparison {
             boolean inPlace,
             List<MemorySegment> inputs,
             List<MemorySegment> outputs) {
-        return inPlace
-                ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
-                : CollectiveCall.outOfPlace(
-                        collective,
-                        root,
-                        count,
-                        type,
-                        op,
-                        collective == Collective.BROADCAST ? List.of(inputs.get(root)) : inputs,
-                        collective == Collective.REDUCE ? List.of(outputs.get(root)) : outputs);
+        if (inPlace) {
+            return CollectiveCall.inPlace(collective, root, count, type, op, inputs);
+        }
+        boolean hasRoot = isHeld(communicator, root);
+        int index = root - communicator.firstRank();
+        return CollectiveCall.outOfPlace(
+                collective,
+                root,
+                count,
+                type,
+                op,
+                collective != Collective.BROADCAST ? inputs : hasRoot ? List.of(inputs.get(index)) : List.of(),
+                collective != Collective.REDUCE ? outputs : hasRoot ? List.of(outputs.get(index)) : List.of());
     }
 
     /** Any bits, but no NaN: the payload of one is not part of the promise. */

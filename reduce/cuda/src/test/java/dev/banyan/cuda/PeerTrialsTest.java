@@ -74,7 +74,7 @@ class PeerTrialsTest {
         List<CudaDevice> devices =
                 IntStream.range(0, 4).mapToObj(CudaDevice::new).toList();
         PeerTrials trials = new PeerTrials(Duration.ofMillis(200).toNanos(), true);
-        PeerAccess peers = new PeerAccess(devices, PeerRule.ALL, trials);
+        PeerAccess peers = new PeerAccess(Ranks.of(devices), PeerRule.ALL, trials);
         assertThat(peers.reaches(2, 3)).isFalse();
         List<Long> made = made();
         assertThat(emulator.count("modules"))
@@ -84,7 +84,7 @@ class PeerTrialsTest {
         assertThat(peers.reaches(1, 2)).isFalse();
         assertThat(peers.reaches(3, 0)).isFalse();
         PeerTrials others = new PeerTrials(PATIENCE.toNanos(), true);
-        assertThat(new PeerAccess(devices, PeerRule.ALL, others).reaches(0, 2))
+        assertThat(new PeerAccess(Ranks.of(devices), PeerRule.ALL, others).reaches(0, 2))
                 .as("of another backend")
                 .isFalse();
         assertThat(made()).as("what trials made").isEqualTo(made);
@@ -107,7 +107,7 @@ class PeerTrialsTest {
         List<CudaDevice> devices =
                 IntStream.range(0, 4).mapToObj(CudaDevice::new).toList();
         PeerTrials trials = new PeerTrials(Duration.ofMillis(200).toNanos(), tries);
-        PeerAccess peers = new PeerAccess(devices, PeerRule.ALL, trials);
+        PeerAccess peers = new PeerAccess(Ranks.of(devices), PeerRule.ALL, trials);
         EmulatedGpus.within(
                 PATIENCE,
                 () -> assertThat(peers.reaches(0, 1)).as("behind hung work").isFalse());
@@ -116,7 +116,7 @@ class PeerTrialsTest {
         assertThat(peers.reaches(1, 0)).isFalse();
         assertThat(peers.reaches(3, 0)).isFalse();
         PeerTrials others = new PeerTrials(PATIENCE.toNanos(), tries);
-        PeerAccess ofAnother = new PeerAccess(devices, PeerRule.ALL, others);
+        PeerAccess ofAnother = new PeerAccess(Ranks.of(devices), PeerRule.ALL, others);
         assertThat(ofAnother.reaches(1, 2)).isFalse();
         assertThat(emulator.count("calls cuCtxEnablePeerAccess")).isEqualTo(enablings);
         assertThat(ofAnother.reaches(2, 3)).as("elsewhere").isTrue();

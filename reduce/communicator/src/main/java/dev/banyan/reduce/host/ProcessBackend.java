@@ -19,6 +19,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +41,7 @@ public final class ProcessBackend implements Backend {
     private final Duration timeout;
     private final SharedPieces pieces;
     private final ReentrantLock lock = new ReentrantLock();
+    private final Map<Thread, ProcessBatch> batches = new ConcurrentHashMap<>();
 
     /**
      * @param job the processes, which {@link #close} leaves
@@ -144,7 +148,19 @@ public final class ProcessBackend implements Backend {
     private Executable executable(BlockExecutable work, String name, String kind, ProcessExecutable.Sizes sizes) {
         // JVMs with and without vectors cut blocks differently.
         String cut = kind + " in " + work.blocks() + " blocks, " + Kernels.best();
-        return new ProcessExecutable(work, name, cut, sizes, job, pieces, lock, timeout);
+        return new ProcessExecutable(work, name, cut, sizes, job, pieces, lock, batches, timeout);
+    }
+
+    /** {@inheritDoc} For short calls that follow each other the processes meet only twice. */
+    @Override
+    public Group group() {
+        Thread opener = Thread.currentThread();
+        ProcessBatch opened = new ProcessBatch(
+                job, pieces, lock, TimeUnit.NANOSECONDS.convert(timeout), () -> batches.remove(opener));
+        if (batches.putIfAbsent(opener, opened) != null) {
+            throw new IllegalStateException("this thread has opened a group; close it first");
+        }
+        return opened;
     }
 
     @Override

@@ -1,12 +1,16 @@
 package dev.banyan.reduce.host;
 
+import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.processes.ControlBlock;
 import dev.banyan.reduce.internal.processes.Job;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Blocks that the processes of a job share. A run is: say where the own buffers are, meet, take blocks until none is
@@ -43,11 +47,14 @@ final class ProcessExecutable implements Executable {
     private final ControlBlock control;
     private final SharedPieces pieces;
     private final ReentrantLock lock;
+    /** Gather what threads start. */
+    private final Map<Thread, ProcessBatch> batches;
+
     private final long timeoutNanos;
     private final int first;
     private final int ranksHeld;
-    private final MemorySegment[] inputs;
-    private final MemorySegment[] outputs;
+    private final MemorySegment[] allInputs;
+    private final MemorySegment[] allOutputs;
     /** Where the staging memory holds the own ranks' buffers in the current run, or {@link #NONE}. */
     private final long[] stagedInputs;
 
@@ -63,6 +70,7 @@ final class ProcessExecutable implements Executable {
      * @param name for messages
      * @param kind what must be the same in all processes
      * @param lock held while anything of the backend runs
+     * @param batches gather what threads start
      */
     ProcessExecutable(
             BlockExecutable work,
@@ -72,7 +80,9 @@ final class ProcessExecutable implements Executable {
             Job job,
             SharedPieces pieces,
             ReentrantLock lock,
+            Map<Thread, ProcessBatch> batches,
             Duration timeout) {
+        this.batches = batches;
         this.work = work;
         this.name = name;
         this.kind = ControlBlock.fingerprint(kind);
@@ -86,8 +96,8 @@ final class ProcessExecutable implements Executable {
         ranksHeld = job.ranksHeld();
         stagedInputs = new long[ranksHeld];
         stagedOutputs = new long[ranksHeld];
-        inputs = new MemorySegment[job.ranks()];
-        outputs = new MemorySegment[job.ranks()];
+        allInputs = new MemorySegment[job.ranks()];
+        allOutputs = new MemorySegment[job.ranks()];
         mayCut = isWorthWindows();
         blocksPerWindow = mayCut ? WINDOW_BYTES / work.place(1) : work.blocks();
     }
@@ -96,6 +106,34 @@ final class ProcessExecutable implements Executable {
     private boolean isWorthWindows() {
         long end = work.isAligned() ? work.place(work.blocks()) : 0;
         return end > 2 * WINDOW_BYTES && end == sizes.input() && end == sizes.output();
+    }
+
+    BlockExecutable work() {
+        return work;
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** Returns what is the same in all processes. */
+    long kind() {
+        return kind;
+    }
+
+    Sizes sizes() {
+        return sizes;
+    }
+
+    @Override
+    public void start(
+            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
+        ProcessBatch open = batches.get(Thread.currentThread());
+        if (open != null && streams == null) {
+            open.add(this, inputs, outputs, completion);
+        } else {
+            Executable.super.start(inputs, outputs, streams, completion);
+        }
     }
 
     /** @param in of each rank; those of other processes are ignored, as those in {@code out} are */
@@ -138,7 +176,7 @@ final class ProcessExecutable implements Executable {
         do {
             long end = Math.min(begin + perWindow, blocks);
             resolve(begin, half);
-            work.begin(inputs, outputs);
+            work.begin(allInputs, allOutputs);
             try {
                 takeBlocks(counter, begin, end);
             } finally {
@@ -192,7 +230,7 @@ final class ProcessExecutable implements Executable {
         }
     }
 
-    private static boolean isSame(MemorySegment a, MemorySegment b) {
+    static boolean isSame(MemorySegment a, MemorySegment b) {
         return a.address() == b.address() && a.byteSize() == b.byteSize();
     }
 
@@ -270,8 +308,8 @@ final class ProcessExecutable implements Executable {
         for (int p = 0; p < job.processes(); p++) {
             int rank = job.firstRank(p);
             for (int r = 0; rank + r < job.firstRank(p + 1); r++) {
-                inputs[rank + r] = buffer(p, r, false, begin, half);
-                outputs[rank + r] = buffer(p, r, true, begin, half);
+                allInputs[rank + r] = buffer(p, r, false, begin, half);
+                allOutputs[rank + r] = buffer(p, r, true, begin, half);
             }
         }
     }

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
  *     0 i64 magic   8 i32 processes   64 i32 generation   68 i32 waiters   128 i64 what broke the job
  * 4,096 a page for each process:
  *     0 i64 pid   8 i64 start   16 i64 ranks   24 i64 fingerprint   32 i64 state   128 i64 arrivals
+ *   192 i64 runs started
  *   256 i64 next block   384 i64 kind of the call   512 for each rank four words: input and output, each a piece of
  *       memory and an offset   3,072 for each piece of memory i64 descriptor, i64 bytes
  * </pre>
@@ -36,6 +37,7 @@ public final class ControlBlock {
     private static final int FINGERPRINT = 24;
     private static final int STATE = 32;
     private static final int ARRIVALS = 128;
+    private static final int STARTED = 192;
     /** Of counters, each on a line of its own. */
     private static final int NEXT_BLOCK = 256;
 
@@ -56,6 +58,7 @@ public final class ControlBlock {
 
     private static final long JOINED = 2;
     private static final long LEFT = 3;
+    private static final long CLOSED = 4;
 
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
     private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
@@ -137,7 +140,25 @@ public final class ControlBlock {
     }
 
     boolean hasLeft(int process) {
-        return get(process, STATE) == LEFT;
+        return get(process, STATE) >= LEFT;
+    }
+
+    /** Notes that a process that has left has given back what it had of the others' memory. */
+    void close(int process) {
+        set(process, STATE, CLOSED);
+    }
+
+    boolean isClosed(int process) {
+        return get(process, STATE) == CLOSED;
+    }
+
+    /** Sets how many runs a process has started. */
+    void setStarted(int process, long runs) {
+        set(process, STARTED, runs);
+    }
+
+    long started(int process) {
+        return get(process, STARTED);
     }
 
     /** Returns a process that has joined. */

@@ -108,6 +108,21 @@ public final class Gate {
         }
     }
 
+    /**
+     * Breaks the job if another process has ended, or has left before it started a run; safe for use from any thread.
+     *
+     * @param run number of the run
+     */
+    public void breakIfLostBefore(long run) {
+        for (int other = 0; other < processes; other++) {
+            // A process may start the run and leave meanwhile: what it has started is read last.
+            if (other != process
+                    && (!block.id(other).isAlive() || (block.hasLeft(other) && block.started(other) < run))) {
+                block.breakBy(other, false);
+            }
+        }
+    }
+
     /** Breaks the job, as something has failed in this process: all others fail, too. */
     public void fail() {
         block.breakBy(process, true);

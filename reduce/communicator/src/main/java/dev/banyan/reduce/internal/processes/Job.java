@@ -3,13 +3,14 @@ package dev.banyan.reduce.internal.processes;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
  * The processes of one machine that work on the same calls, seen by one of them: their control block, the gate where
  * they meet, and how many ranks each holds. Ranks are numbered by process.
  *
- * <p>Used by one thread at a time, but for {@link #fail}.
+ * <p>Used by one thread at a time, but for {@link #fail}, {@link #breakIfLostBefore} and {@link #checkUnbroken}.
  */
 public final class Job implements AutoCloseable {
     private final int process;
@@ -141,6 +142,15 @@ public final class Job implements AutoCloseable {
         return firstRanks[process + 1] - firstRanks[process];
     }
 
+    /** Returns the process that holds a rank. */
+    public int processOf(int rank) {
+        int holder = 0;
+        while (firstRanks[holder + 1] <= rank) {
+            holder++;
+        }
+        return holder;
+    }
+
     /** Returns the control block. */
     public ControlBlock block() {
         return block;
@@ -156,15 +166,59 @@ public final class Job implements AutoCloseable {
         gate.fail();
     }
 
+    /** Notes how many runs this process has started, for {@link #breakIfLostBefore}. */
+    public void setStarted(long runs) {
+        block.setStarted(process, runs);
+    }
+
+    /** Breaks the job as {@link Gate#breakIfLostBefore} does; safe for use from any thread. */
+    public void breakIfLostBefore(long run) {
+        gate.breakIfLostBefore(run);
+    }
+
     /** Checks that the job is not broken, as {@link Gate#checkUnbroken}. */
     public void checkUnbroken(String what) {
         gate.checkUnbroken(what);
     }
 
+    /**
+     * Leaves the job, waits until all have left, gives back what this process has of the others' memory, and waits
+     * until
+     * all have done that.
+     *
+     * @param givingBack gives it back
+     * @param timeoutNanos how long it waits each time
+     * @return whether all have; else one is late, has ended or has failed, and may still touch memory of this process
+     */
+    public boolean leave(Runnable givingBack, long timeoutNanos) {
+        block.leave(process);
+        if (!await(block::hasLeft, timeoutNanos)) {
+            return false;
+        }
+        givingBack.run();
+        block.close(process);
+        return await(block::isClosed, timeoutNanos);
+    }
+
+    private boolean await(IntPredicate state, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        for (int other = 0; other < processes(); other++) {
+            while (!state.test(other)) {
+                if (block.breaker() >= 0 || System.nanoTime() - deadline > 0 || !block.id(other).isAlive()) {
+                    return state.test(other);
+                }
+                Naps.nap();
+            }
+        }
+        return true;
+    }
+
     /** Leaves the job. Others that wait for this process fail. */
     @Override
     public void close() {
-        block.leave(process);
+        if (!block.hasLeft(process)) {
+            block.leave(process);
+        }
         memory.close();
     }
 }
