@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.ToIntFunction;
@@ -31,7 +32,8 @@ final class NcclXmlReader {
     private static final int MAX_CPUS = 256;
 
     private final Warnings warnings = new Warnings();
-    private final PciSpeed speeds = new PciSpeed(warnings);
+    private final SpeedChoice choice;
+    private final PciSpeed speeds;
     private final String source;
 
     private final List<HubDraft> hubs = new ArrayList<>();
@@ -46,8 +48,10 @@ final class NcclXmlReader {
     private int functionsWithoutGpu;
     private int functionsWithoutClass;
 
-    NcclXmlReader(String source) {
+    NcclXmlReader(String source, StatedSpeeds stated) {
         this.source = source;
+        choice = new SpeedChoice(stated, Optional.empty());
+        speeds = new PciSpeed(choice, warnings);
     }
 
     /**
@@ -307,7 +311,7 @@ final class NcclXmlReader {
         List<Device> built = new ArrayList<>();
         List<Link> links = new ArrayList<>();
         boolean named = distinct("dev");
-        NcclGpuLinks gpuLinks = new NcclGpuLinks(devices, hubs.size(), warnings);
+        NcclGpuLinks gpuLinks = new NcclGpuLinks(devices, hubs.size(), choice, warnings);
         gpuLinks.resolve();
         for (int i = 0; i < n; i++) {
             DeviceDraft draft = devices.get(i);
@@ -335,7 +339,7 @@ final class NcclXmlReader {
         }
         String name = root.text("name");
         String called = name.isEmpty() ? MachineReader.machineName(source) : name;
-        return new Machine(called, built, allHubs, links, cards, warnings.list());
+        return new Machine(called, built, allHubs, links, cards, warnings.list(), choice.assumed());
     }
 
     private static Link pcie(int upper, int lower, PciSpeed.Width width) {
@@ -354,6 +358,9 @@ final class NcclXmlReader {
                 if (hubs.get(b).kind == Hub.Kind.CPU_SOCKET && hubs.get(a).host.equals(hubs.get(b).host)) {
                     double gbs = Math.min(
                             NcclCpu.socketGbs(hubs.get(a).attributes), NcclCpu.socketGbs(hubs.get(b).attributes));
+                    if (!NcclCpu.isKnown(hubs.get(a).attributes) || !NcclCpu.isKnown(hubs.get(b).attributes)) {
+                        choice.assumeSockets();
+                    }
                     links.add(Link.duplex(n + a, n + b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
                 }
             }
