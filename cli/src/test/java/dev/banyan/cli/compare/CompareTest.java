@@ -21,7 +21,17 @@ class CompareTest {
         JsonNode report = run.json();
         assertThat(names(report))
                 .containsExactly(
-                        "machine", "devices", "relays", "boundGBs", "bound", "certificate", "rows", "warnings");
+                        "machine",
+                        "devices",
+                        "relays",
+                        "counted",
+                        "boundGBs",
+                        "bound",
+                        "certificate",
+                        "beyond",
+                        "rows",
+                        "warnings",
+                        "assumed");
         assertThat(report.get("bound").asText()).isEqualTo("600/7");
         List<String> rows = new ArrayList<>();
         for (JsonNode row : report.get("rows")) {

@@ -106,11 +106,17 @@ class PublishedFiguresTest {
         "topo_m/stas00_h100x8_NV18.txt",
         "topo_m/h100x8_12nic_numaoff.txt",
         "xml/hgx_h200_8x_vastai.xml",
-        "xml/oracle-quickstart_H100-topology.xml",
-        "xml/aws_p5_2026_authored.xml"
+        "xml/oracle-quickstart_H100-topology.xml"
     })
     void countsReductionInTheSwitchesOfH100(String name) {
         assertThat(limitGbs(machine(name), Collective.ALL_REDUCE)).isGreaterThan(480 * 8 / 14.0);
+    }
+
+    @Test
+    void filesThatLeaveNvLinksToNcclSaySo() {
+        assertThat(machine("xml/aws_p5_2026_authored.xml").assumed())
+                .containsExactly("no NVLinks, as the file lists none (NCCL completes files that people wrote)");
+        assertThat(machine("xml/oracle-quickstart_H100-topology.xml").assumed()).isEmpty();
     }
 
     /** Greatest of the columns of algbw. */

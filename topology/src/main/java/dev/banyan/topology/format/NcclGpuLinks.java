@@ -250,6 +250,11 @@ final class NcclGpuLinks {
         return sm > 0 ? LinkSpeeds.nvlinkLaneGbs(sm) : choice.linkGbs(LinkSpeeds.nvlinkLaneGbs(0), "NVLink");
     }
 
+    /** Whether no GPU of the file has an element of a link. */
+    boolean listsNone() {
+        return devices.stream().allMatch(device -> device.gpu().children.isEmpty());
+    }
+
     /** The NVSwitches, by bus id. */
     List<Hub> switches() {
         List<Hub> list = new ArrayList<>();

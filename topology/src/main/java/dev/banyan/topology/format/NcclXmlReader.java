@@ -329,6 +329,9 @@ final class NcclXmlReader {
             }
         }
         linkSockets(n, links);
+        if (n > 1 && gpuLinks.listsNone() && devices.stream().allMatch(NcclXmlReader::mayHaveNvLinks)) {
+            choice.assume("no NVLinks, as the file lists none (NCCL completes files that people wrote)");
+        }
         allHubs.addAll(gpuLinks.switches());
         links.addAll(gpuLinks.links());
         // Cards of one hub stand together, so that a file that is written and read again has the same order.
@@ -340,6 +343,12 @@ final class NcclXmlReader {
         String name = root.text("name");
         String called = name.isEmpty() ? MachineReader.machineName(source) : name;
         return new Machine(called, built, allHubs, links, cards, warnings.list(), choice.assumed());
+    }
+
+    /** Whether there is a product of the GPU's generation that comes with NVLinks to all others of its box. */
+    private static boolean mayHaveNvLinks(DeviceDraft draft) {
+        int sm = draft.gpu.integer("sm", 0);
+        return sm >= 60 && (sm % 10 == 0 || sm == 103);
     }
 
     private static Link pcie(int upper, int lower, PciSpeed.Width width) {
