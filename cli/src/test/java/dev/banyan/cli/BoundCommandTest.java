@@ -7,6 +7,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -149,6 +151,54 @@ class BoundCommandTest {
         assertThat(CommandRun.of("bound --pcie-gen 4 --machine dgx-2").err()).contains("the preset dgx-2 knows");
         assertThat(CommandRun.of("bound --pcie-gen 9 --machine " + topo).err()).contains("take 3 to 7");
         assertThat(CommandRun.of("bound --gpu Voodoo --machine " + topo).err()).contains("\"Voodoo\" is not known");
+    }
+
+    /** The PCIe of a GPU counts as one link, whichever of its parts the linear program prices. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        g5.48xlarge  | limited by the links of all 8 GPUs: 13.714 GB/s
+        pcie-8       | limited by the links of all 8 GPUs: 6.857 GB/s
+        dgx-a100     | limited by the links of all 8 GPUs to NVSwitch: 171.429 GB/s
+        mi300x8      | Cut into single GPUs: 1792 GB/s crosses each way and each byte must cross 7 times: 1792/7 = 256 GB/s
+        """)
+    void certificatesNameTheLinksThatLimit(String machine, String sentence) throws Exception {
+        JsonNode certificate =
+                json("bound --machine " + machine).get("rows").get(0).get("certificate");
+        assertThat(certificate.get("sentence").asText()).isEqualTo(sentence);
+        if (certificate.get("kind").asText().equals("prices")) {
+            assertThat(certificate.get("prices")).isNotEmpty();
+        }
+    }
+
+    /** Three switches of two GPUs: the sum of the narrow uplinks limits, or else the only narrow one. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        3  | the three uplinks of socket 0 (from switch 0, switch 1, switch 2): 2.25 GB/s
+        24 | the uplink of switch 1 to socket 0: 3 GB/s
+        """)
+    void uplinksThatLimitAreNamed(int othersGbs, String links, @TempDir Path folder) throws Exception {
+        List<String> devices = new ArrayList<>();
+        List<String> hubs = new ArrayList<>(List.of("{ \"name\": \"socket 0\", \"kind\": \"cpu-socket\" }"));
+        List<String> wires = new ArrayList<>();
+        for (int device = 0; device < 6; device++) {
+            devices.add("{ \"name\": \"GPU" + device + "\" }");
+            wires.add(link(7 + device / 2, device, 24));
+        }
+        for (int hub = 0; hub < 3; hub++) {
+            hubs.add("{ \"name\": \"switch " + hub + "\", \"kind\": \"pcie-switch\" }");
+            wires.add(link(6, 7 + hub, hub == 1 ? 3 : othersGbs));
+        }
+        Path file = Files.writeString(
+                folder.resolve("narrow.json"),
+                "{ \"banyan\": 1, \"name\": \"narrow\", \"devices\": " + devices + ", \"hubs\": " + hubs
+                        + ", \"links\": " + wires + " }");
+        JsonNode row = json("bound --machine " + file).get("rows").get(0);
+        assertThat(row.get("certificate").get("sentence").asText()).isEqualTo("limited by " + links);
+    }
+
+    private static String link(int a, int b, int gbs) {
+        return "{ \"a\": " + a + ", \"b\": " + b + ", \"kind\": \"pcie\", \"lanes\": 16, \"gbsAToB\": " + gbs
+                + ", \"gbsBToA\": " + gbs + ", \"latencyUs\": 4.25 }";
     }
 
     @Test

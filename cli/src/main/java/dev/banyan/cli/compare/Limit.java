@@ -4,6 +4,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.Link;
 import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.GatherBound;
@@ -13,7 +14,7 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * What a collective cannot exceed, in the order of its JSON.
@@ -45,12 +46,13 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
      */
     public static String counted(Network network, Collective collective) {
         boolean reduces = network.switchesReduce() && collective == Collective.ALL_REDUCE;
-        return network.leavesOutLinks() || reduces ? counted(!network.leavesOutLinks(), reduces, false) : "";
+        return network.leavesOutLinks() || reduces ? counted(network, reduces, false) : "";
     }
 
-    private static String counted(boolean allLinks, boolean canReduce, boolean reduces) {
-        return (allLinks ? "all links" : "NVLink")
-                + (canReduce ? (reduces ? ", with" : ", no") + " reduction in switches" : "");
+    private static String counted(Network network, boolean canReduce, boolean reduces) {
+        boolean xgmi = IntStream.range(0, network.arcs()).anyMatch(arc -> network.kind(arc) == Link.Kind.XGMI);
+        String links = !network.leavesOutLinks() ? "all links" : xgmi ? "xGMI" : "NVLink";
+        return canReduce ? links + (reduces ? ", with" : ", no") + " reduction in switches" : links;
     }
 
     /**
@@ -65,23 +67,21 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
             ChosenMachine chosen, int[] relays, Network network, Collective collective, int root, Bound bound) {
         List<Limit> limits = new ArrayList<>();
         boolean reduces = network.switchesReduce() && collective == Collective.ALL_REDUCE;
-        addReduced(limits, network, collective, !network.leavesOutLinks(), bound);
+        addReduced(limits, network, collective, bound);
         if (network.leavesOutLinks()) {
             Network all = chosen.describedLinks(relays);
             Bound ofAll = bound(collective, all, root);
-            limits.add(of(counted(true, reduces, false), ofAll, all, collective));
-            addReduced(limits, all, collective, true, ofAll);
+            limits.add(of(counted(all, reduces, false), ofAll, all, collective));
+            addReduced(limits, all, collective, ofAll);
         }
         return List.copyOf(limits);
     }
 
-    private static void addReduced(
-            List<Limit> limits, Network network, Collective collective, boolean allLinks, Bound forwarding) {
+    private static void addReduced(List<Limit> limits, Network network, Collective collective, Bound forwarding) {
         if (collective == Collective.ALL_REDUCE) {
-            Optional<Bound> reduced = SwitchReductionBound.of(network);
-            if (reduced.isPresent() && reduced.get().gbs().compareTo(forwarding.gbs()) > 0) {
-                limits.add(of(counted(allLinks, true, true), reduced.get(), network, collective));
-            }
+            SwitchReductionBound.of(network)
+                    .filter(reduced -> reduced.gbs().compareTo(forwarding.gbs()) > 0)
+                    .ifPresent(reduced -> limits.add(of(counted(network, true, true), reduced, network, collective)));
         }
     }
 

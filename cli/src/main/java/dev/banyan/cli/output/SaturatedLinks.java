@@ -12,7 +12,8 @@ import java.util.TreeSet;
 
 /**
  * The links that limit a rate, in words: those that have a price in a {@linkplain Certificate.Prices certificate}. They
- * are named by what they join; links of all ranks, and those of one hub, are named together.
+ * are named by what they join; links of all ranks, and those of one hub, are named together. The uplink of a hub that has
+ * one rank and nothing else below it counts as that rank's link.
  */
 final class SaturatedLinks {
     /** Names in one list before the rest is only counted. */
@@ -31,6 +32,9 @@ final class SaturatedLinks {
             if (low < network.ranks() && high >= network.ranks()) {
                 ranks.add(low);
                 hubsOfRanks.add(high);
+            } else if (rankBehind(network, high, low) >= 0) {
+                ranks.add(rankBehind(network, high, low));
+                hubsOfRanks.add(low);
             } else if (high < network.ranks() || network.kind(arc) == Link.Kind.SOCKET) {
                 String pair =
                         network.node(low).name() + "-" + network.node(high).name();
@@ -51,6 +55,16 @@ final class SaturatedLinks {
             phrases.add(links(network, ranks, hubsOfRanks));
         }
         return String.join(" and ", phrases);
+    }
+
+    /** The only rank below a hub whose other neighbour is given; -1 where that is not so. */
+    private static int rankBehind(Network network, int hub, int other) {
+        int first = network.firstOut(hub);
+        if (hub < network.ranks() || network.firstOut(hub + 1) - first != 2) {
+            return -1;
+        }
+        int behind = network.to(first) == other ? network.to(first + 1) : network.to(first);
+        return behind < network.ranks() ? behind : -1;
     }
 
     private static String uplinks(Network network, int upper, SortedSet<Integer> lower) {
