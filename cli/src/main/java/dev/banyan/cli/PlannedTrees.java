@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param group the devices, by their numbers in the whole machine, in the order of ranks
  * @param algorithm what built the trees
  * @param collective what they carry
+ * @param root rank of a collective that has a root, else -1
  * @param packed whether they were packed, so that each has a share of its own, not built for a weight
  * @param packing the trees on the links
  * @param generationMs time to build them, once and cold, in ms
@@ -40,6 +41,7 @@ record PlannedTrees(
         List<Integer> group,
         String algorithm,
         Collective collective,
+        int root,
         boolean packed,
         TreePacking packing,
         double generationMs,
@@ -59,6 +61,7 @@ record PlannedTrees(
                 chosen.group(),
                 algorithm,
                 Collective.ALL_REDUCE,
+                -1,
                 false,
                 packing,
                 generationMs,
@@ -85,6 +88,7 @@ record PlannedTrees(
                 chosen.group(),
                 "packing",
                 collective,
+                root,
                 true,
                 better,
                 generationMs,
@@ -123,6 +127,11 @@ record PlannedTrees(
         Network network = packing.network();
         return IntStream.range(network.ranks(), network.nodes())
                 .anyMatch(node -> network.node(node).kind() == Network.Kind.RELAY);
+    }
+
+    /** The relays, if the trees are those that were packed with them; else none. */
+    int[] relaysShown() {
+        return takesRelays() ? relays.stream().mapToInt(Integer::intValue).toArray() : new int[0];
     }
 
     /** Which devices the ranks are, where they are not the machine's in its own order; else empty. */

@@ -1,5 +1,6 @@
 package dev.banyan.cli;
 
+import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.topology.Device;
@@ -21,6 +22,7 @@ import java.util.function.IntFunction;
  * @param gbs one-way bandwidth from row to column in GB/s
  * @param nvlinkConnected whether NVLinks alone connect all devices
  * @param warnings one sentence each
+ * @param assumed speeds that the description leaves open
  * @param classes classes of the pairs before the rule: 0 none, 1 PCIe, 2 one NVLink, 3 two or more
  */
 record TopoReport(
@@ -31,6 +33,7 @@ record TopoReport(
         List<double[]> gbs,
         boolean nvlinkConnected,
         List<String> warnings,
+        List<String> assumed,
         List<int[]> classes) {
     static TopoReport of(Machine machine, LinkMatrix links, List<String> warnings) {
         int n = links.size();
@@ -53,6 +56,7 @@ record TopoReport(
                 List.of(gbs),
                 links.nvlinkConnected(),
                 warnings,
+                machine.assumed(),
                 List.of(classes));
     }
 
@@ -64,6 +68,7 @@ record TopoReport(
         }
         String connected = nvlinkConnected ? "connected by NVLink" : "not connected by NVLink alone";
         out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
+        Assumptions.line(assumed).ifPresent(line -> out.println("# " + line));
         printMatrix(out, "link matrix: 0 none, 1/n PCIe, 2 one NVLink, 3 two NVLinks or more", matrix);
         printMatrix(out, "GB/s one way, from row to column; 0 where trees have no link", gbs);
     }

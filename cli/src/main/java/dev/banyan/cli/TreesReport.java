@@ -1,7 +1,9 @@
 package dev.banyan.cli;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.cli.compare.Limit;
 import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.RelayChoice;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
@@ -40,13 +42,16 @@ import org.jspecify.annotations.Nullable;
  * @param collective what the trees carry
  * @param rateGBs algbw in GB/s at which the busiest link is full
  * @param rate the same, exact
- * @param boundGBs what no schedule can exceed
+ * @param counted what the bound counts; absent where that is all that the machine has
+ * @param boundGBs what no schedule over these links can exceed
  * @param bound the same, exact
  * @param ratio rate over bound
  * @param depth greatest number of edges between a root and a device
  * @param certificate why nothing can be faster than the bound
+ * @param beyond greater limits, which count more; absent where the bound is what no schedule can exceed
  * @param forwarders nodes that take part only as forwarders; ranks are the nodes before them
  * @param paths of each ordered pair of ranks that is an edge of a tree but does not use the direct link alone
+ * @param hint relays that would make an allreduce faster, if there are some and none were named
  * @param relays what was found with and without relays, where there are any; the better is what is shown
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -62,13 +67,16 @@ record TreesReport(
         String collective,
         double rateGBs,
         String rate,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) String counted,
         double boundGBs,
         String bound,
         double ratio,
         int depth,
         CertificateReport certificate,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Limit> beyond,
         List<Forwarder> forwarders,
         List<PathReport> paths,
+        @Nullable String hint,
         @Nullable RelayReport relays) {
     /** Pairs of one way through forwarders that are named one by one. */
     private static final int FEW_PAIRS = 12;
@@ -131,6 +139,8 @@ record TreesReport(
         LinkMatrix links = chosen.links();
         TreePacking packing = plan.packing();
         Network network = packing.network();
+        // The bound is that of the network that a packing would use, all links or not.
+        Network counted = plan.packed() ? network : chosen.network();
         Forest forest = plan.forest();
         List<TreeReport> trees = new ArrayList<>();
         for (int i = 0; i < packing.trees().size(); i++) {
@@ -159,14 +169,18 @@ record TreesReport(
                 plan.collective().label(),
                 packing.rateGbs().doubleValue(),
                 Numbers.exact(packing.rateGbs()),
+                Limit.counted(counted, plan.collective()),
                 packing.bound().gbs().doubleValue(),
                 Numbers.exact(packing.bound().gbs()),
                 packing.ratio().doubleValue(),
                 packing.depth(),
-                // The bound is that of the network that a packing would use, all links or not.
-                CertificateReport.of(packing.bound(), plan.packed() ? network : chosen.network(), plan.collective()),
+                CertificateReport.of(packing.bound(), counted, plan.collective()),
+                Limit.beyond(chosen, plan.relaysShown(), counted, plan.collective(), plan.root(), packing.bound()),
                 forwarders(network),
                 packing.links().stream().map(link -> path(link, network)).toList(),
+                plan.relays().isEmpty()
+                        ? RelayChoice.of(chosen).map(RelayChoice::hint).orElse(null)
+                        : null,
                 relays(plan));
     }
 
@@ -257,9 +271,14 @@ record TreesReport(
     }
 
     private void printRate(PrintWriter out) {
-        out.println("# rate: " + Numbers.gbs(rateGBs) + " of at most " + Numbers.gbs(boundGBs)
+        String what = counted.isEmpty() ? "" : " (" + counted + ")";
+        out.println("# rate: " + Numbers.gbs(rateGBs) + " of at most " + Numbers.gbs(boundGBs) + what
                 + Numbers.format(", ratio %.3f, depth %d", ratio, depth));
-        out.println("# bound: " + TerminalText.of(certificate.sentence()));
+        out.println("# bound" + what + ": " + TerminalText.of(certificate.sentence()));
+        beyond.forEach(limit -> out.println("# " + limit.sentence()));
+        if (hint != null) {
+            out.println("# hint: " + TerminalText.of(hint));
+        }
         if (relays != null) {
             out.println("# relays "
                     + relays.devices().stream().map(Object::toString).collect(Collectors.joining(","))

@@ -5,14 +5,19 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code banyan bound}: it must be what the packings are measured by. */
-@Timeout(60)
+@Timeout(120)
 class BoundCommandTest {
     private static JsonNode json(String arguments) throws Exception {
         CommandRun run = CommandRun.of(arguments + " --format json");
@@ -60,23 +65,140 @@ class BoundCommandTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains("# p3.16xlarge: what no schedule between its 8 devices can exceed")
-                .contains("# broadcast: all data must leave {3} over links of 150 GB/s in all");
+                .contains("# broadcast (NVLink): all data must leave {3} over links of 150 GB/s in all");
         assertThat(run.out().toLowerCase(Locale.ROOT)).contains("busbw");
     }
 
     @Test
-    void switchesThatReduceCouldExceedTheBoundOfLinks() throws Exception {
-        JsonNode h100 = json("bound --machine dgx-h100");
-        assertThat(h100.get("multicast").asText())
-                .contains("no more than 450 GB/s, 1.75 times the bound of links", "which Banyan does not use");
-        assertThat(CommandRun.of("bound --machine dgx-h100 --format markdown").out())
-                .contains("- all_reduce by reductions in the NVSwitches");
+    void switchesThatReduceHaveABoundOfTheirOwn() throws Exception {
+        JsonNode row = json("bound --machine dgx-h100").get("rows").get(0);
+        assertThat(row.get("counted").asText()).isEqualTo("NVLink, no reduction in switches");
+        assertThat(row.get("bound").asText()).isEqualTo("1800/7");
+        JsonNode reduced = row.get("beyond").get(0);
+        assertThat(reduced.get("counted").asText()).isEqualTo("NVLink, with reduction in switches");
+        assertThat(reduced.get("bound").asText()).isEqualTo("450");
+        assertThat(reduced.get("busbwGBs").asDouble()).isCloseTo(787.5, within(1e-9));
+        assertThat(reduced.get("certificate").get("kind").asText()).isEqualTo("cut");
         assertThat(json("bound --machine dgx-h100 --devices 0,1,2,3")
-                        .get("multicast")
+                        .get("rows")
+                        .get(0)
+                        .get("beyond")
+                        .get(0)
+                        .get("bound")
                         .asText())
-                .contains("450 GB/s, 1.50 times");
-        assertThat(json("bound --machine dgx-a100").has("multicast")).isFalse();
-        assertThat(json("bound --machine p3.16xlarge").has("multicast")).isFalse();
+                .isEqualTo("450");
+        JsonNode all = row.get("beyond").get(2);
+        assertThat(all.get("counted").asText()).isEqualTo("all links, with reduction in switches");
+        assertThat(all.get("algbwGBs").asDouble()).isGreaterThan(450);
+        for (JsonNode other : json("bound --machine dgx-h100").get("rows")) {
+            if (!other.get("collective").asText().equals("all_reduce")) {
+                assertThat(other.get("beyond"))
+                        .as(other.get("collective").asText())
+                        .hasSize(1);
+            }
+        }
+        assertThat(CommandRun.of("bound --machine dgx-a100").out()).doesNotContain("reduction in switches");
+        for (String command :
+                new String[] {"compare", "trees -a packing", "trees", "bench --backend sim -b 1M -e 1M"}) {
+            assertThat(CommandRun.of(command + " --machine dgx-h100 --devices 0-3")
+                            .out())
+                    .as(command)
+                    .contains("no reduction in switches", "bound (NVLink, with reduction in switches): 450 GB/s algbw");
+        }
+    }
+
+    @Test
+    void noLinkIsLeftOutSilently(@TempDir Path folder) throws Exception {
+        Path matrix = Files.writeString(folder.resolve("matrix.txt"), "0 50 12\n50 0 50\n12 50 0\n");
+        JsonNode row = json("bound --unit gbs --machine " + matrix).get("rows").get(0);
+        assertThat(row.get("bound").asText()).isEqualTo("56");
+        assertThat(row.has("beyond")).isFalse();
+        assertThat(row.has("counted")).isFalse();
+
+        JsonNode p3 = json("bound --machine p3.16xlarge");
+        for (JsonNode each : p3.get("rows")) {
+            JsonNode all = each.get("beyond").get(0);
+            assertThat(each.get("counted").asText()).isEqualTo("NVLink");
+            assertThat(all.get("counted").asText()).isEqualTo("all links");
+            assertThat(all.get("algbwGBs").asDouble())
+                    .isGreaterThan(each.get("algbwGBs").asDouble());
+        }
+        assertThat(CommandRun.of("compare --machine p3.8xlarge").out()).contains("# bound (all links): ");
+    }
+
+    @Test
+    void assumedSpeedsArePrintedAndReplaced(@TempDir Path folder) throws Exception {
+        Path topo = Files.writeString(
+                folder.resolve("topo.txt"),
+                CommandRun.of("topo -m h200 --write topo").out());
+        for (String command : new String[] {"topo", "bound", "compare", "bench --backend sim -b 1M -e 1M -a ring"}) {
+            assertThat(CommandRun.of(command + " --machine " + topo).out().lines())
+                    .as(command)
+                    .filteredOn(line -> line.startsWith("# assumed: "))
+                    .singleElement()
+                    .asString()
+                    .contains("25 GB/s one way per NVLink", "10 GB/s between CPU sockets", "--nvlink-gbs");
+        }
+        assertThat(json("bound --gpu B200 --machine " + topo)
+                        .get("rows")
+                        .get(0)
+                        .get("bound")
+                        .asText())
+                .isEqualTo("3600/7");
+        assertThat(json("bound --nvlink-gbs 50 --machine " + topo).get("assumed"))
+                .singleElement()
+                .satisfies(assumed -> assertThat(assumed.asText()).isEqualTo("10 GB/s between CPU sockets"));
+        assertThat(CommandRun.of("bound --pcie-gen 4 --machine dgx-2").err()).contains("the preset dgx-2 knows");
+        assertThat(CommandRun.of("bound --pcie-gen 9 --machine " + topo).err()).contains("take 3 to 7");
+        assertThat(CommandRun.of("bound --gpu Voodoo --machine " + topo).err()).contains("\"Voodoo\" is not known");
+    }
+
+    /** The PCIe of a GPU counts as one link, whichever of its parts the linear program prices. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        g5.48xlarge  | limited by the links of all 8 GPUs: 13.714 GB/s
+        pcie-8       | limited by the links of all 8 GPUs: 6.857 GB/s
+        dgx-a100     | limited by the links of all 8 GPUs to NVSwitch: 171.429 GB/s
+        mi300x8      | Cut into single GPUs: 1792 GB/s crosses each way and each byte must cross 7 times: 1792/7 = 256 GB/s
+        """)
+    void certificatesNameTheLinksThatLimit(String machine, String sentence) throws Exception {
+        JsonNode certificate =
+                json("bound --machine " + machine).get("rows").get(0).get("certificate");
+        assertThat(certificate.get("sentence").asText()).isEqualTo(sentence);
+        if (certificate.get("kind").asText().equals("prices")) {
+            assertThat(certificate.get("prices")).isNotEmpty();
+        }
+    }
+
+    /** Three switches of two GPUs: the sum of the narrow uplinks limits, or else the only narrow one. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        3  | the three uplinks of socket 0 (from switch 0, switch 1, switch 2): 2.25 GB/s
+        24 | the uplink of switch 1 to socket 0: 3 GB/s
+        """)
+    void uplinksThatLimitAreNamed(int othersGbs, String links, @TempDir Path folder) throws Exception {
+        List<String> devices = new ArrayList<>();
+        List<String> hubs = new ArrayList<>(List.of("{ \"name\": \"socket 0\", \"kind\": \"cpu-socket\" }"));
+        List<String> wires = new ArrayList<>();
+        for (int device = 0; device < 6; device++) {
+            devices.add("{ \"name\": \"GPU" + device + "\" }");
+            wires.add(link(7 + device / 2, device, 24));
+        }
+        for (int hub = 0; hub < 3; hub++) {
+            hubs.add("{ \"name\": \"switch " + hub + "\", \"kind\": \"pcie-switch\" }");
+            wires.add(link(6, 7 + hub, hub == 1 ? 3 : othersGbs));
+        }
+        Path file = Files.writeString(
+                folder.resolve("narrow.json"),
+                "{ \"banyan\": 1, \"name\": \"narrow\", \"devices\": " + devices + ", \"hubs\": " + hubs
+                        + ", \"links\": " + wires + " }");
+        JsonNode row = json("bound --machine " + file).get("rows").get(0);
+        assertThat(row.get("certificate").get("sentence").asText()).isEqualTo("limited by " + links);
+    }
+
+    private static String link(int a, int b, int gbs) {
+        return "{ \"a\": " + a + ", \"b\": " + b + ", \"kind\": \"pcie\", \"lanes\": 16, \"gbsAToB\": " + gbs
+                + ", \"gbsBToA\": " + gbs + ", \"latencyUs\": 4.25 }";
     }
 
     @Test

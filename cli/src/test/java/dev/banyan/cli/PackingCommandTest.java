@@ -172,8 +172,9 @@ class PackingCommandTest {
         assertThat(run.out())
                 .startsWith("# dgx-2: 16 devices, packing for all_reduce, 16 trees in ")
                 .contains(
-                        "# rate: 80 GB/s of at most 80 GB/s, ratio 1.000, depth 1",
-                        "# bound: ",
+                        "# rate: 80 GB/s of at most 80 GB/s (NVLink), ratio 1.000, depth 1",
+                        "# bound (NVLink): limited by the links of all 16 GPUs to NVSwitch: 80 GB/s",
+                        "# bound (all links): ",
                         "# root 15, share 1/16 = 0.063, 5 GB/s",
                         "through NVSwitch: 240 pairs");
         assertThat(CommandRun.of("trees --machine p3.8xlarge -a packing").out()).contains("# all over direct links");
@@ -191,7 +192,10 @@ class PackingCommandTest {
         assertThat(report.get("certificate").get("kind").asText()).isEqualTo("partition");
         assertThat(report.get("paths")).isEmpty();
         assertThat(CommandRun.of("trees --machine p3.16xlarge").out())
-                .contains("trees per GB/s on the busiest link", "# rate: ", " GB/s of at most 85.714 GB/s, ratio 0.");
+                .contains(
+                        "trees per GB/s on the busiest link",
+                        "# rate: ",
+                        " GB/s of at most 85.714 GB/s (NVLink), ratio 0.");
         JsonNode pcie = CommandRun.of("trees --machine pcie-4 --format json").json();
         assertThat(pcie.get("ratio").asDouble()).isBetween(0.1, 1.0);
         assertThat(pcie.get("paths")).isNotEmpty();

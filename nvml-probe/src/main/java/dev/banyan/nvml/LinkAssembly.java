@@ -111,7 +111,8 @@ final class LinkAssembly {
             return;
         }
         int hub = gpus.size() + hubs.size();
-        hubs.add(Hub.of("NVSwitch", Hub.Kind.NVSWITCH));
+        boolean reduces = gpus.stream().allMatch(gpu -> gpu.sm() >= Hub.FIRST_REDUCING_SM);
+        hubs.add(new Hub("NVSwitch", Hub.Kind.NVSWITCH, reduces, Map.of()));
         List<String> fewer = new ArrayList<>();
         for (int i = 0; i < toSwitch.length; i++) {
             ProbedGpu gpu = gpus.get(i);

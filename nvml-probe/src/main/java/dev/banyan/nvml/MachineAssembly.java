@@ -9,8 +9,10 @@ import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.PcieHierarchy;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -23,6 +25,7 @@ final class MachineAssembly {
     private final List<ProbedGpu> gpus;
     private final GpuPairs pairs;
     private final List<String> warnings;
+    private final Set<String> assumed = new LinkedHashSet<>();
 
     /** @param warnings the warnings so far; receives more */
     MachineAssembly(String driver, List<ProbedGpu> gpus, GpuPairs pairs, List<String> warnings) {
@@ -45,7 +48,10 @@ final class MachineAssembly {
             ProbedGpu gpu = gpus.get(i);
             devices.add(new Device(gpu.name(), gpu.address().busId(), gpu.numa(), attributes(i)));
         }
-        return new Machine(machineName(), devices, hubs, links, List.of(), warnings);
+        if (pcie.links().stream().anyMatch(link -> link.kind() == Link.Kind.SOCKET)) {
+            assumed.add("10 GB/s between CPU sockets");
+        }
+        return new Machine(machineName(), devices, hubs, links, List.of(), warnings, List.copyOf(assumed));
     }
 
     /** Returns the number and model of the GPUs, e.g. {@code 8x Tesla V100-SXM2-16GB}. */
@@ -66,6 +72,7 @@ final class MachineAssembly {
             int lanes = gpu.pcieLanes();
             if (generation < 1 || generation > GENERATIONS_GTS.length || lanes < 1) {
                 ends.add(PcieHierarchy.End.assumed(i, affinity));
+                assumed.add("PCIe gen3 x16, 12 GB/s one way, for GPUs whose slot NVML does not report");
             } else {
                 double laneGbs = LinkSpeeds.pcieLaneGbs(GENERATIONS_GTS[generation - 1]);
                 ends.add(new PcieHierarchy.End(i, affinity, lanes, lanes * laneGbs));

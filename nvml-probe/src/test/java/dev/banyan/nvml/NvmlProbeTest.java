@@ -82,8 +82,22 @@ class NvmlProbeTest {
         assertSameRoutes(machine, preset("dgx-2"));
         assertThat(machine.hubs())
                 .filteredOn(hub -> hub.kind() == Hub.Kind.NVSWITCH)
-                .hasSize(1);
+                .singleElement()
+                .satisfies(hub -> assertThat(hub.reduces()).isFalse());
         assertThat(machine.warnings()).isEmpty();
+        assertThat(machine.assumed()).containsExactly("10 GB/s between CPU sockets");
+    }
+
+    @Test
+    void switchesOfH100AndLaterReduce() {
+        Machine machine = standIn.play(StandIn.machine("dgx-2").replace(".0 7 0 ", ".0 9 0 "))
+                .found();
+        assertThat(machine.devices())
+                .allSatisfy(device -> assertThat(device.attributes()).containsEntry("sm", "90"));
+        assertThat(machine.hubs())
+                .filteredOn(hub -> hub.kind() == Hub.Kind.NVSWITCH)
+                .singleElement()
+                .satisfies(hub -> assertThat(hub.reduces()).isTrue());
     }
 
     @Test

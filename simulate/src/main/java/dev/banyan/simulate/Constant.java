@@ -149,7 +149,7 @@ public enum Constant {
         return switch (kind) {
             case NVLINK -> NVLINK_EFFICIENCY;
             case XGMI -> XGMI_EFFICIENCY;
-            case PCIE -> PCIE_EFFICIENCY;
+            case PCIE, OTHER -> PCIE_EFFICIENCY;
             case SOCKET -> SOCKET_EFFICIENCY;
         };
     }
@@ -158,7 +158,7 @@ public enum Constant {
         return switch (kind) {
             case NVLINK -> NVLINK_HOP_US;
             case XGMI -> XGMI_HOP_US;
-            case PCIE -> PCIE_HOP_US;
+            case PCIE, OTHER -> PCIE_HOP_US;
             case SOCKET -> SOCKET_HOP_US;
         };
     }

@@ -69,7 +69,7 @@ public final class NcclRings {
         for (Protocol protocol : Protocol.values()) {
             if (profile.get(protocol.fraction()) > 0) {
                 Machine timed = withHops(wires, profile.get(protocol.hopUs()));
-                Network network = rings.network().nvlinkOnly() ? Network.of(timed) : Network.ofAllLinks(timed, all);
+                Network network = rings.network().joinedByNvlink() ? Network.of(timed) : Network.ofAllLinks(timed, all);
                 double fraction = profile.get(protocol.fraction());
                 oneWay.put(protocol, simulator(network, protocol, fraction));
                 bothWays.put(protocol, simulator(network, protocol, fraction * duplex()));

@@ -88,7 +88,7 @@ public record Profile(String name, Map<Constant, Value> constants) {
     /** Loss per further transfer at once; 0 for links that no hub shares out. */
     public double queueing(Link.Kind kind) {
         return switch (kind) {
-            case NVLINK, XGMI -> 0;
+            case NVLINK, XGMI, OTHER -> 0;
             case PCIE -> get(Constant.PCIE_QUEUEING);
             case SOCKET -> get(Constant.SOCKET_QUEUEING);
         };

@@ -201,8 +201,8 @@ final class Workload {
             if (!wiring.hasPath(stream)) {
                 throw new IllegalArgumentException("no path from rank " + from + " to rank " + to
                         + " in the network of " + wiring.network.name()
-                        + (wiring.network.nvlinkOnly()
-                                ? ", which is of NVLinks alone; take the network of all links"
+                        + (wiring.network.joinedByNvlink()
+                                ? ", which leaves PCIe out; take the network of all links"
                                 : ""));
             }
             addOp(stream, length);

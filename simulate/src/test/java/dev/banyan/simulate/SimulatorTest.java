@@ -303,7 +303,7 @@ class SimulatorTest {
         Simulator simulator = new Simulator(line, List.of(), IDEAL);
         assertThatThrownBy(() -> simulator.run(schedule(3, BYTES, copy(0, 2))))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("no path from rank 0 to rank 2 in the network of test, which is of NVLinks alone; take the"
+                .hasMessage("no path from rank 0 to rank 2 in the network of test, which leaves PCIe out; take the"
                         + " network of all links");
         assertThatThrownBy(() -> simulator.run(schedule(4, BYTES, copy(0, 1))))
                 .isInstanceOf(IllegalArgumentException.class)

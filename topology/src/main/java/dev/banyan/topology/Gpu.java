@@ -10,6 +10,13 @@ enum Gpu {
     V100_SXM3("Tesla V100-SXM3-32GB", "sm", "70", Kind.NVLINK, LinkSpeeds.nvlinkLaneGbs(70)),
     A100("NVIDIA A100-SXM4-40GB", "sm", "80", Kind.NVLINK, LinkSpeeds.nvlinkLaneGbs(80)),
     H100("NVIDIA H100 80GB HBM3", "sm", "90", Kind.NVLINK, LinkSpeeds.nvlinkLaneGbs(90)),
+    H200("NVIDIA H200", "sm", "90", Kind.NVLINK, LinkSpeeds.nvlinkLaneGbs(90)),
+    B200("NVIDIA B200", "sm", "100", Kind.NVLINK, LinkSpeeds.nvlinkLaneGbs(100)),
+    GB200("NVIDIA GB200", "sm", "100", Kind.NVLINK, LinkSpeeds.nvlinkLaneGbs(100)),
+    A10G("NVIDIA A10G", "sm", "86", Kind.PCIE, 0),
+    L40S("NVIDIA L40S", "sm", "89", Kind.PCIE, 0),
+    RTX_4090("NVIDIA GeForce RTX 4090", "sm", "89", Kind.PCIE, 0),
+    MI300X("AMD Instinct MI300X", "gcn", "942", Kind.XGMI, LinkSpeeds.xgmiLaneGbs("942")),
     MI250X("AMD Instinct MI250X", "gcn", "910", Kind.XGMI, LinkSpeeds.xgmiLaneGbs("910")),
     /** Any GPU without links of its own. */
     GENERIC("GPU", "", "", Kind.PCIE, 0);

@@ -24,7 +24,12 @@ public record Link(int a, int b, Kind kind, int lanes, double gbsAToB, double gb
         /** PCIe. */
         PCIE,
         /** Between CPU sockets: QPI, UPI, xGMI, X-Bus. */
-        SOCKET;
+        SOCKET,
+        /**
+         * Between two devices, of a technology that is not known but with a bandwidth of its own, as in a matrix of
+         * GB/s. It is no NVLink in a link matrix, but no plan or bound leaves it out.
+         */
+        OTHER;
 
         /** Whether it is a device-to-device technology that counts as NVLink in a link matrix. */
         public boolean isNvLinkClass() {

@@ -20,9 +20,18 @@ import java.util.stream.IntStream;
  * @param links direct connections; two nodes may have several
  * @param nics network cards
  * @param warnings what was odd in the description, one sentence each
+ * @param assumed speeds that the description leaves open and that were assumed, one phrase each, e.g. {@code 25 GB/s
+ * one
+ *     way per NVLink}
  */
 public record Machine(
-        String name, List<Device> devices, List<Hub> hubs, List<Link> links, List<Nic> nics, List<String> warnings) {
+        String name,
+        List<Device> devices,
+        List<Hub> hubs,
+        List<Link> links,
+        List<Nic> nics,
+        List<String> warnings,
+        List<String> assumed) {
     /**
      * @throws IllegalArgumentException if a link or a card ends at a node that is not there
      */
@@ -33,6 +42,7 @@ public record Machine(
         links = List.copyOf(links);
         nics = List.copyOf(nics);
         warnings = List.copyOf(warnings);
+        assumed = List.copyOf(assumed);
         int nodes = devices.size() + hubs.size();
         for (Link link : links) {
             if (link.a() >= nodes || link.b() >= nodes) {
@@ -46,6 +56,17 @@ public record Machine(
                         + ", outside the " + nodes + " nodes of " + name + "; use -1 where it is not known");
             }
         }
+    }
+
+    /** A machine whose description leaves no speed open. */
+    public Machine(
+            String name,
+            List<Device> devices,
+            List<Hub> hubs,
+            List<Link> links,
+            List<Nic> nics,
+            List<String> warnings) {
+        this(name, devices, hubs, links, nics, warnings, List.of());
     }
 
     /** Number of devices. */
@@ -110,7 +131,7 @@ public record Machine(
         for (Nic nic : nics) {
             cards.add(new Nic(nic.name(), nic.hub() < 0 ? -1 : newIndex[nic.hub()], nic.attributes()));
         }
-        return new Machine(name, chosen, hubs, kept, cards, warnings);
+        return new Machine(name, chosen, hubs, kept, cards, warnings, assumed);
     }
 
     private String describeIndices() {

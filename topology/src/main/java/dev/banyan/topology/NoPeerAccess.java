@@ -32,7 +32,13 @@ public final class NoPeerAccess {
         devices.set(a, naming(devices.get(a), devices.get(b)));
         devices.set(b, naming(devices.get(b), devices.get(a)));
         return new Machine(
-                machine.name(), devices, machine.hubs(), machine.links(), machine.nics(), machine.warnings());
+                machine.name(),
+                devices,
+                machine.hubs(),
+                machine.links(),
+                machine.nics(),
+                machine.warnings(),
+                machine.assumed());
     }
 
     private static Device naming(Device device, Device other) {

@@ -10,8 +10,8 @@ import java.util.Map;
  * Puts a preset together: n equal GPUs first, then hubs, from the sockets down.
  *
  * <p>What is not in the preset itself comes from {@link LinkSpeeds}; between sockets NCCL's figures are
- * taken: 16 GB/s for AMD Rome, 22 for Intel Sapphire Rapids, and 10 (also MXNet's "PCI-E connection + CPU")
- * for older Intel.
+ * taken: 16 GB/s for AMD Rome, 24 for Genoa, 22 for Intel Sapphire Rapids, 40 for Emerald Rapids, 6 for Arm, and 10
+ * (also MXNet's "PCI-E connection + CPU") for older Intel.
  */
 final class PresetBuilder {
     private static final int LANES = LinkSpeeds.PCIE_LANES;
@@ -19,7 +19,7 @@ final class PresetBuilder {
     private final String name;
     private final Gpu gpu;
     private final int size;
-    private final double gbsPerPcieLane;
+    private double gbsPerPcieLane;
     private final int[] numa;
     private final List<Hub> hubs = new ArrayList<>();
     private final List<Link> links = new ArrayList<>();
@@ -88,6 +88,38 @@ final class PresetBuilder {
         return this;
     }
 
+    /** Devices with a host bridge each, shared out evenly to the sockets in order. */
+    PresetBuilder hostBridges() {
+        for (int device = 0; device < size; device++) {
+            int socket = device * sockets.size() / size;
+            int bridge = addHub(Hub.of("Host bridge " + device, Hub.Kind.HOST_BRIDGE));
+            pcie(socket(socket), bridge);
+            devices(bridge, socket, device, 1);
+        }
+        return this;
+    }
+
+    /** Devices that hang on their sockets by links of another technology than PCIe, each of so many GB/s one way. */
+    PresetBuilder onSockets(double gbs) {
+        gbsPerPcieLane = gbs / LANES;
+        for (int socket = 0; socket < sockets.size(); socket++) {
+            int each = size / sockets.size();
+            devices(socket(socket), socket, socket * each, each);
+        }
+        return this;
+    }
+
+    /** Direct links of equally many lanes between all devices. */
+    PresetBuilder allToAll(int lanes) {
+        List<int[]> pairs = new ArrayList<>();
+        for (int a = 0; a < size; a++) {
+            for (int b = a + 1; b < size; b++) {
+                pairs.add(new int[] {a, b, lanes});
+            }
+        }
+        return direct(pairs.toArray(int[][]::new));
+    }
+
     /** Direct links between devices: {@code {a, b, lanes}} each. */
     PresetBuilder direct(int[][] ends) {
         for (int[] link : ends) {
@@ -103,7 +135,8 @@ final class PresetBuilder {
      */
     PresetBuilder nvSwitch(int lanes) {
         double hopUs = LinkSpeeds.nvswitchUs(Integer.parseInt(gpu.architecture));
-        int hub = addHub(Hub.of("NVSwitch", Hub.Kind.NVSWITCH));
+        boolean reduces = Integer.parseInt(gpu.architecture) >= Hub.FIRST_REDUCING_SM;
+        int hub = addHub(new Hub("NVSwitch", Hub.Kind.NVSWITCH, reduces, Map.of()));
         for (int device = 0; device < size; device++) {
             links.add(Link.duplex(device, hub, gpu.linkKind, lanes, lanes * gpu.gbsPerLane, hopUs));
         }

@@ -62,15 +62,53 @@ public final class Presets {
         PresetBuilder dgx1 = new PresetBuilder("dgx-1p", 8, Gpu.P100, 3).sockets(2, Cpu.INTEL_XEON);
         add(map, dgx1.switchesOf(2).direct(DGX_1P_LINKS), "dgx-1");
         add(map, dgx2());
-        // 8 A100, NVSwitch, 12 NVLinks per GPU.
+        // 8 A100, NVSwitch, 12 NVLinks per GPU: "NVIDIA A100 Tensor Core GPU Architecture", 2020. Two GPUs share a PCIe
+        // switch: AWS's topology files of p4d and p4de (aws-ofi-nccl, topology/).
         PresetBuilder a100 = new PresetBuilder("dgx-a100", 8, Gpu.A100, 4).sockets(2, Cpu.AMD_ROME);
-        add(map, a100.switchesOf(2).nvSwitch(12), "p4d.24xlarge");
-        // 8 H100, NVSwitch, 18 NVLinks per GPU.
+        add(map, a100.switchesOf(2).nvSwitch(12), "p4d.24xlarge", "p4de.24xlarge");
+        // 8 H100, NVSwitch, 18 NVLinks per GPU: "NVIDIA H100 Tensor Core GPU Architecture", 2022.
         PresetBuilder h100 = new PresetBuilder("dgx-h100", 8, Gpu.H100, 5).sockets(2, Cpu.SAPPHIRE_RAPIDS);
         add(map, h100.switchesOf(1).nvSwitch(18), "p5.48xlarge");
+        // 8 H200: NVLink and PCIe as H100 ("NVIDIA H200 Tensor Core GPU", data sheet: 900 GB/s, PCIe gen5).
+        PresetBuilder h200 = new PresetBuilder("h200", 8, Gpu.H200, 5).sockets(2, Cpu.SAPPHIRE_RAPIDS);
+        add(map, h200.switchesOf(1).nvSwitch(18), "hgx-h200", "p5e.48xlarge", "p5en.48xlarge");
+        // 8 B200, 18 NVLinks of twice the speed ("NVIDIA DGX B200", data sheet: 14.4 TB/s both ways for eight, two Xeon
+        // 8570).
+        PresetBuilder b200 = new PresetBuilder("dgx-b200", 8, Gpu.B200, 5).sockets(2, Cpu.EMERALD_RAPIDS);
+        add(map, b200.switchesOf(1).nvSwitch(18), "hgx-b200");
+        // A compute tray of GB200 NVL72: 2 superchips of a Grace and two B200, which share 900 GB/s both ways of
+        // NVLink-C2C; 1.8 TB/s both ways from each GPU to the switches ("NVIDIA GB200 NVL72", data sheet).
+        PresetBuilder gb200 = new PresetBuilder("gb200-tray", 4, Gpu.GB200, 5).sockets(2, Cpu.GRACE);
+        add(map, gb200.onSockets(225).nvSwitch(18));
+        // 8 MI300X, an xGMI link between any two and PCIe gen5 ("AMD Instinct MI300X Platform", data sheet: 128 GB/s
+        // both
+        // ways per link, 896 GB/s per GPU).
+        PresetBuilder mi300x = new PresetBuilder("mi300x8", 8, Gpu.MI300X, 5).sockets(2, Cpu.AMD_GENOA);
+        add(map, mi300x.switchesOf(1).allToAll(1));
         // 8 MI250X (16 dies), 4 xGMI links within a package, 6 out of it.
         PresetBuilder mi250x = new PresetBuilder("mi250x8", 16, Gpu.MI250X, 4).sockets(2, Cpu.AMD_ROME);
         add(map, mi250x.switchesOf(4).direct(MI250X_LINKS));
+        // 8 A10G, PCIe gen4 x16 ("NVIDIA A10 Tensor Core GPU", data sheet), four to a CPU without a switch: AWS's
+        // topology
+        // file of g5.48xlarge (aws-ofi-nccl, topology/).
+        add(
+                map,
+                new PresetBuilder("g5.48xlarge", 8, Gpu.A10G, 4)
+                        .sockets(2, Cpu.AMD_ROME)
+                        .hostBridges());
+        // 8 L40S, PCIe gen4 x16 ("NVIDIA L40S", data sheet), four to a CPU, as nvidia-smi shows such servers: NODE,
+        // SYS.
+        add(
+                map,
+                new PresetBuilder("l40sx8", 8, Gpu.L40S, 4)
+                        .sockets(2, Cpu.SAPPHIRE_RAPIDS)
+                        .hostBridges());
+        // 8 RTX 4090, PCIe gen4 x16 ("NVIDIA Ada GPU Architecture", 2022), four to a CPU.
+        add(
+                map,
+                new PresetBuilder("rtx4090x8", 8, Gpu.RTX_4090, 4)
+                        .sockets(2, Cpu.AMD_ROME)
+                        .hostBridges());
         // PCIe gen3 x16, switches of two GPUs under one socket or two.
         add(
                 map,

@@ -39,6 +39,14 @@ class PresetsTest {
         "P4d.24xlarge, 8",
         "dgx-h100, 8",
         "p5.48xlarge, 8",
+        "p4de.24xlarge, 8",
+        "h200, 8",
+        "dgx-b200, 8",
+        "gb200-tray, 4",
+        "mi300x8, 8",
+        "g5.48xlarge, 8",
+        "l40sx8, 8",
+        "rtx4090x8, 8",
         "mi250x8, 16",
         "pcie-4, 4",
         "pcie-8, 8",
@@ -98,7 +106,7 @@ class PresetsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"p3.16xlarge, 85.714286", "dgx-1p, 45.714286"})
+    @CsvSource({"p3.16xlarge, 85.714286", "dgx-1p, 45.714286", "mi300x8, 256"})
     void packsToTheKnownOptimum(String name, double tau) {
         assertThat(bestOverPartitions(machine(name), 1)).isCloseTo(tau, Offset.offset(1e-5));
     }
@@ -122,9 +130,19 @@ class PresetsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"dgx-2, 6, 150", "dgx-a100, 12, 300", "dgx-h100, 18, 450"})
-    void everyDeviceReachesTheNvSwitchAtFullWidth(String name, int lanes, double gbs) {
+    @CsvSource({
+        "dgx-2, 6, 150, false",
+        "dgx-a100, 12, 300, false",
+        "dgx-h100, 18, 450, true",
+        "h200, 18, 450, true",
+        "dgx-b200, 18, 900, true",
+        "gb200-tray, 18, 900, true"
+    })
+    void everyDeviceReachesTheNvSwitchAtFullWidth(String name, int lanes, double gbs, boolean reduces) {
         Machine machine = machine(name);
+        assertThat(machine.hubs().stream().filter(hub -> hub.kind() == Hub.Kind.NVSWITCH))
+                .singleElement()
+                .satisfies(hub -> assertThat(hub.reduces()).isEqualTo(reduces));
         for (int device = 0; device < machine.size(); device++) {
             int at = device;
             assertThat(machine.links().stream()

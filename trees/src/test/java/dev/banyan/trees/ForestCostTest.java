@@ -140,16 +140,16 @@ class ForestCostTest {
         int[] all = IntStream.range(0, 8).toArray();
         Tree star = star(8, 0);
         Network nvlinks = Network.of(p3);
-        assertThat(nvlinks.nvlinkOnly()).isTrue();
+        assertThat(nvlinks.joinedByNvlink()).isTrue();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> ForestCost.of(nvlinks, equal(star), Direction.UP))
                 .withMessageContaining("no path");
         ForestCost cost = ForestCost.of(p3, all, equal(star), Direction.UP);
-        assertThat(cost.network().nvlinkOnly()).isFalse();
+        assertThat(cost.network().joinedByNvlink()).isFalse();
         // Three ranks have no NVLink to the centre: all come by its PCIe link.
         assertThat(cost.rateGbs().doubleValue()).isLessThan(10);
         ForestCost direct = ForestCost.of(p3, new int[] {0, 1, 2, 3}, equal(star(4, 0)), Direction.UP);
-        assertThat(direct.network().nvlinkOnly()).isTrue();
+        assertThat(direct.network().joinedByNvlink()).isTrue();
         assertThat(direct.rateGbs()).isEqualTo(BigFraction.of(25));
     }
 

@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
@@ -49,6 +50,7 @@ final class Reporter {
         }
         lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", "
                 + chosen.machine().size() + " devices, " + TerminalText.of(devices)));
+        Assumptions.line(chosen.machine().assumed()).ifPresent(line -> lines(List.of("# " + line)));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }

@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.compare.Limit;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextFile;
@@ -14,11 +15,13 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.program.ProgramLayout;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.TraceWriter;
 import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.network.Network;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -182,11 +185,14 @@ final class SimulatedBench implements Bench {
     private List<String> conclusions(Sweep sweep, List<Row> rows) {
         Summary summary = new Summary(rows);
         List<String> lines = summary.comparison("predicted time (us)");
-        Bound bound = Packings.best(chosen.network())
-                .packing(sweep.call().collective(), sweep.call().root())
-                .bound();
+        Network network = chosen.network();
+        Collective collective = sweep.call().collective();
+        int root = sweep.call().root();
+        Bound bound = Packings.best(network).packing(collective, root).bound();
         lines.add("#");
-        lines.addAll(summary.shareOf(bound.gbs().doubleValue()));
+        lines.addAll(summary.shareOf(bound.gbs().doubleValue(), Limit.counted(network, collective)));
+        Limit.beyond(chosen, new int[0], network, collective, root, bound)
+                .forEach(limit -> lines.add("# " + limit.sentence()));
         return lines;
     }
 

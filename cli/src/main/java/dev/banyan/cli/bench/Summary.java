@@ -144,14 +144,15 @@ final class Summary {
      * What the links carry at most, and each algorithm's share of it at the largest size.
      *
      * @param gbs the bound in GB/s algbw
+     * @param counted which links and abilities of switches the bound counts; empty where it counts all
      */
-    List<String> shareOf(double gbs) {
+    List<String> shareOf(double gbs, String counted) {
         List<Row> largest = bySize.getLast();
         Row any = largest.getFirst();
         List<String> lines = new ArrayList<>();
         lines.add("# what to expect: the wires carry " + any.call().collective().label() + " over "
-                + any.call().ranks() + " ranks at no more than " + Numbers.gbs(gbs) + " algbw. Share of that at "
-                + size(any) + ":");
+                + any.call().ranks() + " ranks at no more than " + Numbers.gbs(gbs) + " algbw"
+                + (counted.isEmpty() ? "" : " (" + counted + ")") + ". Share of that at " + size(any) + ":");
         for (Row row : largest) {
             lines.add(Numbers.format(
                     "# %13s  %3.0f%%  %3.0f%%",

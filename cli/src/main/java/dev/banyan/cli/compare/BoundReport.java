@@ -2,18 +2,15 @@ package dev.banyan.cli.compare;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.bound.Bound;
-import dev.banyan.trees.bound.GatherBound;
-import dev.banyan.trees.bound.RootBound;
 import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
@@ -27,99 +24,110 @@ import org.jspecify.annotations.Nullable;
  * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
  * @param relays devices that may forward for them
  * @param rows one per collective
- * @param multicast by how much reductions in a switch could exceed the bound of an all-reduce, if a switch reduces
  * @param warnings one sentence each
+ * @param assumed speeds that the description leaves open
  */
-@JsonInclude(JsonInclude.Include.NON_NULL)
 record BoundReport(
         String machine,
         List<Integer> devices,
         List<Integer> relays,
         List<RowReport> rows,
-        @Nullable String multicast,
-        List<String> warnings) {
+        List<String> warnings,
+        List<String> assumed) {
     /**
-     * The bound of one collective.
+     * The bound of one collective over the links that plans use.
      *
      * @param collective as nccl-tests name it
      * @param root rank, where the collective has one
-     * @param algbwGBs what no schedule can exceed, as nccl-tests define it
+     * @param counted what the bound counts; absent where that is all that the machine has
+     * @param algbwGBs algbw in GB/s, as nccl-tests define it
      * @param busbwGBs the same times nccl-tests' factor
      * @param bound algbw, exact
      * @param certificate why
+     * @param beyond greater limits, which count more; absent where the bound is what no schedule can exceed
      */
-    @JsonInclude(JsonInclude.Include.NON_NULL)
+    @JsonInclude(JsonInclude.Include.NON_EMPTY)
     record RowReport(
             String collective,
             @Nullable Integer root,
+            String counted,
             double algbwGBs,
             double busbwGBs,
             String bound,
-            CertificateReport certificate) {
-        static RowReport of(Collective collective, int root, Bound bound, Network network) {
+            CertificateReport certificate,
+            List<Limit> beyond) {
+        static RowReport of(Collective collective, int root, ChosenMachine chosen, int[] relays, Network network) {
+            Bound bound = Limit.bound(collective, network, root);
             double algbw = bound.gbs().doubleValue();
             return new RowReport(
                     collective.label(),
                     collective.hasRoot() ? root : null,
+                    Limit.counted(network, collective),
                     algbw,
                     algbw * collective.busFactor(network.ranks()),
                     Numbers.exact(bound.gbs()),
-                    CertificateReport.of(bound, network, collective));
+                    CertificateReport.of(bound, network, collective),
+                    Limit.beyond(chosen, relays, network, collective, root, bound));
         }
     }
 
     static BoundReport of(ChosenMachine chosen, int[] relays, int root) {
         Network network = chosen.network(relays);
-        List<RowReport> rows = Arrays.stream(Collective.values())
-                .map(collective -> RowReport.of(collective, root, bound(collective, network, root), network))
-                .toList();
-        double allReduce = bound(Collective.ALL_REDUCE, network, root).gbs().doubleValue();
         return new BoundReport(
                 chosen.machine().name(),
                 chosen.group(),
                 Arrays.stream(relays).boxed().toList(),
-                rows,
-                MulticastRemark.of(chosen.machine(), allReduce).orElse(null),
+                Arrays.stream(Collective.values())
+                        .map(collective -> RowReport.of(collective, root, chosen, relays, network))
+                        .toList(),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
-                        .toList());
-    }
-
-    private static Bound bound(Collective collective, Network network, int root) {
-        return switch (collective) {
-            case ALL_REDUCE ->
-                AllReduceBound.applies(network)
-                        ? AllReduceBound.of(network)
-                        : AllReducePacking.of(network).bound();
-            case REDUCE -> RootBound.reduce(network, root);
-            case BROADCAST -> RootBound.broadcast(network, root);
-            case REDUCE_SCATTER -> GatherBound.reduceScatter(network);
-            case ALL_GATHER -> GatherBound.allGather(network);
-        };
+                        .toList(),
+                chosen.machine().assumed());
     }
 
     void print(PrintWriter out, TableFormat format) {
-        TextTable table = new TextTable("collective", "root", "algbw\n(GB/s)", "busbw\n(GB/s)");
+        boolean several = rows.stream().anyMatch(row -> !row.beyond().isEmpty());
+        TextTable table = several
+                ? new TextTable("collective", "root", "algbw\n(GB/s)", "busbw\n(GB/s)", "counted")
+                : new TextTable("collective", "root", "algbw\n(GB/s)", "busbw\n(GB/s)");
         for (RowReport row : rows) {
-            table.row(
-                    row.collective(),
-                    row.root() == null ? "-" : row.root().toString(),
-                    Numbers.plain(row.algbwGBs()),
-                    Numbers.plain(row.busbwGBs()));
+            addLine(table, several, row, row.algbwGBs(), row.busbwGBs(), row.counted());
+            for (Limit limit : row.beyond()) {
+                addLine(table, several, row, limit.algbwGBs(), limit.busbwGBs(), limit.counted());
+            }
         }
         boolean markdown = format == TableFormat.markdown;
         String comment = markdown ? "" : "# ";
         out.println(comment + TerminalText.of(machine) + ": what no schedule between its " + devices.size()
                 + " devices can exceed"
+                + (several ? ", by the links and abilities of switches that are counted" : "")
                 + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
+        Assumptions.line(assumed).ifPresent(line -> out.println(comment + line));
         out.println(comment.strip());
         (markdown ? table.markdown() : table.lines()).forEach(out::println);
         out.println(comment.strip());
+        String item = markdown ? "- " : comment;
         for (RowReport row : rows) {
-            out.println((markdown ? "- " : comment) + row.collective() + ": "
-                    + row.certificate().sentence());
+            out.println(item + row.collective() + counted(row.counted()) + ": "
+                    + TerminalText.of(row.certificate().sentence()));
+            for (Limit limit : row.beyond()) {
+                out.println(item + row.collective() + counted(limit.counted()) + ": "
+                        + TerminalText.of(limit.certificate().sentence()));
+            }
         }
-        if (multicast != null) {
-            out.println((markdown ? "- " : comment) + multicast);
+    }
+
+    private static void addLine(
+            TextTable table, boolean several, RowReport row, double algbw, double busbw, String counted) {
+        String root = row.root() == null ? "-" : row.root().toString();
+        if (several) {
+            table.row(row.collective(), root, Numbers.plain(algbw), Numbers.plain(busbw), counted);
+        } else {
+            table.row(row.collective(), root, Numbers.plain(algbw), Numbers.plain(busbw));
         }
+    }
+
+    private static String counted(String counted) {
+        return counted.isEmpty() ? "" : " (" + counted + ")";
     }
 }

@@ -2,6 +2,8 @@ package dev.banyan.cli.compare;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.RelayChoice;
+import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
@@ -30,24 +32,32 @@ import org.jspecify.annotations.Nullable;
  * @param machine the machine's name
  * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
  * @param relays devices that may forward for them
- * @param boundGBs what no allreduce over the links can exceed, with the relays if there are any
+ * @param counted what the bound counts; absent where that is all that the machine has
+ * @param boundGBs what no allreduce over these links can exceed, with the relays if there are any
  * @param bound the same, exact
  * @param certificate why
+ * @param beyond greater limits, which count more; absent where the bound is what no schedule can exceed
  * @param boundWithoutRelaysGBs the bound without relays, where there are any
+ * @param hint relays that would make it faster, if there are some and none were named
  * @param rows one per way
  * @param warnings one sentence each
+ * @param assumed speeds that the description leaves open
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 record CompareReport(
         String machine,
         List<Integer> devices,
         List<Integer> relays,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) String counted,
         double boundGBs,
         String bound,
         CertificateReport certificate,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Limit> beyond,
         @Nullable Double boundWithoutRelaysGBs,
+        @Nullable String hint,
         List<RowReport> rows,
-        List<String> warnings) {
+        List<String> warnings,
+        List<String> assumed) {
     /** Steps of progress. */
     static final int STEPS = Contender.values().length + 1;
 
@@ -122,13 +132,19 @@ record CompareReport(
                 chosen.machine().name(),
                 chosen.group(),
                 Arrays.stream(relays).boxed().toList(),
+                Limit.counted(network, Collective.ALL_REDUCE),
                 bound.gbs().doubleValue(),
                 Numbers.exact(bound.gbs()),
                 CertificateReport.of(bound, network, Collective.ALL_REDUCE),
+                Limit.beyond(chosen, relays, network, Collective.ALL_REDUCE, -1, bound),
                 alone == null ? null : alone.gbs().doubleValue(),
+                relays.length > 0
+                        ? null
+                        : RelayChoice.of(chosen).map(RelayChoice::hint).orElse(null),
                 List.copyOf(rows),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
-                        .toList());
+                        .toList(),
+                chosen.machine().assumed());
     }
 
     /** The name, with a number after it where a row before has it. */
@@ -158,8 +174,7 @@ record CompareReport(
         }
         List<String> notes = notes();
         if (format == TableFormat.markdown) {
-            header().forEach(line -> out.println(line.replaceFirst("^# ", "")));
-            out.println();
+            header().forEach(line -> out.println(line.replaceFirst("^# ", "") + "\n"));
             table.markdown().forEach(out::println);
             if (!notes.isEmpty()) {
                 out.println();
@@ -204,8 +219,14 @@ record CompareReport(
         String which = devices.toString().replace(" ", "");
         lines.add("# " + TerminalText.of(machine) + ": allreduce between " + devices.size() + " devices " + which
                 + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
-        lines.add("# bound: " + certificate.sentence()
+        lines.add("# bound" + (counted.isEmpty() ? "" : " (" + counted + ")") + ": "
+                + TerminalText.of(certificate.sentence())
                 + (boundWithoutRelaysGBs == null ? "" : "; without relays " + Numbers.gbs(boundWithoutRelaysGBs)));
+        Assumptions.line(assumed).ifPresent(line -> lines.add("# " + line));
+        beyond.forEach(limit -> lines.add("# " + limit.sentence()));
+        if (hint != null) {
+            lines.add("# hint: " + TerminalText.of(hint));
+        }
         return lines;
     }
 

@@ -57,7 +57,7 @@ final class DeviceSets {
 
     /** Whether NVLink-class links join the set, with its relays; any set, where the machine has no such links. */
     static boolean connected(ChosenMachine set, int[] relays) {
-        return !hasNvlink(set.whole()) || set.network(relays).nvlinkOnly();
+        return !hasNvlink(set.whole()) || set.network(relays).joinedByNvlink();
     }
 
     private static boolean hasNvlink(Machine machine) {

@@ -58,7 +58,8 @@ record SubsetRow(
         BigFraction bound = packing.bound().gbs();
         return new SubsetRow(
                 set.group(),
-                packing.network().nvlinkOnly() && RingSet.of(packing.network()).isPresent(),
+                packing.network().joinedByNvlink()
+                        && RingSet.of(packing.network()).isPresent(),
                 packing.rateGbs().doubleValue(),
                 Numbers.exact(packing.rateGbs()),
                 bound.doubleValue(),

@@ -59,7 +59,16 @@ public record ChosenMachine(
         return Network.of(whole, devices(), relays);
     }
 
-    /** All links between the wanted devices, of whatever technology. */
+    /**
+     * The same, but with all links of the description where {@link #network} leaves some out.
+     *
+     * @param relays devices of the whole machine that may forward for them
+     */
+    public Network describedLinks(int... relays) {
+        return Network.ofDescribedLinks(whole, devices(), relays);
+    }
+
+    /** All links between the wanted devices, of whatever technology, and a path between any two. */
     public Network allLinks() {
         return Network.ofAllLinks(whole, devices());
     }

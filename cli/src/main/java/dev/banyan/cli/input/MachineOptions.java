@@ -6,6 +6,7 @@ import dev.banyan.topology.Presets;
 import dev.banyan.topology.ThisMachine;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.format.MatrixUnit;
+import dev.banyan.topology.format.StatedSpeeds;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -32,10 +33,14 @@ public final class MachineOptions {
             description = {
                 "The machine: a preset, a file, or - for standard input. Presets:",
                 "  p3.16xlarge (dgx-1v), p3.8xlarge, p2.16xlarge,",
-                "  dgx-1p (dgx-1), dgx-2, dgx-a100 (p4d.24xlarge),",
-                "  dgx-h100 (p5.48xlarge), mi250x8, pcie-4, pcie-8",
-                "A file may hold the output of nvidia-smi topo -m, an NCCL topology XML, an n x n matrix, or Banyan's"
-                        + " JSON.",
+                "  dgx-1p (dgx-1), dgx-2,",
+                "  dgx-a100 (p4d.24xlarge, p4de.24xlarge),",
+                "  dgx-h100 (p5.48xlarge),",
+                "  h200 (hgx-h200, p5e.48xlarge, p5en.48xlarge),",
+                "  dgx-b200 (hgx-b200), gb200-tray, mi300x8, mi250x8,",
+                "  g5.48xlarge, l40sx8, rtx4090x8, pcie-4, pcie-8",
+                "A file may hold the output of nvidia-smi topo -m, rocm-smi --showtopo or amd-smi topology, an NCCL"
+                        + " topology XML, an n x n matrix, or Banyan's JSON.",
                 "Without it: this machine where a probe finds enough GPUs, else the preset " + DEFAULT_PRESET + "."
             })
     private @Nullable String machine;
@@ -45,6 +50,23 @@ public final class MachineOptions {
             paramLabel = "weights|gbs",
             description = "What an n x n matrix holds: the classic weights 0 to 3, or GB/s one way (default: weights).")
     private Unit unit = Unit.weights;
+
+    @Option(
+            names = "--gpu",
+            paramLabel = "MODEL",
+            description =
+                    "Model of the GPUs as nvidia-smi -L prints it, e.g. \"NVIDIA H200\": it tells speeds that a file"
+                            + " leaves open.")
+    private String model = "";
+
+    @Option(names = "--pcie-gen", paramLabel = "3..7", description = "Generation of PCIe where a file leaves it open.")
+    private int pcieGeneration;
+
+    @Option(
+            names = "--nvlink-gbs",
+            paramLabel = "GBS",
+            description = "One NVLink or xGMI link one way in GB/s where a file leaves it open, e.g. 50 for B200.")
+    private double nvlinkGbs;
 
     @Option(
             names = "--devices",
@@ -145,15 +167,32 @@ public final class MachineOptions {
     }
 
     private ChosenMachine whole(int least) {
+        StatedSpeeds stated = stated();
+        Optional<Machine> preset = machine == null ? Optional.empty() : Presets.find(machine);
+        if (!stated.equals(StatedSpeeds.NONE) && (machine == null || preset.isPresent())) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--gpu, --pcie-gen and --nvlink-gbs are for files; "
+                            + (machine == null
+                                    ? "name one by --machine"
+                                    : "the preset " + machine + " knows its speeds"));
+        }
         if (machine == null) {
             return here(least);
         }
-        MachineReader reader = new MachineReader(unit.entries);
+        MachineReader reader = new MachineReader(unit.entries, stated);
         if (machine.equals("-")) {
             return ChosenMachine.whole(reader.read("stdin", System.in), null);
         }
-        Optional<Machine> preset = Presets.find(machine);
         return ChosenMachine.whole(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
+    }
+
+    private StatedSpeeds stated() {
+        try {
+            return new StatedSpeeds(pcieGeneration, nvlinkGbs, model);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
     }
 
     /** This machine; the preset where it has fewer devices than the command needs. */

@@ -11,31 +11,34 @@ import picocli.CommandLine.Spec;
 /** The option that names devices which take no part but may forward. */
 public final class RelayOption {
     private static final String OTHERS = "others";
+    private static final String AUTO = "auto";
 
     @Spec(Spec.Target.MIXEE)
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(
             names = "--relays",
-            paramLabel = "LIST|others",
+            paramLabel = "LIST|others|auto",
             description = "Devices of the machine that take no part but may forward for those that do, e.g. 4,6 or"
-                    + " 4-7; others: all that take no part.")
+                    + " 4-7; others: all that take no part; auto: those of them that make an allreduce faster.")
     private @Nullable Relays relays;
 
     /**
      * Relays as they are named.
      *
      * @param list the devices, or null for all others
+     * @param auto whether only those of the others count that gain something
      */
-    record Relays(@Nullable DeviceList list) {
+    record Relays(@Nullable DeviceList list, boolean auto) {
         static Relays parse(String value) {
-            if (value.toLowerCase(Locale.ROOT).equals(OTHERS)) {
-                return new Relays(null);
+            String word = value.toLowerCase(Locale.ROOT);
+            if (word.equals(OTHERS) || word.equals(AUTO)) {
+                return new Relays(null, word.equals(AUTO));
             }
             try {
-                return new Relays(DeviceList.parse(value).distinct());
+                return new Relays(DeviceList.parse(value).distinct(), false);
             } catch (IllegalArgumentException e) {
-                throw new IllegalArgumentException(e.getMessage() + ", or " + OTHERS, e);
+                throw new IllegalArgumentException(e.getMessage() + ", or " + OTHERS + ", or " + AUTO, e);
             }
         }
     }
@@ -55,6 +58,12 @@ public final class RelayOption {
             return new int[0];
         }
         int devices = chosen.whole().size();
+        if (relays.auto()) {
+            return RelayChoice.of(chosen)
+                    .map(choice ->
+                            choice.relays().stream().mapToInt(Integer::intValue).toArray())
+                    .orElse(new int[0]);
+        }
         if (relays.list() == null) {
             return IntStream.range(0, devices)
                     .filter(device -> !chosen.group().contains(device))
@@ -75,13 +84,13 @@ public final class RelayOption {
     }
 
     /**
-     * The same, but an error where the option was given and no device is left for it.
+     * The same, but an error where all others were asked for and no device is left for it.
      *
      * @throws ParameterException also for that reason
      */
     public int[] required(ChosenMachine chosen) {
         int[] found = of(chosen);
-        if (relays != null && found.length == 0) {
+        if (relays != null && !relays.auto() && found.length == 0) {
             throw new ParameterException(
                     spec.commandLine(), "--relays others: every device takes part; name those that do by --devices");
         }

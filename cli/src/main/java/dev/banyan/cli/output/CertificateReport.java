@@ -65,8 +65,7 @@ public record CertificateReport(
             case Certificate.Prices prices ->
                 new CertificateReport(
                         "prices",
-                        "every way to carry the data takes from the capacity of the links, each at its price (in the"
-                                + " JSON output), and at these prices the links suffice for " + limit,
+                        "limited by " + SaturatedLinks.of(prices, network) + ": " + limit,
                         null,
                         null,
                         null,
@@ -89,13 +88,14 @@ public record CertificateReport(
             }
         }
         int crossings = partition.parts().size() - 1;
-        String gbs = Numbers.gbs(carried(network, arc -> part[network.from(arc)] < part[network.to(arc)]));
+        double gbs = carried(network, arc -> part[network.from(arc)] < part[network.to(arc)]);
         String parts = crossings + 1 == network.ranks()
-                ? "the devices, each apart,"
-                : "the parts "
-                        + partition.parts().stream().map(CertificateReport::set).collect(Collectors.joining(" "));
-        return "the links between " + parts + " carry " + gbs + " each way and must be crossed "
-                + (crossings == 1 ? "once" : crossings + " times") + ": " + limit;
+                ? "single GPUs"
+                : partition.parts().stream().map(CertificateReport::set).collect(Collectors.joining(" "));
+        return "Cut into " + parts + ": " + Numbers.gbs(gbs) + " crosses each way and each byte must cross "
+                + (crossings == 1
+                        ? "once: " + limit
+                        : crossings + " times: " + Numbers.plain(gbs) + "/" + crossings + " = " + limit);
     }
 
     private static String sentence(Certificate.Cut cut, Network network, Collective collective, String limit) {

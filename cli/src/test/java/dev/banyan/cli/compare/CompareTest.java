@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.within;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.CommandRun;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -19,7 +21,17 @@ class CompareTest {
         JsonNode report = run.json();
         assertThat(names(report))
                 .containsExactly(
-                        "machine", "devices", "relays", "boundGBs", "bound", "certificate", "rows", "warnings");
+                        "machine",
+                        "devices",
+                        "relays",
+                        "counted",
+                        "boundGBs",
+                        "bound",
+                        "certificate",
+                        "beyond",
+                        "rows",
+                        "warnings",
+                        "assumed");
         assertThat(report.get("bound").asText()).isEqualTo("600/7");
         List<String> rows = new ArrayList<>();
         for (JsonNode row : report.get("rows")) {
@@ -43,7 +55,8 @@ class CompareTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out().lines().toList())
                 .startsWith("# dgx-a100: allreduce between 4 devices [0,1,2,3]")
-                .anyMatch(line -> line.startsWith("# bound: ") && line.endsWith("200 GB/s"))
+                .anyMatch(line ->
+                        line.startsWith("# bound (NVLink): limited by the links of all 4 GPUs to NVSwitch: 200 GB/s"))
                 .anyMatch(line -> line.matches("# allreduce +rate +ratio +depth +trees +time"))
                 .anyMatch(line -> line.matches("  packing +200\\.000 +1\\.000 +1 +4 +\\d+\\.\\d\\d"))
                 .anyMatch(line -> line.matches("  star +100\\.000 +0\\.500 +1 +1 +\\d+\\.\\d\\d"));
@@ -62,6 +75,44 @@ class CompareTest {
                 .anyMatch(line -> line.endsWith("100 GB/s; without relays 50 GB/s"))
                 .anyMatch(line -> line.startsWith("| packing | 50.000 | 0.500 |"))
                 .anyMatch(line -> line.startsWith("| packing+relays | 100.000 | 1.000 |"));
+    }
+
+    @Test
+    void hintsAtRelaysThatGainSomething() throws Exception {
+        String set = " --machine p3.16xlarge --devices 0,1,2,7";
+        JsonNode report = CommandRun.of("compare" + set + " --format json").json();
+        String hint = report.get("hint").asText();
+        assertThat(hint)
+                .startsWith("GPU7 has no NVLink to the others: 10 GB/s; with --relays ")
+                .endsWith(": 100 GB/s");
+        for (String command : List.of("compare", "trees", "trees -a packing")) {
+            assertThat(CommandRun.of(command + set).out()).as(command).contains("# hint: " + hint);
+        }
+        String relays = hint.replaceAll(".*--relays ([0-9,]+):.*", "$1");
+        JsonNode named = CommandRun.of("compare" + set + " --format json --relays " + relays)
+                .json();
+        JsonNode auto =
+                CommandRun.of("compare" + set + " --format json --relays auto").json();
+        assertThat(named.get("boundGBs").asDouble()).isEqualTo(100);
+        assertThat(auto.get("relays")).isEqualTo(named.get("relays"));
+        assertThat(auto.has("hint")).isFalse();
+        for (String relay : relays.split(",", -1)) {
+            String fewer = Arrays.stream(relays.split(",", -1))
+                    .filter(other -> !other.equals(relay))
+                    .collect(Collectors.joining(","));
+            double rate = fewer.isEmpty()
+                    ? 10
+                    : CommandRun.of("compare" + set + " --format json --relays " + fewer)
+                            .json()
+                            .get("boundGBs")
+                            .asDouble();
+            assertThat(rate).as("without %s", relay).isLessThan(100);
+        }
+        assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0-3 --relays auto")
+                        .status())
+                .isZero();
+        assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0-3").out())
+                .doesNotContain("# hint");
     }
 
     /** The figures that are known of this machine: 181 sets, 77 with a ring, which reaches 64% of the bound there. */

@@ -3,7 +3,7 @@ package dev.banyan.topology.format;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 
-/** Links of text formats, which name a link's kind and no more; see {@link LinkSpeeds}. */
+/** Links of text formats, which name a link's kind and no more. */
 final class AssumedLinks {
     /** One NVLink of a GPU that is not known: that of V100, A100 and H100. */
     static final double NVLINK_LANE_GBS = LinkSpeeds.nvlinkLaneGbs(0);
@@ -14,9 +14,9 @@ final class AssumedLinks {
         return Link.duplex(a, b, Link.Kind.NVLINK, lanes, lanes * laneGbs, LinkSpeeds.NVLINK_US);
     }
 
-    /** A full slot of PCIe gen3, the generation that NCCL assumes too. */
-    static Link pcie(int a, int b) {
-        double gbs = LinkSpeeds.PCIE_LANES * LinkSpeeds.pcieLaneGbs(LinkSpeeds.PCIE_GEN3_GTS);
+    /** A full slot of PCIe. */
+    static Link pcie(int a, int b, double laneGbs) {
+        double gbs = LinkSpeeds.PCIE_LANES * laneGbs;
         return Link.duplex(a, b, Link.Kind.PCIE, LinkSpeeds.PCIE_LANES, gbs, LinkSpeeds.PCIE_US);
     }
 }

@@ -27,13 +27,15 @@ import java.util.regex.Pattern;
  *     { "a": 2, "b": 0, "kind": "pcie", "lanes": 16, "gbsAToB": 12.0, "gbsBToA": 12.0, "latencyUs": 4.25 }
  *   ],
  *   "nics": [{ "name": "mlx5_0", "hub": 2, "attributes": {} }],
- *   "warnings": []
+ *   "warnings": [],
+ *   "assumed": []
  * }
  * }</pre>
  *
  * <p>{@code banyan}, {@code name}, {@code devices} and {@code links} must be there, and every key of a link; {@code
- * hubs}, {@code nics}, {@code warnings}, {@code busId}, {@code numa}, {@code attributes} and the {@code hub} of a
- * card may be missing. Other keys are refused, as are two of one name.
+ * hubs}, {@code nics}, {@code warnings}, {@code assumed}, {@code busId}, {@code numa}, {@code attributes}, the {@code
+ * hub} of a card and {@code reduces} (whether an NVSwitch copies and reduces) may be missing. Other keys are refused,
+ * as are two of one name.
  */
 final class BanyanJsonFormat implements MachineFormat {
     /** Value of the key {@code banyan}. */
@@ -55,6 +57,11 @@ final class BanyanJsonFormat implements MachineFormat {
     @Override
     public boolean recognizes(String text) {
         return BEGINNING.matcher(text).lookingAt();
+    }
+
+    @Override
+    public boolean leavesSpeedsOpen() {
+        return false;
     }
 
     @Override

@@ -37,6 +37,7 @@ final class BanyanJsonReader {
     private List<Hub> hubs = List.of();
     private List<Placed<Nic>> nics = List.of();
     private List<String> warnings = List.of();
+    private List<String> assumed = List.of();
 
     BanyanJsonReader(String source, JsonParser parser) {
         this.source = source;
@@ -89,7 +90,7 @@ final class BanyanJsonReader {
         for (Placed<Nic> nic : nics) {
             checkEnd(nic, nic.value.hub(), "hub", -1, nodes);
         }
-        return new Machine(name, devices, hubs, values(links), values(nics), warnings);
+        return new Machine(name, devices, hubs, values(links), values(nics), warnings, assumed);
     }
 
     private static <T> List<T> values(List<Placed<T>> placed) {
@@ -126,7 +127,8 @@ final class BanyanJsonReader {
             case "links" -> links = array(key, this::readLink);
             case "nics" -> nics = array(key, this::readNic);
             case "warnings" -> warnings = array(key, () -> string("warnings"));
-            default -> throw unknown(key, "banyan, name, devices, hubs, links, nics, warnings");
+            case "assumed" -> assumed = array(key, () -> string("assumed"));
+            default -> throw unknown(key, "banyan, name, devices, hubs, links, nics, warnings, assumed");
         }
     }
 
@@ -145,11 +147,18 @@ final class BanyanJsonReader {
     }
 
     private Hub readHub() throws IOException {
-        Fields fields = fields("hub", "name, kind, attributes", key -> switch (key) {
+        Fields fields = fields("hub", "name, kind, reduces, attributes", key -> switch (key) {
             case "kind" -> constant(key, Hub.Kind.values());
+            case "reduces" -> truth(key);
             default -> string(key);
         });
-        return new Hub(fields.need("name", String.class), fields.need("kind", Hub.Kind.class), fields.attributes);
+        boolean reduces = fields.values.get("reduces") instanceof Boolean given && given;
+        try {
+            return new Hub(
+                    fields.need("name", String.class), fields.need("kind", Hub.Kind.class), reduces, fields.attributes);
+        } catch (IllegalArgumentException e) {
+            throw refuse(fields.at, String.valueOf(e.getMessage()));
+        }
     }
 
     private Placed<Link> readLink() throws IOException {
@@ -249,6 +258,14 @@ final class BanyanJsonReader {
             throw refuse("\"" + key + "\" must be an integer of 32 bits, not " + found());
         }
         return parser.getIntValue();
+    }
+
+    private boolean truth(String key) throws IOException {
+        JsonToken token = parser.currentToken();
+        if (token != JsonToken.VALUE_TRUE && token != JsonToken.VALUE_FALSE) {
+            throw refuse("\"" + key + "\" must be true or false, not " + found());
+        }
+        return parser.getBooleanValue();
     }
 
     private double number(String key) throws IOException {

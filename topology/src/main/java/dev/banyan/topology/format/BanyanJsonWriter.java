@@ -77,6 +77,9 @@ final class BanyanJsonWriter {
         objects("hubs", machine.hubs(), json, hub -> {
             json.writeStringField("name", hub.name());
             json.writeStringField("kind", word(hub.kind()));
+            if (hub.reduces()) {
+                json.writeBooleanField("reduces", true);
+            }
             attributes(hub.attributes(), json);
         });
         objects("links", machine.links(), json, link -> {
@@ -93,12 +96,17 @@ final class BanyanJsonWriter {
             json.writeNumberField("hub", nic.hub());
             attributes(nic.attributes(), json);
         });
-        json.writeArrayFieldStart("warnings");
-        for (String warning : machine.warnings()) {
-            json.writeString(warning);
+        sentences("warnings", machine.warnings(), json);
+        sentences("assumed", machine.assumed(), json);
+        json.writeEndObject();
+    }
+
+    private static void sentences(String key, List<String> sentences, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart(key);
+        for (String sentence : sentences) {
+            json.writeString(sentence);
         }
         json.writeEndArray();
-        json.writeEndObject();
     }
 
     private static <T> void objects(String key, List<T> items, JsonGenerator json, Fields<T> fields)

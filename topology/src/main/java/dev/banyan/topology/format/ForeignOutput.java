@@ -39,9 +39,9 @@ final class ForeignOutput implements MachineFormat {
                     "^GPU \\d+: [^\\n(]{1,80}\\(UUID: ",
                     "is output of nvidia-smi -L, which does not show links" + INSTEAD),
             tool(
-                    "ROCm System Management|Link Type between two GPUs|^[ \\t]*(ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE:",
-                    "is output of rocm-smi or amd-smi, which is not read; set NCCL_TOPO_DUMP_FILE=topo.xml for one run"
-                            + " of RCCL, and read that"),
+                    "ROCm System Management|^[ \\t]*(ACCESS|WEIGHT|HOPS) TABLE:",
+                    "is output of rocm-smi or amd-smi without its table of link types; run \"rocm-smi --showtopo\" or"
+                            + " \"amd-smi topology\" and keep all of it"),
             tool(
                     "\\bNCCL (INFO|WARN|TRACE)\\b",
                     "is a log of NCCL; set NCCL_TOPO_DUMP_FILE=topo.xml for the same run, and read that"));
@@ -57,6 +57,11 @@ final class ForeignOutput implements MachineFormat {
     @Override
     public boolean recognizes(String text) {
         return TOOLS.stream().anyMatch(tool -> tool.sign().matcher(head(text)).find());
+    }
+
+    @Override
+    public boolean leavesSpeedsOpen() {
+        return false;
     }
 
     @Override

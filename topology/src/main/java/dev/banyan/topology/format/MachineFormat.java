@@ -7,6 +7,9 @@ interface MachineFormat {
     /** Whether the text looks like this format, judged by its first lines; a bad file of the format counts. */
     boolean recognizes(String text);
 
+    /** Whether descriptions of this format may leave the speed of links open. */
+    boolean leavesSpeedsOpen();
+
     /**
      * Reads a description.
      *

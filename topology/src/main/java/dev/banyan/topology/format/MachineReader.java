@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Reads machine descriptions. The format is found from the content: {@code nvidia-smi topo -m} text, an
- * NCCL topology XML, a plain n x n matrix, or Banyan's own JSON.
+ * Reads machine descriptions. The format is found from the content: text of {@code nvidia-smi topo -m}, {@code rocm-smi
+ * --showtopo} or {@code amd-smi topology}, an NCCL topology XML, a plain n x n matrix, or Banyan's own JSON.
  *
  * <p>Immutable and safe for use from any thread.
  */
@@ -23,10 +23,11 @@ public final class MachineReader {
     /** Largest file that is read, in bytes. */
     public static final int MAX_BYTES = 16 << 20;
 
-    private static final String KNOWN = "Banyan reads output of \"nvidia-smi topo -m\", NCCL topology XML, a plain"
-            + " n x n matrix, and its own JSON";
+    private static final String KNOWN = "Banyan reads output of \"nvidia-smi topo -m\", \"rocm-smi --showtopo\" and"
+            + " \"amd-smi topology\", NCCL topology XML, a plain n x n matrix, and its own JSON";
 
     private final List<MachineFormat> formats;
+    private final StatedSpeeds stated;
 
     /** A reader that takes the entries of a plain matrix as classic link classes. */
     public MachineReader() {
@@ -37,13 +38,27 @@ public final class MachineReader {
      * @param unit what the entries of a plain matrix are; other formats carry their units themselves
      */
     public MachineReader(MatrixUnit unit) {
+        this(unit, StatedSpeeds.NONE);
+    }
+
+    /**
+     * A reader that needs to assume less.
+     *
+     * @param unit what the entries of a plain matrix are
+     * @param stated speeds of links whose description leaves them open; a description of a format that states all
+     *     speeds is then rejected
+     */
+    public MachineReader(MatrixUnit unit, StatedSpeeds stated) {
+        this.stated = Objects.requireNonNull(stated);
         // Text of another tool may hold lines that look like a matrix, so it is looked for before the matrix.
         formats = List.of(
                 new BanyanJsonFormat(),
-                new NcclXmlFormat(),
-                new TopoTextFormat(),
+                new NcclXmlFormat(stated),
+                new RocmSmiFormat(stated),
+                new AmdSmiFormat(stated),
+                new TopoTextFormat(stated),
                 new ForeignOutput(),
-                new MatrixFormat(Objects.requireNonNull(unit)));
+                new MatrixFormat(Objects.requireNonNull(unit), stated));
     }
 
     /**
@@ -108,6 +123,10 @@ public final class MachineReader {
         }
         for (MachineFormat format : formats) {
             if (format.recognizes(content)) {
+                if (!stated.equals(StatedSpeeds.NONE) && !format.leavesSpeedsOpen()) {
+                    throw new MachineFormatException(
+                            source, 0, 0, "carries the speeds of its links itself; state none for it");
+                }
                 return format.read(source, content);
             }
         }

@@ -14,9 +14,10 @@ import java.util.regex.Pattern;
  *
  * <p>Entries are the classic link classes (0 none; above 0 up to 1 PCIe, as the rule of {@link
  * LinkMatrix} writes 1/n; 2 one NVLink; 3 two), symmetric, or with {@link MatrixUnit#GBS} bandwidths
- * from row to column in GB/s. A bandwidth is read as PCIe up to 16 GB/s (a PCIe 3.0 x16 slot), as one
- * NVLink below 37.5 (one and a half NVLinks of 25), and as several above, by the slower direction. So
- * PCIe 4.0 and 5.0 slots, which are as fast as an NVLink, pass for one.
+ * from row to column in GB/s. The class of a pair follows from its slower direction: PCIe up to 16 GB/s (a PCIe 3.0
+ * x16 slot), one NVLink below 37.5 (one and a half NVLinks of 25), and several above. So PCIe 4.0 and 5.0 slots, which
+ * are as fast as an NVLink, pass for one. The links of PCIe's class are {@link dev.banyan.topology.Link.Kind#OTHER}:
+ * no bound and no packing leaves out a link of such a matrix.
  *
  * <p>A second n x n block after the first is peer access, as 0/1 or as the {@code v} and {@code .} that
  * MXNet's log prints, with or without the log's prefix; see {@link PeerAccess}. A file that holds only
@@ -31,9 +32,16 @@ final class MatrixFormat implements MachineFormat {
     private static final Pattern PIECE = Pattern.compile("[\\[\\];/]|[^\\s,;/\\[\\]]+");
 
     private final MatrixUnit unit;
+    private final StatedSpeeds stated;
 
-    MatrixFormat(MatrixUnit unit) {
+    MatrixFormat(MatrixUnit unit, StatedSpeeds stated) {
         this.unit = unit;
+        this.stated = stated;
+    }
+
+    @Override
+    public boolean leavesSpeedsOpen() {
+        return unit == MatrixUnit.CLASSES;
     }
 
     @Override
@@ -69,7 +77,7 @@ final class MatrixFormat implements MachineFormat {
 
     @Override
     public Machine read(String source, String text) {
-        return new MatrixMachine(source, rows(source, text)).build(unit);
+        return new MatrixMachine(source, rows(source, text), stated).build(unit);
     }
 
     private static List<List<Entry>> rows(String source, String text) {

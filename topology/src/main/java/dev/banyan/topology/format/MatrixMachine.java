@@ -8,6 +8,7 @@ import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
@@ -20,6 +21,7 @@ final class MatrixMachine {
 
     private final String source;
     private final List<List<Entry>> rows;
+    private final SpeedChoice speeds;
     /** Number of columns. */
     private final int n;
 
@@ -31,9 +33,10 @@ final class MatrixMachine {
     record Entry(String text, int line, int column) {}
 
     /** @param rows none of them empty */
-    MatrixMachine(String source, List<List<Entry>> rows) {
+    MatrixMachine(String source, List<List<Entry>> rows, StatedSpeeds stated) {
         this.source = source;
         this.rows = rows;
+        speeds = new SpeedChoice(stated, Optional.empty());
         n = rows.isEmpty() ? 0 : rows.getFirst().size();
     }
 
@@ -63,7 +66,8 @@ final class MatrixMachine {
         List<Device> devices = IntStream.range(0, n)
                 .mapToObj(device -> Device.named("GPU" + device))
                 .toList();
-        return new Machine(MachineReader.machineName(source), devices, hubs, links, List.of(), warnings);
+        return new Machine(
+                MachineReader.machineName(source), devices, hubs, links, List.of(), warnings, speeds.assumed());
     }
 
     private void checkShape() {
@@ -186,16 +190,17 @@ final class MatrixMachine {
             for (int b = a + 1; b < n; b++) {
                 if (classes[a][b] >= LinkMatrix.NVLINK) {
                     int lanes = classes[a][b] - LinkMatrix.PCIE;
-                    links.add(AssumedLinks.nvLink(a, b, lanes, AssumedLinks.NVLINK_LANE_GBS));
+                    double laneGbs = speeds.linkGbs(AssumedLinks.NVLINK_LANE_GBS, "NVLink");
+                    links.add(AssumedLinks.nvLink(a, b, lanes, laneGbs));
                 } else if (classes[a][b] == LinkMatrix.PCIE && !complete) {
-                    links.add(AssumedLinks.pcie(a, b));
+                    links.add(AssumedLinks.pcie(a, b, speeds.pcieLaneGbs()));
                 }
             }
         }
         if (pcie && complete) {
             hubs.add(Hub.of("host", Hub.Kind.CPU_SOCKET));
             for (int device = 0; device < n; device++) {
-                links.add(AssumedLinks.pcie(device, n));
+                links.add(AssumedLinks.pcie(device, n, speeds.pcieLaneGbs()));
             }
         }
     }
@@ -225,7 +230,7 @@ final class MatrixMachine {
     private static Link link(int a, int b, double gbsAToB, double gbsBToA) {
         double slower = Math.min(gbsAToB, gbsBToA);
         if (slower <= MAX_PCIE_GBS) {
-            return new Link(a, b, Link.Kind.PCIE, LinkSpeeds.PCIE_LANES, gbsAToB, gbsBToA, LinkSpeeds.PCIE_US);
+            return new Link(a, b, Link.Kind.OTHER, 1, gbsAToB, gbsBToA, LinkSpeeds.PCIE_US);
         }
         long lanes = slower < MIN_NVLINKS_GBS ? 1 : Math.max(2, Math.round(slower / AssumedLinks.NVLINK_LANE_GBS));
         return new Link(a, b, Link.Kind.NVLINK, (int) lanes, gbsAToB, gbsBToA, LinkSpeeds.NVLINK_US);

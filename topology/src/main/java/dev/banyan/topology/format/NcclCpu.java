@@ -31,6 +31,19 @@ final class NcclCpu {
         };
     }
 
+    /** Whether a file says enough of a CPU. */
+    static boolean isKnown(Map<String, String> cpu) {
+        String arch = cpu.getOrDefault("arch", "");
+        String vendor = cpu.getOrDefault("vendor", "");
+        return arch.startsWith("ppc64")
+                || arch.equals("arm64")
+                || arch.equals("aarch64")
+                || vendor.equals("AuthenticAMD")
+                || (vendor.equals("GenuineIntel")
+                        && number(cpu.getOrDefault("familyid", "")) == 6
+                        && number(cpu.getOrDefault("modelid", "")) >= 0);
+    }
+
     private static double intel(int family, int model) {
         if (family != 6 || model < 0) {
             return LinkSpeeds.SOCKET_GBS;

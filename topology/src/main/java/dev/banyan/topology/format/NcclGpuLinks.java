@@ -27,6 +27,7 @@ final class NcclGpuLinks {
 
     private final List<NcclXmlReader.DeviceDraft> devices;
     private final int hubs;
+    private final SpeedChoice choice;
     private final Warnings warnings;
 
     private final Map<String, List<Integer>> byBusId = new HashMap<>();
@@ -44,9 +45,10 @@ final class NcclGpuLinks {
      * @param devices in their final order
      * @param hubs hubs that the file describes; NVSwitches come after them
      */
-    NcclGpuLinks(List<NcclXmlReader.DeviceDraft> devices, int hubs, Warnings warnings) {
+    NcclGpuLinks(List<NcclXmlReader.DeviceDraft> devices, int hubs, SpeedChoice choice, Warnings warnings) {
         this.devices = devices;
         this.hubs = hubs;
+        this.choice = choice;
         this.warnings = warnings;
     }
 
@@ -239,18 +241,34 @@ final class NcclGpuLinks {
 
     private double laneGbs(NcclXmlReader.DeviceDraft device, Link.Kind kind) {
         if (kind == Link.Kind.XGMI) {
-            return LinkSpeeds.xgmiLaneGbs(device.gpu().text("gcn"));
+            String architecture = device.gpu().text("gcn");
+            return architecture.isEmpty()
+                    ? choice.linkGbs(LinkSpeeds.xgmiLaneGbs(""), "xGMI link (MI200's)")
+                    : LinkSpeeds.xgmiLaneGbs(architecture);
         }
-        return LinkSpeeds.nvlinkLaneGbs(device.gpu().integer("sm", 0));
+        int sm = device.gpu().integer("sm", 0);
+        return sm > 0 ? LinkSpeeds.nvlinkLaneGbs(sm) : choice.linkGbs(LinkSpeeds.nvlinkLaneGbs(0), "NVLink");
+    }
+
+    /** Whether no GPU of the file has an element of a link. */
+    boolean listsNone() {
+        return devices.stream().allMatch(device -> device.gpu().children.isEmpty());
     }
 
     /** The NVSwitches, by bus id. */
     List<Hub> switches() {
         List<Hub> list = new ArrayList<>();
-        for (String busId : switches.keySet()) {
-            list.add(new Hub("NVSwitch " + busId, Hub.Kind.NVSWITCH, Map.of(NcclNames.BUSID, busId)));
-        }
+        switches.forEach((busId, ends) -> list.add(new Hub(
+                "NVSwitch " + busId,
+                Hub.Kind.NVSWITCH,
+                ends.keySet().stream().allMatch(this::isOfReducingGeneration),
+                Map.of(NcclNames.BUSID, busId))));
         return list;
+    }
+
+    private boolean isOfReducingGeneration(int device) {
+        int sm = devices.get(device).gpu().integer("sm", 0);
+        return (sm > 0 ? sm : choice.product().map(GpuProduct::sm).orElse(0)) >= Hub.FIRST_REDUCING_SM;
     }
 
     /** Links between devices, then those to NVSwitches, then those to CPUs. */

@@ -8,6 +8,17 @@ final class NcclXmlFormat implements MachineFormat {
     /** The beginning of any XML file; of a topology's fragments as well. */
     private static final Pattern BEGINNING = Pattern.compile("\\s*<(?:[?!]|/?[A-Za-z_])");
 
+    private final StatedSpeeds stated;
+
+    NcclXmlFormat(StatedSpeeds stated) {
+        this.stated = stated;
+    }
+
+    @Override
+    public boolean leavesSpeedsOpen() {
+        return true;
+    }
+
     @Override
     public boolean recognizes(String text) {
         return BEGINNING.matcher(text).lookingAt();
@@ -15,6 +26,6 @@ final class NcclXmlFormat implements MachineFormat {
 
     @Override
     public Machine read(String source, String text) {
-        return new NcclXmlReader(source).read(XmlTree.parse(source, text));
+        return new NcclXmlReader(source, stated).read(XmlTree.parse(source, text));
     }
 }

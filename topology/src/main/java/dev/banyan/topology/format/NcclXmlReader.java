@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.ToIntFunction;
@@ -31,7 +32,8 @@ final class NcclXmlReader {
     private static final int MAX_CPUS = 256;
 
     private final Warnings warnings = new Warnings();
-    private final PciSpeed speeds = new PciSpeed(warnings);
+    private final SpeedChoice choice;
+    private final PciSpeed speeds;
     private final String source;
 
     private final List<HubDraft> hubs = new ArrayList<>();
@@ -46,8 +48,10 @@ final class NcclXmlReader {
     private int functionsWithoutGpu;
     private int functionsWithoutClass;
 
-    NcclXmlReader(String source) {
+    NcclXmlReader(String source, StatedSpeeds stated) {
         this.source = source;
+        choice = new SpeedChoice(stated, Optional.empty());
+        speeds = new PciSpeed(choice, warnings);
     }
 
     /**
@@ -307,7 +311,7 @@ final class NcclXmlReader {
         List<Device> built = new ArrayList<>();
         List<Link> links = new ArrayList<>();
         boolean named = distinct("dev");
-        NcclGpuLinks gpuLinks = new NcclGpuLinks(devices, hubs.size(), warnings);
+        NcclGpuLinks gpuLinks = new NcclGpuLinks(devices, hubs.size(), choice, warnings);
         gpuLinks.resolve();
         for (int i = 0; i < n; i++) {
             DeviceDraft draft = devices.get(i);
@@ -325,6 +329,9 @@ final class NcclXmlReader {
             }
         }
         linkSockets(n, links);
+        if (n > 1 && gpuLinks.listsNone() && devices.stream().allMatch(NcclXmlReader::mayHaveNvLinks)) {
+            choice.assume("no NVLinks, as the file lists none (NCCL completes files that people wrote)");
+        }
         allHubs.addAll(gpuLinks.switches());
         links.addAll(gpuLinks.links());
         // Cards of one hub stand together, so that a file that is written and read again has the same order.
@@ -335,7 +342,13 @@ final class NcclXmlReader {
         }
         String name = root.text("name");
         String called = name.isEmpty() ? MachineReader.machineName(source) : name;
-        return new Machine(called, built, allHubs, links, cards, warnings.list());
+        return new Machine(called, built, allHubs, links, cards, warnings.list(), choice.assumed());
+    }
+
+    /** Whether there is a product of the GPU's generation that comes with NVLinks to all others of its box. */
+    private static boolean mayHaveNvLinks(DeviceDraft draft) {
+        int sm = draft.gpu.integer("sm", 0);
+        return sm >= 60 && (sm % 10 == 0 || sm == 103);
     }
 
     private static Link pcie(int upper, int lower, PciSpeed.Width width) {
@@ -354,6 +367,9 @@ final class NcclXmlReader {
                 if (hubs.get(b).kind == Hub.Kind.CPU_SOCKET && hubs.get(a).host.equals(hubs.get(b).host)) {
                     double gbs = Math.min(
                             NcclCpu.socketGbs(hubs.get(a).attributes), NcclCpu.socketGbs(hubs.get(b).attributes));
+                    if (!NcclCpu.isKnown(hubs.get(a).attributes) || !NcclCpu.isKnown(hubs.get(b).attributes)) {
+                        choice.assumeSockets();
+                    }
                     links.add(Link.duplex(n + a, n + b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
                 }
             }

@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -50,7 +51,7 @@ final class NcclXmlWriter {
         String text = writer.xml.toString();
         try {
             // Attributes may come from anywhere: what is written must be readable.
-            new NcclXmlFormat().read(machine.name(), text);
+            new NcclXmlFormat(StatedSpeeds.NONE).read(machine.name(), text);
         } catch (MachineFormatException e) {
             throw new IllegalArgumentException(
                     "NCCL's files cannot express this machine (" + e.getMessage() + "); write JSON instead", e);
@@ -83,6 +84,7 @@ final class NcclXmlWriter {
         for (Link link : machine.links()) {
             boolean expressible = switch (link.kind()) {
                 case PCIE -> true;
+                case OTHER -> false;
                 case SOCKET -> isHub(link.a(), Hub.Kind.CPU_SOCKET) && isHub(link.b(), Hub.Kind.CPU_SOCKET);
                 case XGMI -> link.a() < machine.size() && link.b() < machine.size();
                 case NVLINK -> {
@@ -209,7 +211,8 @@ final class NcclXmlWriter {
         XmlElement element = new XmlElement("", "pci", new XmlText.Place(1, 1));
         element.attributes.putAll(attributes);
         try {
-            return new PciSpeed(new Warnings()).of(element);
+            SpeedChoice choice = new SpeedChoice(StatedSpeeds.NONE, Optional.empty());
+            return new PciSpeed(choice, new Warnings()).of(element);
         } catch (MachineFormatException e) {
             // Attributes of another source that NCCL would not understand: they are replaced.
             return new PciSpeed.Width(0, -1);

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 
 /**
  * Width and speed of PCI functions, with one warning per odd {@code link_speed}. What is missing is taken as NCCL
- * takes it: 16 lanes of gen3.
+ * takes it unless it is stated: 16 lanes of gen3.
  */
 final class PciSpeed {
     /** What /sys says, in the words of several kernels; some have a unit too many. */
@@ -17,10 +17,12 @@ final class PciSpeed {
 
     private static final int MAX_WIDTH = 32;
 
+    private final SpeedChoice choice;
     private final Warnings warnings;
     private final Map<String, Integer> odd = new TreeMap<>();
 
-    PciSpeed(Warnings warnings) {
+    PciSpeed(SpeedChoice choice, Warnings warnings) {
+        this.choice = choice;
         this.warnings = warnings;
     }
 
@@ -38,21 +40,21 @@ final class PciSpeed {
         }
         lanes = lanes == 0 ? LinkSpeeds.PCIE_LANES : lanes;
         OptionalDouble given = pci.bandwidth();
-        return new Width(lanes, given.orElse(lanes * LinkSpeeds.pcieLaneGbs(transfers(pci))));
+        return new Width(lanes, given.isPresent() ? given.getAsDouble() : lanes * laneGbs(pci));
     }
 
-    private double transfers(XmlElement pci) {
+    private double laneGbs(XmlElement pci) {
         String text = pci.text(NcclNames.LINK_SPEED);
         Matcher speed = SPEED.matcher(text);
         if (!speed.matches() || Double.parseDouble(speed.group(1)) <= 0) {
             odd.merge(text, 1, Integer::sum);
-            return LinkSpeeds.PCIE_GEN3_GTS;
+            return choice.pcieLaneGbs();
         }
         String rest = speed.group(2).strip();
         if (!rest.isEmpty() && !rest.equals("PCIe")) {
             odd.merge(text, 1, Integer::sum);
         }
-        return Double.parseDouble(speed.group(1));
+        return LinkSpeeds.pcieLaneGbs(Double.parseDouble(speed.group(1)));
     }
 
     /** Tells of the odd speeds that were met. */
@@ -67,7 +69,10 @@ final class PciSpeed {
                 warnings.add((text.isEmpty()
                                 ? "link_speed is not given"
                                 : "link_speed \"" + Quote.of(text) + "\" is not known")
-                        + " for " + functions + ": PCIe gen3 (8 GT/s) is taken, as NCCL does");
+                        + " for " + functions + ": "
+                        + (choice.statesPcie()
+                                ? "what was stated is taken"
+                                : "PCIe gen3 (8 GT/s) is taken, as NCCL does"));
             }
         });
     }

@@ -37,9 +37,16 @@ final class TopoMachine {
     private static final int MAX_LANES_PER_DEVICE = 18;
     private static final int MAX_LANES_TO_EACH_PEER = 6;
     private static final int MAX_LANES_NVLINK1 = 4;
+    private static final int LANES_A100 = 12;
     private static final Pattern NUMBER = Pattern.compile("\\d{1,6}");
 
     private final TopoTable table;
+    private final SpeedChoice speeds;
+    /** NVLinks of the device that has the most, to switches or to all of its peers. */
+    private int mostLanes;
+    /** The same of those to switches. */
+    private int mostSwitchLanes;
+
     private final List<Integer> gpus = new ArrayList<>();
     private final List<Integer> cards = new ArrayList<>();
     /** Per column of the table: device index, or the number of devices plus the card's index. */
@@ -50,8 +57,9 @@ final class TopoMachine {
     private final List<Link> links = new ArrayList<>();
     private final List<String> warnings;
 
-    TopoMachine(TopoTable table) {
+    TopoMachine(TopoTable table, SpeedChoice speeds) {
         this.table = table;
+        this.speeds = speeds;
         warnings = new ArrayList<>(table.warnings());
         int ends = table.ends().size();
         for (int end = 0; end < ends; end++) {
@@ -74,6 +82,9 @@ final class TopoMachine {
             if (!node && !row.numa().isEmpty()) {
                 attributes.put(TopoTextWriter.NUMA_AFFINITY, row.numa());
             }
+            speeds.product()
+                    .filter(product -> product.sm() > 0)
+                    .ifPresent(product -> attributes.put("sm", Integer.toString(product.sm())));
             devices.add(new Device(table.ends().get(end), null, node ? Integer.parseInt(row.numa()) : -1, attributes));
         }
         addNvLinks();
@@ -85,10 +96,10 @@ final class TopoMachine {
             nics.add(new Nic(
                     known == null ? label : known, attachment[end], known == null ? Map.of() : Map.of("label", label)));
         }
-        Machine machine = new Machine(name, devices, hubs, links, nics, warnings);
+        Machine machine = new Machine(name, devices, hubs, links, nics, warnings, speeds.assumed());
         List<String> all = new ArrayList<>(warnings);
         all.addAll(contradictions(machine));
-        return new Machine(name, devices, hubs, links, nics, all);
+        return new Machine(name, devices, hubs, links, nics, all, speeds.assumed());
     }
 
     private TopoTable.Row row(int end) {
@@ -114,8 +125,12 @@ final class TopoMachine {
             int sum = 0;
             for (int b = 0; b < n; b++) {
                 sum += lanes(a, b);
+                mostLanes = Math.max(mostLanes, lanes(a, b));
             }
             most = Math.max(most, sum);
+        }
+        if (most == 0) {
+            return;
         }
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < a; b++) {
@@ -125,8 +140,10 @@ final class TopoMachine {
             }
         }
         double laneGbs = table.oldDriver() && most <= MAX_LANES_NVLINK1
-                ? LinkSpeeds.nvlinkLaneGbs(60)
-                : AssumedLinks.NVLINK_LANE_GBS;
+                ? speeds.linkGbs(LinkSpeeds.nvlinkLaneGbs(60), "NVLink (P100's)")
+                : speeds.linkGbs(
+                        AssumedLinks.NVLINK_LANE_GBS,
+                        mostLanes >= MAX_LANES_PER_DEVICE ? "NVLink (H100's and H200's; B200's has 50)" : "NVLink");
         Map<Integer, List<Integer>> groups = new LinkedHashMap<>();
         for (int a = 0; a < n; a++) {
             groups.computeIfAbsent(linked.find(a), root -> new ArrayList<>()).add(a);
@@ -134,7 +151,9 @@ final class TopoMachine {
         for (List<Integer> group : groups.values()) {
             int[] ofDevice = switchLanes(group);
             if (ofDevice.length > 0) {
-                int hub = addHub("NVSwitch", Hub.Kind.NVSWITCH);
+                mostSwitchLanes = Math.max(mostSwitchLanes, max(ofDevice));
+                hubs.add(new Hub("NVSwitch", Hub.Kind.NVSWITCH, reduces(max(ofDevice)), Map.of()));
+                int hub = devices.size() + hubs.size() - 1;
                 // Only DGX-2's V100 has so few; its switches are faster.
                 double hopUs = LinkSpeeds.nvswitchUs(max(ofDevice) > MAX_LANES_TO_EACH_PEER ? 80 : 70);
                 for (int i = 0; i < ofDevice.length; i++) {
@@ -145,6 +164,26 @@ final class TopoMachine {
                 addDirect(group, laneGbs);
             }
         }
+    }
+
+    /** Of H100 and later have 18 NVLinks, but for the H800, which has 8 as the A800. */
+    private boolean reduces(int lanes) {
+        if (speeds.product().isPresent()) {
+            return speeds.product().get().sm() >= Hub.FIRST_REDUCING_SM;
+        }
+        if (lanes != MAX_LANES_PER_DEVICE && lanes != LANES_A100 && lanes != MAX_LANES_TO_EACH_PEER) {
+            speeds.assume("NVSwitches that do not reduce (A800's; H800's do)");
+        }
+        return lanes >= MAX_LANES_PER_DEVICE;
+    }
+
+    /** Generation of PCIe that the NVLinks tell, or 0: 18 of them have H100 and later; A100's switches have up to 12.
+     * */
+    private int pcieGeneration() {
+        if (mostLanes >= MAX_LANES_PER_DEVICE) {
+            return 5;
+        }
+        return mostSwitchLanes > MAX_LANES_TO_EACH_PEER ? 4 : 0;
     }
 
     private void addDirect(List<Integer> group, double laneGbs) {
@@ -208,11 +247,16 @@ final class TopoMachine {
     /** Adds hubs and links and returns, per end, the node that it hangs on. */
     private int[] addPcie() {
         List<PcieHierarchy.End> ends = new ArrayList<>();
+        double slotGbs = LinkSpeeds.PCIE_LANES * speeds.pcieLaneGbs(pcieGeneration());
         for (int end = 0; end < table.ends().size(); end++) {
             boolean gpu = table.isGpu(end);
-            ends.add(PcieHierarchy.End.assumed(gpu ? endIndex[end] : -1, gpu ? affinity(end) : ""));
+            ends.add(new PcieHierarchy.End(
+                    gpu ? endIndex[end] : -1, gpu ? affinity(end) : "", LinkSpeeds.PCIE_LANES, slotGbs));
         }
         PcieHierarchy pcie = PcieHierarchy.of(ends, this::pcieClass, devices.size() + hubs.size());
+        if (pcie.links().stream().anyMatch(link -> link.kind() == Link.Kind.SOCKET)) {
+            speeds.assumeSockets();
+        }
         hubs.addAll(pcie.hubs());
         links.addAll(pcie.links());
         return IntStream.range(0, ends.size()).map(pcie::attachment).toArray();
@@ -221,11 +265,6 @@ final class TopoMachine {
     private Connection.@Nullable Kind pcieClass(int a, int b) {
         TopoCell cell = table.cell(a, b);
         return cell == null ? null : cell.kind();
-    }
-
-    private int addHub(String name, Hub.Kind kind) {
-        hubs.add(Hub.of(name, kind));
-        return devices.size() + hubs.size() - 1;
     }
 
     private String affinity(int gpu) {

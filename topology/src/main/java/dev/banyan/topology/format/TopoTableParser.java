@@ -30,6 +30,7 @@ final class TopoTableParser {
     private static final Pattern COLUMN = Pattern.compile(TITLE.pattern() + "|" + GPU.pattern()
             + "|NIC\\d+|mlx\\d+_\\d+|[^\\s|]+?(?=CPU\\s?Affinity|NUMA\\s?Affinity|GPU\\d|[\\s|]|$)");
 
+    private static final Pattern ROW_NAME = Pattern.compile("GPU\\d{1,4}|NIC\\d{1,4}|mlx\\d+_\\d+");
     private static final Pattern BROKEN_TITLE = Pattern.compile("CPU|GPU|NUMA|ID|Af\\w*|\\w*nity");
     private static final Pattern HEADER_START = Pattern.compile("\\s*GPU\\d{1,4}(?![:\\d\\]])");
     /** A row behind something that is neither white space nor a cell of a markdown table. */
@@ -119,6 +120,7 @@ final class TopoTableParser {
                 cards.put(card.group(1), card.group(2));
             }
         }
+        checkClipped(next, ends, cards);
         int second = findTable(lines, next);
         if (second >= 0) {
             warnings.add("a second table follows at line " + (second + 1) + "; only the first is read");
@@ -302,6 +304,33 @@ final class TopoTableParser {
                 + ends.get(end).text() + " on; how they reach each other is not known");
     }
 
+    /** Rows and cards without a column show that columns were cut off. */
+    private void checkClipped(int next, List<Token> ends, Map<String, String> cards) {
+        Set<String> columns = new HashSet<>();
+        ends.forEach(end -> columns.add(end.text()));
+        int line = nextContent(lines, next);
+        List<Token> words = line < lines.size() ? Token.words(lines.get(line)) : List.of();
+        if (words.size() > 1
+                && ROW_NAME.matcher(words.getFirst().text()).matches()
+                && isCell(words.get(1))
+                && !columns.contains(words.getFirst().text())) {
+            throw refuse(
+                    line,
+                    0,
+                    "the text is clipped: there is a row " + words.getFirst().text() + " but the header names no such"
+                            + " column" + RERUN);
+        }
+        List<String> without = cards.keySet().stream()
+                .filter(card -> !columns.contains(card))
+                .sorted()
+                .toList();
+        if (!without.isEmpty()) {
+            warnings.add("the text is clipped: its legend names " + without.size()
+                    + " network cards without a column, from " + without.getFirst()
+                    + " on; how they hang in the machine is not known");
+        }
+    }
+
     private static long countGpus(List<Token> ends) {
         return ends.stream().filter(end -> GPU.matcher(end.text()).matches()).count();
     }
@@ -372,8 +401,9 @@ final class TopoTableParser {
                     line,
                     words.getFirst().column(),
                     "row " + name + " holds no class of \"nvidia-smi topo -m\" (X, NV#, PIX, PXB, PHB, NODE, SYS,"
-                            + " SOC); tables of rocm-smi and other tools are not read: on AMD, set"
-                            + " NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL, and read that");
+                            + " SOC); of AMD's tools, read all that \"rocm-smi --showtopo\" prints, titles"
+                            + " included, or set NCCL_TOPO_DUMP_FILE=topo.xml for one run of RCCL, and read"
+                            + " that");
         }
         List<TopoCell> cells = new ArrayList<>(words.size());
         for (int i = 0; i < words.size(); i++) {

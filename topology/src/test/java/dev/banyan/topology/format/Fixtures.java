@@ -156,6 +156,8 @@ final class Fixtures {
                 MatrixFormatTest.MISREAD,
                 MatrixFormatTest.ACCESS,
                 MatrixFormatTest.MISREAD + MatrixFormatTest.ACCESS,
+                AmdFormatsTest.rocmSmi(4, 2, (a, b) -> a / 2 == b / 2 ? "XGMI" : "PCIE", 52),
+                AmdFormatsTest.amdSmi("50000-100000"),
                 "[[0, 2.5], [1e1, 0]]");
     }
 }

@@ -48,7 +48,9 @@ final class RandomMachines {
         }
         List<Hub> hubs = new ArrayList<>();
         for (int i = random.nextInt(6); i > 0; i--) {
-            hubs.add(new Hub(word(random), any(Hub.Kind.values(), random), attributes(random)));
+            Hub.Kind kind = any(Hub.Kind.values(), random);
+            boolean reduces = kind == Hub.Kind.NVSWITCH && random.nextBoolean();
+            hubs.add(new Hub(word(random), kind, reduces, attributes(random)));
         }
         int nodes = devices.size() + hubs.size();
         List<Link> links = new ArrayList<>();
@@ -67,11 +69,16 @@ final class RandomMachines {
         for (int i = random.nextInt(3); i > 0; i--) {
             nics.add(new Nic(word(random), random.nextInt(nodes + 1) - 1, attributes(random)));
         }
-        List<String> warnings = new ArrayList<>();
+        List<String> warnings = words(random);
+        return new Machine(word(random), devices, hubs, links, nics, warnings, words(random));
+    }
+
+    private static List<String> words(Random random) {
+        List<String> words = new ArrayList<>();
         for (int i = random.nextInt(3); i > 0; i--) {
-            warnings.add(word(random));
+            words.add(word(random));
         }
-        return new Machine(word(random), devices, hubs, links, nics, warnings);
+        return words;
     }
 
     private static double number(Random random) {

@@ -21,6 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What the text writers write, the readers read back as the same links. */
 class TextRoundTripTest {
     private static final int MACHINES = 500;
+    private static final double LANE_GBS = StatedSpeeds.pcieLaneGbs(3);
 
     private static void assertSameLinks(Machine again, Machine machine) {
         assertThat(TopoTextFormatTest.labels(again)).isEqualTo(TopoTextFormatTest.labels(machine));
@@ -83,7 +84,7 @@ class TextRoundTripTest {
             for (int b = 0; b < bridges; b++) {
                 int bridge = n + hubs.size();
                 hubs.add(Hub.of("bridge", Hub.Kind.HOST_BRIDGE));
-                links.add(AssumedLinks.pcie(socket, bridge));
+                links.add(AssumedLinks.pcie(socket, bridge, LANE_GBS));
                 addSwitches(random, n, bridge, hubs, links, places);
             }
             if (bridges == 0) {
@@ -100,7 +101,7 @@ class TextRoundTripTest {
         List<Device> devices = new ArrayList<>();
         for (int device = 0; device < n; device++) {
             devices.add(Device.named("GPU" + device));
-            links.add(AssumedLinks.pcie(device, places.get(random.nextInt(places.size()))));
+            links.add(AssumedLinks.pcie(device, places.get(random.nextInt(places.size())), LANE_GBS));
         }
         List<Nic> nics = new ArrayList<>();
         for (int card = 0; card < cards; card++) {
@@ -121,7 +122,7 @@ class TextRoundTripTest {
         for (int i = 0; i < switches; i++) {
             int hub = n + hubs.size();
             hubs.add(Hub.of("switch", Hub.Kind.PCIE_SWITCH));
-            links.add(AssumedLinks.pcie(parent, hub));
+            links.add(AssumedLinks.pcie(parent, hub, LANE_GBS));
             places.add(hub);
         }
     }

@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
+import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.Presets;
 import dev.banyan.topology.Routes;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -232,8 +235,85 @@ class TopoTextFormatTest {
         assertRefused("=== ROCm System Management Interface ===\n       GPU0  GPU1\nGPU0   0     15\n", "rocm-smi");
         assertRefused("       GPU0  GPU1\nGPU0   0     XGMI\nGPU1   XGMI  0\n", "topo.txt:2:8:", "rocm-smi");
         assertRefused("       GPU0  GPU1\nGPU0   0     15\nGPU1   15    0\n", "RCCL");
-        assertRefused("LINK TYPE TABLE:\n  0000:05:00.0 0000:26:00.0\n0000:05:00.0 SELF XGMI\n", "amd-smi");
+        assertRefused("LINK TYPE TABLE:\n  0000:05:00.0 0000:26:00.0\n0000:05:00.0 SELF XGMI\n", "amd-smi topology");
         assertRefused("GPU 0: Some GPU (UUID: GPU-1)\n", "nvidia-smi -L");
+    }
+
+    @Test
+    void noticesClippedColumns() {
+        String whole = TopoTextWriter.write(Presets.find("p3.16xlarge").orElseThrow());
+        String clipped = whole.lines()
+                .map(line -> line.replaceAll("^(([^\\t]*\\t){4}[^\\t]*).*", "$1"))
+                .collect(Collectors.joining("\n"));
+        assertRefused(clipped, "topo.txt:6:", "there is a row GPU4 but the header names no such column");
+
+        String cards = Fixtures.FOUR_WITH_CARDS;
+        String gpusOnly = cards.lines()
+                .map(line -> line.replaceAll("^(([^\\t]*\\t){4}[^\\t]*).*", "$1"))
+                .collect(Collectors.joining("\n"));
+        assertRefused(gpusOnly, "there is a row NIC0 but the header names no such column");
+        String legendOnly =
+                gpusOnly.lines().filter(line -> !line.matches("NIC\\d\\t.*")).collect(Collectors.joining("\n"));
+        assertThat(read(legendOnly).warnings())
+                .singleElement()
+                .asString()
+                .contains("the text is clipped", "2 network cards", "from NIC0 on");
+    }
+
+    @Test
+    void takesSpeedsFromTheModelOfTheGpus() {
+        String table = Fixtures.allToAll(8, "NV18");
+        Machine assumed = read(table);
+        assertThat(assumed.assumed()).anyMatch(phrase -> phrase.startsWith("25 GB/s one way per NVLink"));
+        assertThat(reduces(assumed)).isTrue();
+        Machine listed = read("GPU 0: NVIDIA B200 (UUID: GPU-1)\nGPU 1: NVIDIA B200 (UUID: GPU-2)\n" + table);
+        assertThat(LinkMatrix.of(listed).gbs(0, 1)).isEqualTo(900);
+        assertThat(listed.assumed()).containsExactly("10 GB/s between CPU sockets");
+        assertThat(listed.devices().getFirst().attributes()).containsEntry("sm", "100");
+        assertThat(reduces(read(Fixtures.allToAll(8, "NV12")))).isFalse();
+        assertThat(read(Fixtures.allToAll(8, "NV8")).assumed()).anyMatch(phrase -> phrase.contains("A800"));
+
+        StatedSpeeds stated = new StatedSpeeds(5, 50, "");
+        Machine told = new MachineReader(MatrixUnit.CLASSES, stated).parse("topo", Fixtures.SINGLE_SPACES);
+        assertThat(LinkMatrix.of(told).gbs(0, 1)).isEqualTo(200);
+        assertThat(told.assumed()).containsExactly("10 GB/s between CPU sockets");
+        assertThat(told.links().stream().filter(link -> link.kind() == Link.Kind.PCIE))
+                .isNotEmpty()
+                .allMatch(link -> link.gbsAToB() == 48);
+        assertThatThrownBy(() -> new MachineReader(MatrixUnit.GBS, stated).parse("m", "0 5\n5 0\n"))
+                .hasMessageContaining("carries the speeds of its links itself");
+    }
+
+    private static boolean reduces(Machine machine) {
+        return machine.hubs().stream().anyMatch(Hub::reduces);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "NVIDIA H100 80GB HBM3, 90, 5",
+        "NVIDIA H20, 90, 5",
+        "NVIDIA B200, 100, 5",
+        "NVIDIA GB200, 100, 5",
+        "NVIDIA A100-SXM4-40GB, 80, 4",
+        "NVIDIA A10G, 86, 4",
+        "NVIDIA RTX A6000, 86, 4",
+        "NVIDIA L40S, 89, 4",
+        "NVIDIA GeForce RTX 4090, 89, 4",
+        "NVIDIA RTX 6000 Ada Generation, 89, 4",
+        "NVIDIA GeForce RTX 5090, 120, 5",
+        "NVIDIA GeForce RTX 2080 Ti, 75, 3",
+        "Tesla V100-SXM2-16GB, 70, 3",
+        "Tesla T4, 75, 3",
+        "Tesla P40, 61, 3",
+        "NVIDIA GeForce RTX 3090, 86, 4",
+        "NVIDIA L4, 89, 4",
+        "AMD Instinct MI300X, 0, 5",
+        "AMD Instinct MI250X, 0, 4"
+    })
+    void knowsProducts(String model, int sm, int pcieGeneration) {
+        GpuProduct product = GpuProduct.of(model).orElseThrow();
+        assertThat(product.sm()).isEqualTo(sm);
+        assertThat(product.pcieGeneration()).isEqualTo(pcieGeneration);
     }
 
     @Test

@@ -16,8 +16,9 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * copies nor reduces, nor keeps any. One that joins fewer than two other nodes is left out.
  *
  * <p>Where NVLink-class links (with NVSwitches and relays) join all ranks both ways, and those of at least the
- * bandwidth that every rank has without them do so too, the network holds NVLink-class links alone: no plan
- * without them is faster. Else it holds all links. Where even those don't join all ranks, every rank is also linked to
+ * bandwidth that every rank has over PCIe and between sockets do so too, the network leaves PCIe and the links between
+ * sockets out: no plan over these alone is faster. Else it holds all links. Where even those don't join all ranks,
+ * every rank is also linked to
  * one more forwarder, the host's memory, at {@link dev.banyan.topology.LinkMatrix#HOST_STAGED_GBS} each way,
  * with a warning; so there is always a plan.
  *
@@ -41,7 +42,7 @@ public final class Network {
     private final int[] firstOut;
     private final BigFraction unitGbs;
     private final boolean symmetric;
-    private final boolean nvlinkOnly;
+    private final Traits traits;
     private final List<String> warnings;
 
     /**
@@ -71,7 +72,7 @@ public final class Network {
             Node[] nodes,
             List<Arc> arcs,
             BigFraction unitGbs,
-            boolean nvlinkOnly,
+            Traits traits,
             List<String> warnings) {
         this.name = name;
         this.ranks = ranks;
@@ -90,7 +91,7 @@ public final class Network {
             kind[arc] = given.kind();
         }
         this.unitGbs = unitGbs;
-        this.nvlinkOnly = nvlinkOnly;
+        this.traits = traits;
         this.warnings = List.copyOf(warnings);
         firstOut = new int[nodes.length + 1];
         for (int node : from) {
@@ -107,6 +108,15 @@ public final class Network {
         }
         symmetric = equalBothWays;
     }
+
+    /**
+     * How its links were chosen.
+     *
+     * @param joinedByNvlink whether NVLinks join all ranks
+     * @param leavesOutLinks whether PCIe or links between sockets that could carry data were left out
+     * @param switchesReduce whether some hub can copy and reduce
+     */
+    record Traits(boolean joinedByNvlink, boolean leavesOutLinks, boolean switchesReduce) {}
 
     /** One arc, as it is handed in; they come sorted by (from, to). */
     record Arc(int from, int to, long capacity, double latencyUs, Link.Kind kind) {}
@@ -144,6 +154,16 @@ public final class Network {
      */
     public static Network ofAllLinks(Machine machine, int... group) {
         return new NetworkBuilder(machine, group, new int[0]).buildOfAllLinks();
+    }
+
+    /**
+     * As {@link #of(Machine, int[], int...)}, but no link is left out where NVLinks join the ranks: what a bound of all
+     * schedules counts.
+     *
+     * @throws IllegalArgumentException for the same reasons
+     */
+    public static Network ofDescribedLinks(Machine machine, int[] group, int... relays) {
+        return new NetworkBuilder(machine, group, relays).buildOfDescribedLinks();
     }
 
     /** What the machine is called. */
@@ -232,9 +252,22 @@ public final class Network {
         return nodes.length == ranks;
     }
 
-    /** Whether it is made of NVLink-class links alone. */
-    public boolean nvlinkOnly() {
-        return nvlinkOnly;
+    /** Whether NVLink-class links join all ranks, so that neither PCIe nor links between sockets are in it. */
+    public boolean joinedByNvlink() {
+        return traits.joinedByNvlink;
+    }
+
+    /**
+     * Whether it leaves out links that could carry data: bounds over it are about NVLink alone, and {@link
+     * #ofDescribedLinks} may carry more.
+     */
+    public boolean leavesOutLinks() {
+        return traits.leavesOutLinks;
+    }
+
+    /** Whether some hub of it can copy and reduce data. */
+    public boolean switchesReduce() {
+        return traits.switchesReduce;
     }
 
     /** What was assumed beyond the machine's description, one sentence each. */
@@ -248,7 +281,7 @@ public final class Network {
                 .mapToObj(arc -> new Arc(to[arc], from[arc], capacity[arc], latencyUs[arc], kind[arc]))
                 .sorted(Comparator.comparingInt(Arc::from).thenComparingInt(Arc::to))
                 .toList();
-        return new Network(name, ranks, nodes, turned, unitGbs, nvlinkOnly, warnings);
+        return new Network(name, ranks, nodes, turned, unitGbs, traits, warnings);
     }
 
     /**
@@ -266,6 +299,6 @@ public final class Network {
                 .filter(arc -> capacities[arc] > 0)
                 .mapToObj(arc -> new Arc(from[arc], to[arc], capacities[arc], latencyUs[arc], kind[arc]))
                 .toList();
-        return new Network(name, ranks, nodes, arcs, unit, nvlinkOnly, warnings);
+        return new Network(name, ranks, nodes, arcs, unit, traits, warnings);
     }
 }

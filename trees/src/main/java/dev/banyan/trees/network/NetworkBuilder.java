@@ -1,5 +1,6 @@
 package dev.banyan.trees.network;
 
+import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
@@ -65,31 +66,42 @@ final class NetworkBuilder {
 
     Network build() {
         List<Wire> wires = wires(false);
-        List<Wire> nvlinks = wires(true);
-        double others = mostOverOtherLinks();
+        List<Wire> kept = wires(true);
+        double others = mostOverHostLinks();
         List<Wire> fast = new ArrayList<>();
-        for (Wire wire : nvlinks) {
-            if (wire.gbs() >= others) {
+        for (Wire wire : kept) {
+            if (wire.gbs() >= others && wire.kind().isNvLinkClass()) {
                 fast.add(wire);
             }
         }
         if (joinsAllRanks(fast)) {
-            return network(usefulOf(nvlinks), true, List.of());
+            List<Wire> useful = usefulOf(kept);
+            return network(useful, true, usefulOf(wires).size() > useful.size(), List.of());
         }
-        if (joinsAllRanks(wires)) {
-            return network(usefulOf(wires), false, List.of());
-        }
-        return staged(wires, group, "does not connect all of the devices: each is taken as also");
+        return ofAll(wires);
     }
 
-    /** In GB/s: without NVLink no collective is faster than the rank with the least bandwidth. */
-    private double mostOverOtherLinks() {
+    Network buildOfDescribedLinks() {
+        return ofAll(wires(false));
+    }
+
+    private Network ofAll(List<Wire> wires) {
+        return joinsAllRanks(wires)
+                ? network(usefulOf(wires), false, false, List.of())
+                : staged(wires, group, "does not connect all of the devices: each is taken as also");
+    }
+
+    /** Whether the rule that NVLink suffices leaves such links out. */
+    private static boolean isHostLink(Link.Kind kind) {
+        return kind == Link.Kind.PCIE || kind == Link.Kind.SOCKET;
+    }
+
+    /** In GB/s: over PCIe and between sockets no collective is faster than the rank with the least bandwidth. */
+    private double mostOverHostLinks() {
         double[] out = new double[part.length];
         double[] in = new double[part.length];
         for (Link link : machine.links()) {
-            if (part[link.a()] != UNUSED
-                    && part[link.b()] != UNUSED
-                    && !link.kind().isNvLinkClass()) {
+            if (part[link.a()] != UNUSED && part[link.b()] != UNUSED && isHostLink(link.kind())) {
                 out[link.a()] += link.gbsAToB();
                 in[link.b()] += link.gbsAToB();
                 out[link.b()] += link.gbsBToA();
@@ -107,7 +119,7 @@ final class NetworkBuilder {
         List<Wire> wires = wires(false);
         int[] apart = withoutSomePath(wires);
         return apart.length == 0
-                ? network(usefulOf(wires), false, List.of())
+                ? network(usefulOf(wires), false, false, List.of())
                 : staged(wires, apart, "has no path between some devices: these are taken as");
     }
 
@@ -119,7 +131,7 @@ final class NetworkBuilder {
         }
         String warning = "the description of " + machine.name() + " " + why + " staged through the host's memory at "
                 + LinkMatrix.HOST_STAGED_GBS + " GB/s";
-        return network(usefulOf(wires), false, List.of(warning));
+        return network(usefulOf(wires), false, false, List.of(warning));
     }
 
     /** Devices of the group that have, from or to another, no path through forwarders alone. */
@@ -138,12 +150,12 @@ final class NetworkBuilder {
         return Arrays.stream(group).filter(device -> apart[device]).toArray();
     }
 
-    private List<Wire> wires(boolean nvlinkOnly) {
+    private List<Wire> wires(boolean withoutHostLinks) {
         List<Wire> wires = new ArrayList<>();
         for (Link link : machine.links()) {
             if (part[link.a()] != UNUSED
                     && part[link.b()] != UNUSED
-                    && (!nvlinkOnly || link.kind().isNvLinkClass())) {
+                    && !(withoutHostLinks && isHostLink(link.kind()))) {
                 wires.add(new Wire(link.a(), link.b(), link.gbsAToB(), link.latencyUs(), link.kind()));
                 wires.add(new Wire(link.b(), link.a(), link.gbsBToA(), link.latencyUs(), link.kind()));
             }
@@ -240,7 +252,7 @@ final class NetworkBuilder {
         neighbour[node] = other;
     }
 
-    private Network network(List<Wire> wires, boolean nvlinkOnly, List<String> warnings) {
+    private Network network(List<Wire> wires, boolean joinedByNvlink, boolean leavesOutLinks, List<String> warnings) {
         int[] index = new int[part.length];
         List<Network.Node> nodes = nodes(wires, index);
         double resolution = resolution(wires);
@@ -269,8 +281,19 @@ final class NetworkBuilder {
                 nodes.toArray(Network.Node[]::new),
                 arcs,
                 exact(resolution).multiply(unit),
-                nvlinkOnly,
+                new Network.Traits(joinedByNvlink, leavesOutLinks, switchesReduce(nodes)),
                 warnings);
+    }
+
+    private boolean switchesReduce(List<Network.Node> nodes) {
+        for (Network.Node node : nodes) {
+            if (node.kind() == Network.Kind.HUB
+                    && machine.node(node.machineNode()) instanceof Hub hub
+                    && hub.reduces()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

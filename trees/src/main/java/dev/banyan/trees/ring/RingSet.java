@@ -75,7 +75,7 @@ public record RingSet(Network network, List<Ring> rings, BigFraction rateGbs) {
     public static Optional<RingSet> of(Machine machine, int... group) {
         Network network = Network.of(machine, group);
         Optional<RingSet> rings = of(network);
-        return rings.isPresent() || !network.nvlinkOnly() ? rings : of(Network.ofAllLinks(machine, group));
+        return rings.isPresent() || !network.joinedByNvlink() ? rings : of(Network.ofAllLinks(machine, group));
     }
 
     /** A set whose rate follows from its rings' shares. */

@@ -18,7 +18,8 @@ class NetworkTest {
         assertThat(network.ranks()).isEqualTo(8);
         assertThat(network.direct()).isTrue();
         assertThat(network.symmetric()).isTrue();
-        assertThat(network.nvlinkOnly()).isTrue();
+        assertThat(network.joinedByNvlink()).isTrue();
+        assertThat(network.leavesOutLinks()).isTrue();
         assertThat(network.arcs()).isEqualTo(32);
         assertThat(network.unitGbs().doubleValue()).isEqualTo(25);
         assertThat(network.capacity(network.arc(0, 3))).isEqualTo(2);
@@ -28,15 +29,46 @@ class NetworkTest {
     @Test
     void takesAllLinksWhereNvLinksDoNotJoinAllRanks() {
         Network network = Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 6});
-        assertThat(network.nvlinkOnly()).isFalse();
+        assertThat(network.joinedByNvlink()).isFalse();
         assertThat(network.direct()).isFalse();
         assertThat(network.arc(0, 1)).isNotNegative();
     }
 
     @Test
+    void describedLinksAreAllLinks() {
+        Machine p3 = Networks.preset("p3.16xlarge");
+        Network network = Network.ofDescribedLinks(p3, new int[] {0, 1, 2, 3, 4, 5, 6, 7});
+        assertThat(network.joinedByNvlink()).isFalse();
+        assertThat(network.leavesOutLinks()).isFalse();
+        assertThat(network.arcs()).isEqualTo(2 * p3.links().size());
+        Network quad = Network.ofDescribedLinks(p3, new int[] {0, 1, 2, 3}, 4);
+        assertThat(quad.node(4).kind()).isEqualTo(Network.Kind.RELAY);
+    }
+
+    @Test
+    void linksOfUnknownTechnologyStay() {
+        List<Link> links = List.of(
+                Link.duplex(0, 1, Link.Kind.NVLINK, 1, 50, 1),
+                Link.duplex(1, 2, Link.Kind.NVLINK, 1, 50, 1),
+                Link.duplex(0, 2, Link.Kind.OTHER, 1, 12, 1));
+        Network network = Network.of(Networks.machine("matrix", 3, 0, links));
+        assertThat(network.joinedByNvlink()).isTrue();
+        assertThat(network.leavesOutLinks()).isFalse();
+        assertThat(network.gbs(network.arc(0, 2))).isEqualTo(12);
+    }
+
+    @Test
+    void knowsWhetherItsSwitchesReduce() {
+        assertThat(Network.of(Networks.preset("dgx-h100")).switchesReduce()).isTrue();
+        assertThat(Network.of(Networks.preset("dgx-a100")).switchesReduce()).isFalse();
+        assertThat(Network.of(Networks.preset("dgx-h100")).reversed().switchesReduce())
+                .isTrue();
+    }
+
+    @Test
     void relaysForward() {
         Network network = Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 6}, 2);
-        assertThat(network.nvlinkOnly()).isTrue();
+        assertThat(network.joinedByNvlink()).isTrue();
         assertThat(network.nodes()).isEqualTo(4);
         assertThat(network.node(3)).isEqualTo(new Network.Node(2, "GPU2", Network.Kind.RELAY));
     }
@@ -136,7 +168,7 @@ class NetworkTest {
                 Link.duplex(0, 3, Link.Kind.PCIE, 16, 50, 1),
                 Link.duplex(1, 3, Link.Kind.PCIE, 16, 50, 1),
                 Link.duplex(2, 3, Link.Kind.PCIE, 16, 50, 1));
-        assertThat(Network.of(Networks.machine("fast PCIe", 3, 1, links)).nvlinkOnly())
+        assertThat(Network.of(Networks.machine("fast PCIe", 3, 1, links)).joinedByNvlink())
                 .isFalse();
     }
 }

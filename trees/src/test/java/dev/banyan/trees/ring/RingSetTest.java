@@ -54,7 +54,7 @@ class RingSetTest {
         int[] group = {0, 1, 2, 5};
         assertThat(RingSet.of(Network.of(machine, group))).isEmpty();
         RingSet rings = RingSet.of(machine, group).orElseThrow();
-        assertThat(rings.network().nvlinkOnly()).isFalse();
+        assertThat(rings.network().joinedByNvlink()).isFalse();
         assertThat(rings.rateGbs().doubleValue()).isPositive();
         assertSound(rings);
         Machine path = Networks.direct(3, new int[] {0, 1, 1}, new int[] {1, 2, 1});
@@ -69,7 +69,7 @@ class RingSetTest {
         int without = 0;
         for (int[] group : Networks.subsets(8, 3)) {
             Network network = Network.of(machine, group);
-            if (network.nvlinkOnly()) {
+            if (network.joinedByNvlink()) {
                 connected++;
                 Optional<RingSet> rings = RingSet.of(network);
                 without += rings.isEmpty() ? 1 : 0;

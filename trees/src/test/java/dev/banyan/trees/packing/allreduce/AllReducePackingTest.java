@@ -116,7 +116,7 @@ class AllReducePackingTest {
         for (String preset : List.of("p3.16xlarge", "dgx-1p")) {
             for (int[] group : Networks.subsets(8, 3)) {
                 Network network = Network.of(Networks.preset(preset), group);
-                if (network.nvlinkOnly()) {
+                if (network.joinedByNvlink()) {
                     TreePacking packing = checkOptimal(network);
                     assertThat(packing.bound().gbs()).isEqualTo(Partitions.tauGbs(network));
                     subsets++;

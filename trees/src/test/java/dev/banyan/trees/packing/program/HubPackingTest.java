@@ -119,7 +119,7 @@ class HubPackingTest {
         int hybrids = 0;
         for (int[] group : Networks.subsets(8, 3)) {
             Network network = Network.of(p3, group);
-            if (!network.nvlinkOnly()) {
+            if (!network.joinedByNvlink()) {
                 TreePacking packing = optimal(network);
                 Network pcie = Network.of(withoutNvLinks(p3), group);
                 assertThat(packing.rateGbs())
@@ -145,7 +145,7 @@ class HubPackingTest {
         Machine p3 = Networks.preset("p3.16xlarge");
         for (int[] group : Networks.subsets(8, 5)) {
             Network nvlinks = Network.of(p3, group);
-            if (nvlinks.nvlinkOnly()) {
+            if (nvlinks.joinedByNvlink()) {
                 assertThat(optimal(Network.ofAllLinks(p3, group)).rateGbs())
                         .isGreaterThanOrEqualTo(optimal(nvlinks).rateGbs());
             }
@@ -158,7 +158,7 @@ class HubPackingTest {
         int faster = 0;
         for (int[] group : Networks.subsets(8, 4)) {
             Network without = Network.of(p3, group);
-            if (group.length == 4 && without.nvlinkOnly()) {
+            if (group.length == 4 && without.joinedByNvlink()) {
                 int[] relays = IntStream.range(0, 8)
                         .filter(device -> Arrays.stream(group).noneMatch(member -> member == device))
                         .toArray();

@@ -1,0 +1,17 @@
+package dev.banyan.cli.output;
+
+import java.util.List;
+import java.util.Optional;
+
+/** How assumed speeds of links are printed. */
+public final class Assumptions {
+    private Assumptions() {}
+
+    /** One line, without a comment sign; empty where nothing was assumed. */
+    public static Optional<String> line(List<String> assumed) {
+        return assumed.isEmpty()
+                ? Optional.empty()
+                : Optional.of("assumed: " + TerminalText.of(String.join("; ", assumed))
+                        + " (--gpu, --pcie-gen and --nvlink-gbs state what is known)");
+    }
+}

@@ -1,0 +1,88 @@
+package dev.banyan.topology.format;
+
+import dev.banyan.topology.LinkSpeeds;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** The speeds of one reading: what was stated, else what the GPU's model tells, else what is assumed. Used once. */
+final class SpeedChoice {
+    private final StatedSpeeds stated;
+    private final Optional<GpuProduct> product;
+    private final Set<String> assumed = new LinkedHashSet<>();
+
+    /** @param found the model that the description itself names, if it names one */
+    SpeedChoice(StatedSpeeds stated, Optional<GpuProduct> found) {
+        this.stated = stated;
+        product = stated.product().isEmpty() ? found : GpuProduct.of(stated.product());
+    }
+
+    /** The model of all GPUs, if it is known. */
+    Optional<GpuProduct> product() {
+        return product;
+    }
+
+    /**
+     * One NVLink or xGMI link one way in GB/s.
+     *
+     * @param usual what is assumed if nothing is known
+     * @param what what kind of link that is, in words
+     */
+    double linkGbs(double usual, String what) {
+        if (stated.nvlinkGbs() > 0) {
+            return stated.nvlinkGbs();
+        }
+        if (product.isPresent()) {
+            return product.get().linkGbs();
+        }
+        assumed.add(number(usual) + " GB/s one way per " + what);
+        return usual;
+    }
+
+    /** Whether the PCIe generation was stated, or follows from the model. */
+    boolean statesPcie() {
+        return stated.pcieGeneration() > 0 || product.isPresent();
+    }
+
+    /** One lane of PCIe one way in GB/s, gen3 as in NCCL if nothing is known. */
+    double pcieLaneGbs() {
+        int known = stated.pcieGeneration() > 0
+                ? stated.pcieGeneration()
+                : product.map(GpuProduct::pcieGeneration).orElse(0);
+        if (known > 0) {
+            return StatedSpeeds.pcieLaneGbs(known);
+        }
+        double lane = StatedSpeeds.pcieLaneGbs(3);
+        assumed.add("PCIe gen3, " + number(LinkSpeeds.PCIE_LANES * lane) + " GB/s one way for a full slot");
+        return lane;
+    }
+
+    /**
+     * The same, where the description tells the generation in another way.
+     *
+     * @param generation what it tells, 0 for nothing
+     */
+    double pcieLaneGbs(int generation) {
+        return generation == 0 || statesPcie() ? pcieLaneGbs() : StatedSpeeds.pcieLaneGbs(generation);
+    }
+
+    /** Notes an assumption that nothing can replace. */
+    void assume(String what) {
+        assumed.add(what);
+    }
+
+    /** Notes that links between sockets are taken as {@link LinkSpeeds#SOCKET_GBS}. */
+    void assumeSockets() {
+        assumed.add(number(LinkSpeeds.SOCKET_GBS) + " GB/s between CPU sockets");
+    }
+
+    /** What was assumed so far, one phrase each. */
+    List<String> assumed() {
+        return List.copyOf(assumed);
+    }
+
+    private static String number(double value) {
+        return value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value);
+    }
+}

@@ -1,0 +1,142 @@
+package dev.banyan.topology.format;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.topology.Device;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Output of rocm-smi and amd-smi, in the form of captures that users published. */
+class AmdFormatsTest {
+    private static String table(int n, String title, String name, BiFunction<Integer, Integer, String> cell) {
+        String names = IntStream.range(0, n)
+                .mapToObj(i -> String.format("%-13s", name.formatted(i)))
+                .collect(Collectors.joining());
+        return title + "\n" + " ".repeat(13) + names + "\n"
+                + IntStream.range(0, n)
+                        .mapToObj(a -> String.format("%-13s", name.formatted(a))
+                                + IntStream.range(0, n)
+                                        .mapToObj(b -> String.format("%-13s", cell.apply(a, b)))
+                                        .collect(Collectors.joining())
+                                + "\n")
+                        .collect(Collectors.joining())
+                + "\n";
+    }
+
+    static String rocmSmi(int n, int perNode, BiFunction<Integer, Integer, String> type, int pcieWeight) {
+        return "============================ ROCm System Management Interface ============================\n"
+                + table(
+                        n,
+                        "================================ Weight between two GPUs =================================",
+                        "GPU%d",
+                        (a, b) -> a.equals(b) ? "0" : type.apply(a, b).equals("XGMI") ? "15" : "" + pcieWeight)
+                + table(
+                        n,
+                        "================================= Hops between two GPUs ==================================",
+                        "GPU%d",
+                        (a, b) -> a.equals(b) ? "0" : "1")
+                + table(
+                        n,
+                        "=============================== Link Type between two GPUs ===============================",
+                        "GPU%d",
+                        (a, b) -> a.equals(b) ? "0" : type.apply(a, b))
+                + "======================================= Numa Nodes =======================================\n"
+                + (perNode == 0
+                        ? ""
+                        : IntStream.range(0, n)
+                                .mapToObj(i -> "GPU[" + i + "]\t\t: (Topology) Numa Node: " + i / perNode + "\nGPU[" + i
+                                        + "]\t\t: (Topology) Numa Affinity: " + i / perNode + "\n")
+                                .collect(Collectors.joining()))
+                + "================================== End of ROCm SMI Log ===================================\n";
+    }
+
+    static String amdSmi(String bandwidth) {
+        BiFunction<Integer, Integer, String> xgmi = (a, b) -> a.equals(b) ? "SELF" : "XGMI";
+        return table(8, "ACCESS TABLE:", "0000:%dc:00.0", (a, b) -> "ENABLED")
+                + table(8, "WEIGHT TABLE:", "0000:%dc:00.0", (a, b) -> a.equals(b) ? "0" : "15")
+                + table(8, "LINK TYPE TABLE:", "0000:%dc:00.0", xgmi)
+                + table(8, "NUMA BW TABLE:", "0000:%dc:00.0", (a, b) -> a.equals(b) ? "N/A" : bandwidth)
+                + "Legend:\n  SELF = Current GPU\n";
+    }
+
+    private static Machine read(String text, StatedSpeeds stated) {
+        return new MachineReader(MatrixUnit.CLASSES, stated).parse("dir/topo.txt", text);
+    }
+
+    private static Machine read(String text) {
+        return read(text, StatedSpeeds.NONE);
+    }
+
+    @Test
+    void readsRocmSmi() {
+        Machine machine = read(rocmSmi(8, 4, (a, b) -> "XGMI", 0));
+        assertThat(machine.name()).isEqualTo("topo.txt");
+        assertThat(machine.devices()).extracting(Device::numa).containsExactly(0, 0, 0, 0, 1, 1, 1, 1);
+        LinkMatrix links = LinkMatrix.of(machine);
+        assertThat(links.nvlinkConnected()).isTrue();
+        assertThat(links.gbs(0, 7)).isEqualTo(50);
+        assertThat(machine.assumed())
+                .contains(
+                        "50 GB/s one way per xGMI link (MI200's; MI300X's has 64)",
+                        "one xGMI link for each pair that xGMI joins",
+                        "PCIe gen3, 12 GB/s one way for a full slot",
+                        "10 GB/s between CPU sockets");
+        Machine known = read(rocmSmi(8, 4, (a, b) -> "XGMI", 0), new StatedSpeeds(0, 0, "AMD Instinct MI300X"));
+        assertThat(LinkMatrix.of(known).gbs(0, 7)).isEqualTo(64);
+        assertThat(known.devices().getFirst().attributes()).containsEntry("gcn", "942");
+    }
+
+    @Test
+    void readsTwoIslandsOfRocmSmi() {
+        Machine machine = read(rocmSmi(8, 4, (a, b) -> a / 4 == b / 4 ? "XGMI" : "PCIE", 52));
+        LinkMatrix links = LinkMatrix.of(machine);
+        assertThat(links.nvlinkConnected()).isFalse();
+        assertThat(links.classOf(0, 3)).isEqualTo(LinkMatrix.NVLINK);
+        assertThat(TopoTextFormatTest.labels(machine).getFirst()).isEqualTo("X NV1 NV1 NV1 SYS SYS SYS SYS");
+    }
+
+    @Test
+    void weightsTellSocketsWhereNoNumaNodeIsPrinted() {
+        assertThat(TopoTextFormatTest.labels(read(rocmSmi(2, 0, (a, b) -> "PCIE", 40)))
+                        .getFirst())
+                .isEqualTo("X PHB");
+        assertThat(TopoTextFormatTest.labels(read(rocmSmi(2, 0, (a, b) -> "PCIE", 72)))
+                        .getFirst())
+                .isEqualTo("X SYS");
+    }
+
+    @Test
+    void readsAmdSmi() {
+        Machine machine = read(amdSmi("50000-100000"));
+        assertThat(machine.devices().get(1).busId()).isEqualTo("0000:1c:00.0");
+        assertThat(LinkMatrix.of(machine).gbs(0, 7)).isEqualTo(100);
+        assertThat(machine.assumed()).noneMatch(phrase -> phrase.contains("xGMI"));
+        assertThat(read(amdSmi("0-0")).assumed()).anyMatch(phrase -> phrase.contains("xGMI"));
+        assertThat(read(amdSmi("N/A").replace("15 ", "30 ")).links())
+                .as("two hops are no link")
+                .noneMatch(link -> link.kind().isNvLinkClass());
+    }
+
+    @Test
+    void refusesWhatIsCut() {
+        String rocm = rocmSmi(4, 2, (a, b) -> "XGMI", 0);
+        int types = rocm.indexOf("Link Type");
+        assertThatThrownBy(() -> read(rocm.substring(0, rocm.indexOf("GPU3", rocm.indexOf("GPU3", types) + 1))))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessageContainingAll("row of GPU3 is missing", "rocm-smi --showtopo");
+        assertThatThrownBy(() -> read(rocm.substring(0, types)))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessageContaining("without its table of link types");
+        assertThatThrownBy(() -> read(amdSmi("N/A").replaceFirst("SELF +XGMI", "SELF")))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessageContaining("has 7 cells for 8 GPUs");
+        assertThatThrownBy(() -> read(amdSmi("N/A").replaceFirst("SELF +XGMI ", "SELF         PCIE ")))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessageContaining("differs from that of the way back");
+    }
+}
