@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import org.jspecify.annotations.Nullable;
 
 /** Measures calls where ranks are played. */
@@ -11,7 +12,12 @@ record MeasuredBench(RankSite site, Reporter reporter) implements Bench {
 
     @Override
     public long run(Sweep sweep) {
-        return new SweepBench(site, reporter).run(sweep);
+        boolean besideNccl = sweep.algorithms().choices().contains(AlgorithmChoice.NCCL)
+                && sweep.algorithms().choices().size() > 1
+                && site.ranks() > 1;
+        return besideNccl
+                ? new NcclTurns(site, sweep.call(), reporter).run(sweep)
+                : new SweepBench(site, reporter).run(sweep);
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
+import dev.banyan.nccl.internal.NcclLibrary;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.schedule.plan.Execution;
@@ -57,7 +58,8 @@ public final class CudaBackendProvider implements Backend.Provider {
                 config.get(BUFFER_LIMIT),
                 (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing())
                         .with(executor(config))
-                        .withLaunchThreads(config.get(LAUNCH_THREADS)));
+                        .withLaunchThreads(config.get(LAUNCH_THREADS))
+                        .withNcclLibrary(config.find(NcclLibrary.FILE).orElse(null)));
     }
 
     /** Returns how its backends execute schedules with some settings. */
