@@ -2,7 +2,6 @@ package dev.banyan.cli.diagnose;
 
 import dev.banyan.cli.calibrate.SweepOptions;
 import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
@@ -22,13 +21,11 @@ import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,8 +74,6 @@ record SweepDiagnosis(
         private final SweepOptions.Measured measured;
         private final NcclRings rings;
         private final SweepComparison compared;
-        private final Network network;
-        private final Bound bound;
         private final double boundGbs;
         private final List<String> findings = new ArrayList<>();
         private final List<Advice> advice = new ArrayList<>();
@@ -91,13 +86,11 @@ record SweepDiagnosis(
             collective = setting.collective();
             rings = NcclRings.of(machine, measured.profile(), setting.transport());
             compared = SweepComparison.of(measured.sweep(), rings, collective, setting.devicesPerProcess());
-            network = Network.of(machine, all(machine.size()));
-            bound = Packings.best(network).packing(collective, root()).bound();
-            boundGbs = bound.gbs().doubleValue();
-        }
-
-        private static int[] all(int size) {
-            return IntStream.range(0, size).toArray();
+            boundGbs = Packings.best(Network.of(machine))
+                    .packing(collective, root())
+                    .bound()
+                    .gbs()
+                    .doubleValue();
         }
 
         private int root() {
@@ -153,8 +146,9 @@ record SweepDiagnosis(
                 from--;
                 least = Math.min(least, share(rows.get(from)));
             }
-            String limit = "of what schedules over these links carry at most (" + Numbers.gbs(boundGbs) + " of algbw: "
-                    + CertificateReport.of(bound, network, collective).sentence() + ")";
+            String limit = "of what schedules "
+                    + (setting.transport() == Transport.HOST ? "between peers over these links " : "over these links ")
+                    + "carry at most (" + Numbers.gbs(boundGbs) + " of algbw; banyan bound says why)";
             if (from == rows.size()) {
                 findings.add("NCCL reaches " + percent(best) + " " + limit + " and falls back to "
                         + percent(share(rows.getLast())) + " at "
@@ -328,8 +322,9 @@ record SweepDiagnosis(
             Planner planner = new Planner(machine, Config.defaults(), new SimulatedCosts(machine, measured.profile()));
             double us = planner.predictedUs(AlgorithmConfig.of(AlgorithmChoice.PACKING), request(last.bytes()));
             double ratio = last.measuredUs() / us;
-            findings.add("Packed trees would take " + us(us) + " at " + size(last.bytes())
-                    + " by the simulator, which is a prediction: "
+            double gbs = last.bytes() / us / 1e3;
+            findings.add("Packed trees would take " + us(us) + " at " + size(last.bytes()) + " ("
+                    + percent(gbs / boundGbs) + " of the bound) by the simulator, which is a prediction: "
                     + (ratio > 1.05
                             ? Numbers.format("%.2f", ratio) + " times as fast as NCCL was measured"
                             : ratio < 0.95 ? "slower than NCCL was measured" : "no faster than NCCL was measured"));

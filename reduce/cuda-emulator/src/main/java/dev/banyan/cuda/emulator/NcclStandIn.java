@@ -57,7 +57,7 @@ public final class NcclStandIn {
     public static synchronized Path build(String... options) {
         Path module = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")));
         Path source = module.resolve("src/main/nccl/nccl_stand_in.c");
-        Path built = module.resolve("target/library")
+        Path built = module.resolve("target/nccl")
                 .resolve(options.length == 0 ? "libnccl.so.2" : "libnccl-" + String.join("", options) + ".so");
         try {
             if (Files.exists(built)
