@@ -210,7 +210,8 @@ class GpuCommandTest {
         assertThat(tune.out()).containsPattern("size +choice +time +algbw .*nccl");
         CommandRun without = banyan("", "tune --backend cuda --devices 0,1 -b 1K -e 1K -o " + file);
         assertThat(without.out()).contains("# nccl is not tried: no NCCL found");
-        assertThat(banyan("", "tune --backend cuda --devices 0,0 -b 1K -e 1K -o " + file).out())
+        assertThat(banyan("", "tune --backend cuda --devices 0,0 -b 1K -e 1K -o " + file)
+                        .out())
                 .contains("# nccl is not tried: several ranks share a device");
     }
 

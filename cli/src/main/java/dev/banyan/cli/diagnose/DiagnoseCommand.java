@@ -77,10 +77,16 @@ public final class DiagnoseCommand extends Subcommand {
         for (SweepDiagnosis sweep : report.sweeps()) {
             out.println("# " + TerminalText.of(sweep.file()) + ": " + TerminalText.of(sweep.title()));
             print(sweep.findings(), sweep.worthTrying());
+            if (sweep.worthTrying().isEmpty()
+                    && (report.log() == null || report.log().worthTrying().isEmpty())) {
+                out.println("No setting of NCCL is likely to help.");
+            }
+            out.println();
         }
         if (report.log() != null) {
             out.println("# " + TerminalText.of(report.log().file()));
             print(report.log().findings(), report.log().worthTrying());
+            out.println();
         }
         report.leftOut().forEach(one -> out.println("# left out: " + TerminalText.of(one)));
     }
@@ -89,9 +95,5 @@ public final class DiagnoseCommand extends Subcommand {
         PrintWriter out = out();
         findings.forEach(sentence -> out.println(TerminalText.of(sentence) + "."));
         worthTrying.forEach(advice -> out.println("Worth trying: " + TerminalText.of(advice.toString()) + "."));
-        if (worthTrying.isEmpty()) {
-            out.println("No setting of NCCL is likely to help.");
-        }
-        out.println();
     }
 }

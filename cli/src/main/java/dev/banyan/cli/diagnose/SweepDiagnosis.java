@@ -299,8 +299,8 @@ record SweepDiagnosis(
             if (hasReduction() && (log == null || !log.nvls().orElse(false))) {
                 advice.add(new Advice(
                         "NCCL_NVLS_ENABLE=1",
-                        "the NVSwitches of this machine can reduce, and the sweep is as slow as rings;"
-                                + " NCCL_DEBUG=INFO says whether NVLS multicast support is available"));
+                        "the NVSwitches of this machine can reduce, and the sweep is slower than that; NCCL_DEBUG=INFO"
+                                + " says whether NVLS multicast support is available"));
             }
             if (machine.links().stream().anyMatch(Findings::isFast)) {
                 advice.add(new Advice(

@@ -21,8 +21,7 @@ import java.util.Optional;
  * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the other rows
  */
-public record NcclErrors(
-        String profile, int sweeps, Errors large, Errors small) {
+public record NcclErrors(String profile, int sweeps, Errors large, Errors small) {
     /** From this size on, in bytes, links decide how long a call takes. */
     public static final long LARGE = 64 << 10;
 
@@ -51,10 +50,7 @@ public record NcclErrors(
         List<SweepComparison.Row> large = new ArrayList<>();
         sweeps.forEach(sweep -> sweep.rows().forEach(row -> (row.bytes() < LARGE ? small : large).add(row)));
         return new NcclErrors(
-                profile,
-                sweeps.size(),
-                Errors.of(new SweepComparison(large)),
-                Errors.of(new SweepComparison(small)));
+                profile, sweeps.size(), Errors.of(new SweepComparison(large)), Errors.of(new SweepComparison(small)));
     }
 
     /** Returns the errors of all classes that a sweep was published of. */

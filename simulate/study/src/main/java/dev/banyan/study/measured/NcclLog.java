@@ -47,4 +47,3 @@ public record NcclLog(
         choices = Collections.unmodifiableSortedMap(new TreeMap<>(choices));
     }
 }
-
