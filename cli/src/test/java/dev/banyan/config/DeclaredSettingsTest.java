@@ -194,7 +194,7 @@ class DeclaredSettingsTest {
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 0, 'above 0, at most 1'",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 1.01, 'above 0, at most 1'",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, NaN, 'above 0, at most 1'",
-        "BANYAN_ALGORITHM, nccl, 'auto, single-tree, multi-tree, packing, ring, star'",
+        "BANYAN_ALGORITHM, rccl, 'auto, single-tree, multi-tree, packing, ring, star'",
         "BANYAN_ALGORITHM, 'star:4K,ring:2K', a list by size",
         "BANYAN_ALGORITHM, star/3, a list by size",
         "BANYAN_ALGORITHM, packing/0, a list by size",
