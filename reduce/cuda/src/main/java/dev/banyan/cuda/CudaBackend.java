@@ -50,7 +50,8 @@ import org.slf4j.LoggerFactory;
  * {@linkplain dev.banyan.schedule.program.DeviceProgram device program}: a run is one launch on each device, whatever
  * the buffers are. Else, and if that is chosen, the first run of an executable with given buffers makes a CUDA graph
  * of all its copies and kernels, which is kept; a further run with the same buffers is one launch. Both give the same
- * bits. A run of NCCL, in place of a schedule, is what NCCL launches. Runs of one backend follow each other on the devices. A start does not wait for the runs before it.
+ * bits. A run of NCCL, in place of a schedule, is what NCCL launches. Runs of one backend follow each other on the
+ * devices. A start does not wait for the runs before it.
  *
  * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
  * the step and the error; all other runs that have not ended fail with it, and the backend then refuses everything but
