@@ -6,6 +6,7 @@ import dev.banyan.cli.calibrate.CalibrateCommand;
 import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
+import dev.banyan.cli.diagnose.DiagnoseCommand;
 import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.gpuday.GpuDayCommand;
 import dev.banyan.cli.input.Converters;
@@ -46,6 +47,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TuneCommand.class,
             CalibrateCommand.class,
             ValidateCommand.class,
+            DiagnoseCommand.class,
             FiguresCommand.class,
             ScalingCommand.class,
             TraceCommand.class,

@@ -19,8 +19,9 @@ import java.util.concurrent.TimeUnit;
  * @param cuda where the loader finds CUDA's driver
  * @param drivers folder of the stand-in
  * @param path of the process: where it finds programs
+ * @param settings of its environment, NAME=VALUE each
  */
-record EmulatedMachine(Path cuda, Path drivers, String path) {
+record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settings) {
     private static final Path MODULES = Path.of(System.getProperty("banyan.modules", ".."));
 
     /**
@@ -45,15 +46,19 @@ record EmulatedMachine(Path cuda, Path drivers, String path) {
         Files.copy(
                 MODULES.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
                 drivers.resolve("machine.txt"));
-        return new EmulatedMachine(cuda, drivers, System.getenv("PATH"));
+        return new EmulatedMachine(cuda, drivers, System.getenv("PATH"), List.of());
     }
 
     EmulatedMachine withDriver(Path folder) {
-        return new EmulatedMachine(folder, drivers, path);
+        return new EmulatedMachine(folder, drivers, path, settings);
     }
 
     EmulatedMachine withPath(Path folder) {
-        return new EmulatedMachine(cuda, drivers, folder.toString());
+        return new EmulatedMachine(cuda, drivers, folder.toString(), settings);
+    }
+
+    EmulatedMachine with(String setting) {
+        return new EmulatedMachine(cuda, drivers, path, List.of(setting));
     }
 
     /**
@@ -70,7 +75,9 @@ record EmulatedMachine(Path cuda, Path drivers, String path) {
                 "PATH=" + path,
                 "LD_LIBRARY_PATH=" + cuda,
                 "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
-                "BANYAN_EMULATED_CUDA=" + emulated,
+                "BANYAN_EMULATED_CUDA=" + emulated));
+        command.addAll(settings);
+        command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",

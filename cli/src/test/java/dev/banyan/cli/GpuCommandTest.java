@@ -3,8 +3,10 @@ package dev.banyan.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.NcclStandIn;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
@@ -163,6 +165,54 @@ class GpuCommandTest {
                 .startsWith(
                         "banyan: the NVIDIA driver is too old: its libcuda.so.1 has no cuGraphInstantiateWithFlags; ")
                 .containsOnlyOnce("\n");
+    }
+
+    /** The figures of the emulated driver mean nothing; each row has both, and every element is checked. */
+    @Test
+    void ncclRunsInTurnsOnTheSameBuffers() throws Exception {
+        EmulatedMachine withNccl = Objects.requireNonNull(machine).with("BANYAN_NCCL_LIBRARY=" + NcclStandIn.build());
+        String few = " --devices 0-3 -b 1K -e 4K -f 4 -n 2 -w 1";
+        CommandRun bench = withNccl.banyan(folder, "", "bench --backend cuda -a ring,nccl,star" + few);
+        assertThat(bench.status()).as(bench.err()).isZero();
+        assertThat(bench.out())
+                .containsPattern("#       size +algorithm +ours +nccl +ratio +ours +nccl +bound +#wrong\n")
+                .containsPattern("\n        1024 +ring( +[0-9.]+){6} +0\n        4096 +ring( +[0-9.]+){6} +0\n")
+                .containsPattern("\n        4096 +star( +[0-9.]+){5} +75\\.00 ")
+                .contains("# Out of bounds values : 0 OK");
+        JsonNode rows = withNccl.banyan(
+                        folder, "", "bench --backend cuda -a auto,nccl --format json --collective all_gather" + few)
+                .json();
+        assertThat(rows).hasSize(4);
+        assertThat(rows.get(1).get("algorithm").asText()).isEqualTo("nccl");
+        assertThat(rows.get(1).get("wrong").asInt()).isZero();
+        CommandRun alone = withNccl.banyan(folder, "", "bench --backend cuda -a nccl --collective reduce -o max" + few);
+        assertThat(alone.out()).contains("# Out of bounds values : 0 OK").contains("#wrong");
+        CommandRun missing = banyan("", "bench --backend cuda -a auto,nccl" + few);
+        assertThat(missing.status()).isEqualTo(1);
+        assertThat(missing.err())
+                .contains("banyan: no NCCL found: the loader knows no libnccl.so.2; install NCCL, or name the file by"
+                        + " BANYAN_NCCL_LIBRARY\n");
+    }
+
+    @Test
+    void ncclIsTestedAndTunedWhereItIsThere() throws Exception {
+        EmulatedMachine withNccl = Objects.requireNonNull(machine).with("BANYAN_NCCL_LIBRARY=" + NcclStandIn.build());
+        CommandRun selftest = withNccl.banyan(folder, "", "selftest --short --devices 0-2 --algorithm nccl,ring");
+        assertThat(selftest.status()).as(selftest.err()).isZero();
+        assertThat(selftest.out())
+                .containsPattern("nccl: [0-9]+ passed, 0 failed\n")
+                .containsPattern("ring: [0-9]+ passed, 0 failed\n");
+        assertThat(banyan("", "selftest --short --devices 0-2 --algorithm nccl").err())
+                .contains("nccl: no NCCL found");
+        Path file = folder.resolve("tuned.properties");
+        CommandRun tune = withNccl.banyan(folder, "", "tune --backend cuda --devices 0,1 -b 1K -e 1K -o " + file);
+        assertThat(tune.status()).as(tune.err()).isZero();
+        assertThat(tune.out()).containsPattern("size +choice +time +algbw .*nccl");
+        CommandRun without = banyan("", "tune --backend cuda --devices 0,1 -b 1K -e 1K -o " + file);
+        assertThat(without.out()).contains("# nccl is not tried: no NCCL found");
+        assertThat(banyan("", "tune --backend cuda --devices 0,0 -b 1K -e 1K -o " + file)
+                        .out())
+                .contains("# nccl is not tried: several ranks share a device");
     }
 
     @Test

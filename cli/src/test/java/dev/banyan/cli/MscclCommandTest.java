@@ -222,8 +222,8 @@ class MscclCommandTest {
 
     private static JsonNode onlyImported(JsonNode report) {
         JsonNode rows = report.get("rows");
-        assertThat(rows).hasSize(6);
-        assertThat(rows.get(4).has("schedule")).isFalse();
-        return rows.get(5);
+        assertThat(rows).hasSize(7);
+        assertThat(rows.get(5).has("schedule")).isFalse();
+        return rows.get(6);
     }
 }

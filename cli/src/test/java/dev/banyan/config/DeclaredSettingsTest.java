@@ -109,6 +109,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_WORLD_SIZE", 1),
                         Map.entry("BANYAN_CONFIG", Path.of("")),
                         Map.entry("BANYAN_MPI_LIBRARY", ""),
+                        Map.entry("BANYAN_NCCL_LIBRARY", ""),
                         Map.entry("BANYAN_NVML_LIBRARY", ""),
                         Map.entry("BANYAN_JAVA_HOME", ""),
                         Map.entry("BANYAN_JAVA_OPTS", "")));
@@ -144,6 +145,7 @@ class DeclaredSettingsTest {
                 Map.entry("BANYAN_RENDEZVOUS", "/tmp/job"),
                 Map.entry("BANYAN_SHARED_MEMORY", "0"),
                 Map.entry("BANYAN_WORLD_SIZE", "8"),
+                Map.entry("BANYAN_NCCL_LIBRARY", "libnccl.so"),
                 Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so"));
         Config config = load(environment);
         assertThat(config.warnings()).isEmpty();
@@ -176,6 +178,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_RENDEZVOUS", "/tmp/job"),
                         Map.entry("BANYAN_SHARED_MEMORY", false),
                         Map.entry("BANYAN_WORLD_SIZE", 8),
+                        Map.entry("BANYAN_NCCL_LIBRARY", "libnccl.so"),
                         Map.entry("BANYAN_NVML_LIBRARY", "libnvidia-ml.so")));
     }
 
@@ -191,7 +194,7 @@ class DeclaredSettingsTest {
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 0, 'above 0, at most 1'",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 1.01, 'above 0, at most 1'",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, NaN, 'above 0, at most 1'",
-        "BANYAN_ALGORITHM, nccl, 'auto, single-tree, multi-tree, packing, ring, star'",
+        "BANYAN_ALGORITHM, rccl, 'auto, single-tree, multi-tree, packing, ring, star'",
         "BANYAN_ALGORITHM, 'star:4K,ring:2K', a list by size",
         "BANYAN_ALGORITHM, star/3, a list by size",
         "BANYAN_ALGORITHM, packing/0, a list by size",

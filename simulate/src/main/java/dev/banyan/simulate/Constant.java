@@ -56,6 +56,10 @@ public enum Constant {
     NCCL_SIMPLE_HOP_US("nccl.simpleHopUs", Range.US),
     /** As for LL. */
     NCCL_SIMPLE_FRACTION("nccl.simpleFraction", Range.USE),
+    /** NCCL's reduction in the switch (NVLS): what a call takes beyond its data, in us. */
+    NCCL_NVLS_BASE_US("nccl.nvlsBaseUs", Range.US),
+    /** NCCL's reduction in the switch: fraction of a device's nominal bandwidth that it fills; 0 where not used. */
+    NCCL_NVLS_FRACTION("nccl.nvlsFraction", Range.USE),
     /** What a process needs to launch NCCL's kernel on one of its devices, in us. */
     NCCL_LAUNCH_US("nccl.launchUs", Range.US),
     /** Of what host memory passes on one way alone, the fraction each way where a device sends and receives. */
@@ -138,6 +142,11 @@ public enum Constant {
     /** Whether it is of device programs alone; older profiles do not have those. */
     boolean isOfPrograms() {
         return key.startsWith("program.");
+    }
+
+    /** Whether it is of NCCL's reduction in the switch, which profiles without these constants do not use. */
+    boolean isOfNvls() {
+        return this == NCCL_NVLS_BASE_US || this == NCCL_NVLS_FRACTION;
     }
 
     /** Whether calls take less time if the value is greater. */

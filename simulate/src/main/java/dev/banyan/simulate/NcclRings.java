@@ -31,8 +31,14 @@ import java.util.stream.IntStream;
  * <p>A process that drives several devices launches on one after the other. While it does, earlier calls go on; so
  * no call is faster than {@code nccl.launchUs} for each of its process's devices.
  *
- * <p>What it leaves out: NCCL's trees, its choice of fewer channels and threads for small data, NVLS and
- * CollNet, and what differs between its versions. Immutable and safe for use from any thread. A call simulates up
+ * <p>Where the profile lets it, the all_reduce of three or more devices around one NVSwitch may be reduced in the
+ * switch
+ * ({@link Protocol#NVLS}): {@code baseUs}, and the time in which each device's link carries all data and a block more
+ * each way, at {@code fraction} of its nominal bandwidth.
+ *
+ * <p>What it leaves out: NCCL's trees, its choice of fewer channels and threads for small data, its kernels for
+ * registered (symmetric) memory, CollNet, and what differs between its versions. Immutable and safe for use from any
+ * thread. A call simulates up
  * to three schedules: milliseconds.
  */
 public final class NcclRings {
@@ -41,12 +47,16 @@ public final class NcclRings {
     private static final int PIECES = 32;
 
     private static final double NO_LIMIT = 1e6;
+    /** NCCL reduces in the switch for no fewer devices. */
+    private static final int LEAST_DEVICES_OF_NVLS = 3;
 
     private final RingSet rings;
     private final Profile profile;
     private final Transport transport;
     private final Map<Protocol, Simulator> bothWays;
     private final Map<Protocol, Simulator> oneWay;
+    /** What a switch that reduces carries each way of a device, in GB/s; 0 where NCCL uses none. */
+    private final double switchGbs;
 
     /**
      * What a call takes.
@@ -66,7 +76,10 @@ public final class NcclRings {
                 .orElseThrow(() -> new IllegalArgumentException("no ring joins the devices of " + machine.name()));
         bothWays = new EnumMap<>(Protocol.class);
         oneWay = new EnumMap<>(Protocol.class);
-        for (Protocol protocol : Protocol.values()) {
+        switchGbs = transport == Transport.HOST || machine.size() < LEAST_DEVICES_OF_NVLS
+                ? 0
+                : profile.get(Protocol.NVLS.fraction()) * leastToSwitch(machine);
+        for (Protocol protocol : Protocol.OF_RINGS) {
             if (profile.get(protocol.fraction()) > 0) {
                 Machine timed = withHops(wires, profile.get(protocol.hopUs()));
                 Network network = rings.network().joinedByNvlink() ? Network.of(timed) : Network.ofAllLinks(timed, all);
@@ -98,6 +111,19 @@ public final class NcclRings {
     /** The rings that data go over. */
     public RingSet rings() {
         return rings;
+    }
+
+    /** Returns the bandwidth of the device that has least to an NVSwitch, in GB/s; 0 if one has none. */
+    private static double leastToSwitch(Machine machine) {
+        return IntStream.range(0, machine.size())
+                .mapToDouble(device -> machine.links().stream()
+                        .filter(link -> link.kind() == Link.Kind.NVLINK
+                                && Math.min(link.a(), link.b()) == device
+                                && Math.max(link.a(), link.b()) >= machine.size())
+                        .mapToDouble(link -> Math.min(link.gbsAToB(), link.gbsBToA()))
+                        .sum())
+                .min()
+                .orElse(0);
     }
 
     private double duplex() {
@@ -170,6 +196,11 @@ public final class NcclRings {
                 least = us;
                 fastest = entry.getKey();
             }
+        }
+        if (collective == Collective.ALL_REDUCE && switchGbs > 0) {
+            double us = profile.get(Protocol.NVLS.baseUs()) + bytes * (1 + 1.0 / n) / switchGbs / 1e3;
+            fastest = us < least ? Protocol.NVLS : fastest;
+            least = Math.min(us, least);
         }
         double hostUs = profile.get(Constant.NCCL_LAUNCH_US) * devicesPerProcess;
         return new Timing(Math.max(least, hostUs), fastest, hostUs > least);

@@ -208,6 +208,7 @@ public final class Samples {
                         NCCL_LL_FRACTION,
                         NCCL_LL128_FRACTION,
                         NCCL_SIMPLE_FRACTION,
+                        NCCL_NVLS_FRACTION,
                         HOST_DUPLEX,
                         PROGRAM_STORE_FRACTION -> 0.5 + random.nextDouble() / 2;
                 case PCIE_QUEUEING, SOCKET_QUEUEING -> random.nextInt(2) * random.nextDouble();

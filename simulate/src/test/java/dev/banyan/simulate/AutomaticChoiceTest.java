@@ -12,7 +12,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -30,9 +29,7 @@ class AutomaticChoiceTest {
     private static final int MOST_STEPS = 60_000;
 
     private static List<AlgorithmChoice> algorithms() {
-        return Arrays.stream(AlgorithmChoice.values())
-                .filter(choice -> choice != AlgorithmChoice.AUTO)
-                .toList();
+        return AlgorithmChoice.scheduled();
     }
 
     /** What {@code banyan tune} tries, chunks apart: all algorithms, and packings of 1, 2, 4, ... trees. */

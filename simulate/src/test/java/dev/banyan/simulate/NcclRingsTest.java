@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -77,6 +78,58 @@ class NcclRingsTest {
                 .isEqualTo(circle(PLAIN).time(Collective.ALL_REDUCE, GIB, 1).us());
     }
 
+    /** Each device's link of 450 GB/s carries all data and an eighth more each way. */
+    @Test
+    void aSwitchThatReducesCarriesAllDataOnce() {
+        Profile reducing =
+                PLAIN.with(Constant.NCCL_NVLS_BASE_US, 20, "test").with(Constant.NCCL_NVLS_FRACTION, 0.8, "test");
+        Machine eight = Samples.preset("dgx-h100");
+        NcclRings rings = NcclRings.of(eight, reducing, Transport.PEER);
+        NcclRings.Timing large = rings.time(Collective.ALL_REDUCE, GIB, 1);
+        assertThat(large).isEqualTo(rings.time(Collective.ALL_REDUCE, GIB, 8));
+        assertThat(large.us()).isEqualTo(20 + GIB * 1.125 / 360e3, within(0.1));
+        assertThat(large.protocol()).isEqualTo(Protocol.NVLS);
+        assertThat(rings.time(Collective.ALL_GATHER, GIB, 1).protocol()).isEqualTo(Protocol.SIMPLE);
+        assertThat(NcclRings.of(eight.subset(0, 1), reducing, Transport.PEER)
+                        .time(Collective.ALL_REDUCE, GIB, 1)
+                        .protocol())
+                .as("two devices")
+                .isEqualTo(Protocol.SIMPLE);
+        assertThat(NcclRings.of(Samples.preset("p3.8xlarge"), reducing, Transport.PEER)
+                        .time(Collective.ALL_REDUCE, GIB, 1)
+                        .protocol())
+                .as("no NVSwitch")
+                .isEqualTo(Protocol.SIMPLE);
+    }
+
+    /** Published tables of NCCL's small sizes on eight H100 and eight A100; see the reference of the profiles. */
+    @ParameterizedTest
+    @CsvSource({
+        "dgx-h100, 8, 1024, 15.0",
+        "dgx-h100, 8, 8192, 15.6",
+        "dgx-h100, 8, 16384, 16.0",
+        "dgx-h100, 8, 32768, 17.5",
+        "dgx-h100, 8, 65536, 17.8",
+        "dgx-h100, 8, 131072, 18.2",
+        "dgx-h100, 8, 262144, 18.5",
+        "dgx-h100, 8, 524288, 19.0",
+        "dgx-h100, 8, 1048576, 24.0",
+        "dgx-h100, 8, 128, 19.2",
+        "dgx-h100, 8, 16384, 20.7",
+        "dgx-h100, 8, 65536, 23.1",
+        "dgx-h100, 8, 1048576, 32.4",
+        "dgx-h100, 4, 524288, 21",
+        "dgx-h100, 6, 524288, 23",
+        "dgx-h100, 6, 1048576, 25",
+        "dgx-a100, 8, 1024, 16.68"
+    })
+    void smallSizesAreNearPublishedTables(String preset, int devices, long bytes, double us) {
+        Machine machine =
+                Samples.preset(preset).subset(IntStream.range(0, devices).toArray());
+        NcclRings rings = NcclRings.of(machine, Profiles.of(machine), Transport.PEER);
+        assertThat(rings.time(Collective.ALL_REDUCE, bytes, 1).us()).isBetween(0.75 * us, 1.25 * us);
+    }
+
     @Test
     void launchesHideWhatIsShorter() {
         NcclRings rings = circle(PLAIN.with(Constant.NCCL_LAUNCH_US, 10, "test"));
@@ -116,7 +169,7 @@ class NcclRingsTest {
         "dgx-1p, 80",
         "dgx-2, 150",
         "dgx-a100, 300",
-        "dgx-h100, 450",
+        "dgx-h100, 481",
         "pcie-4, 12",
         "pcie-8, 10"
     })

@@ -9,10 +9,8 @@ import java.util.Map;
 
 /** Algorithms as {@code --algorithm} names them: one, several with commas between, or {@code all}. */
 record AlgorithmList(List<AlgorithmChoice> choices) {
-    /** Every algorithm, without the automatic choice between them. */
-    static final AlgorithmList ALL = new AlgorithmList(Arrays.stream(AlgorithmChoice.values())
-            .filter(choice -> choice != AlgorithmChoice.AUTO)
-            .toList());
+    /** Every algorithm of Banyan's, without the automatic choice between them. */
+    static final AlgorithmList ALL = new AlgorithmList(AlgorithmChoice.scheduled());
 
     static final AlgorithmList AUTO = new AlgorithmList(List.of(AlgorithmChoice.AUTO));
 

@@ -13,6 +13,7 @@ import dev.banyan.cli.process.LocalProcesses;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.reduce.internal.processes.JobPlace;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
@@ -51,7 +52,7 @@ import picocli.CommandLine.Option;
             "  banyan bench --workload resnet-50 --compute-ms 50 --kvstore tree",
             "  banyan bench --processes 4 -b 4K -e 64M -f 4",
             "  mpirun -np 2 banyan bench --workload resnet-50 --compute-ms 200 --kvstore depcha --local-devices 2",
-            "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all",
+            "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all,nccl",
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
@@ -142,8 +143,9 @@ public final class BenchCommand extends Subcommand {
     @Option(
             names = {"-a", "--algorithm"},
             paramLabel = "NAME[,NAME]",
-            description = "auto, single-tree, multi-tree, packing, ring, star, one-shot, or all (default: auto; of the"
-                    + " short sweep and of workloads all).")
+            description = "auto, single-tree, multi-tree, packing, ring, star, one-shot, all of these but auto, or"
+                    + " nccl, the NCCL of this machine, which --backend sim predicts (default: auto; of the short sweep"
+                    + " and of workloads all).")
     private @Nullable AlgorithmList algorithms;
 
     @Option(
@@ -356,10 +358,22 @@ public final class BenchCommand extends Subcommand {
         require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(workload == null || !anySizeGiven(), "--workload brings its own sizes; leave -b, -e, -f and -i out");
         refuseNonsenseOfStores();
+        refuseNcclElsewhere();
         require(
                 workload == null
                         || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
+    }
+
+    private void refuseNcclElsewhere() {
+        if (algorithms != null && algorithms.choices().contains(AlgorithmChoice.NCCL)) {
+            require(
+                    backend != BenchBackend.HOST,
+                    "--algorithm nccl runs on GPUs; add --backend cuda, or --backend sim, which predicts it");
+            require(
+                    backend != BenchBackend.SIM || (workload == null && trace == null),
+                    "--algorithm nccl is predicted call by call; leave --workload and --trace out");
+        }
     }
 
     private void refuseNonsenseOfStores() {

@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
@@ -81,6 +82,11 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
     /** The call without its buffers. */
     CollectiveRequest request(long count, boolean inPlace) {
         return new CollectiveRequest(collective, root, count, element.type().bytes(), inPlace, Long.MAX_VALUE);
+    }
+
+    /** The call as NCCL is asked for it. */
+    NcclRequest ncclRequest(long count, boolean inPlace) {
+        return new NcclRequest(collective, root, count, element.type(), op, inPlace);
     }
 
     /** Bytes that all ranks must read and write in memory at least. */

@@ -3,11 +3,13 @@ package dev.banyan.cli.bench;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /** GPUs; all communicators share one backend, so that memory is theirs together. */
 public final class CudaSite implements RankSite {
@@ -40,6 +42,11 @@ public final class CudaSite implements RankSite {
     public Communicator open(SizeRules rules) {
         return Communicator.create(
                 machine, Config.builder().set(Planner.ALGORITHM, rules).load(), backend);
+    }
+
+    @Override
+    public @Nullable String refusal(NcclRequest request) {
+        return backend.refusal(request);
     }
 
     @Override

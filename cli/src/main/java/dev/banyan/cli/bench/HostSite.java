@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
@@ -24,6 +25,11 @@ public record HostSite(Machine machine) implements RankSite {
     public Communicator open(SizeRules rules) {
         return Communicator.create(
                 machine, Config.builder().set(Planner.ALGORITHM, rules).load());
+    }
+
+    @Override
+    public String refusal(NcclRequest request) {
+        return "NCCL runs on GPUs, and not on the host backend; leave nccl out, or add --backend cuda";
     }
 
     @Override

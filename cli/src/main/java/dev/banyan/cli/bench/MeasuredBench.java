@@ -1,5 +1,10 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.reduce.backend.NcclRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import org.jspecify.annotations.Nullable;
 
 /** Measures calls where ranks are played. */
@@ -11,11 +16,26 @@ record MeasuredBench(RankSite site, Reporter reporter) implements Bench {
 
     @Override
     public long run(Sweep sweep) {
-        return new SweepBench(site, reporter).run(sweep);
+        checkNccl(sweep.algorithms(), sweep.call().ncclRequest(sweep.largestCount(), true));
+        boolean besideNccl = sweep.algorithms().choices().contains(AlgorithmChoice.NCCL)
+                && sweep.algorithms().choices().size() > 1
+                && site.ranks() > 1;
+        return besideNccl
+                ? new NcclTurns(site, sweep.call(), reporter).run(sweep)
+                : new SweepBench(site, reporter).run(sweep);
     }
 
     @Override
     public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
+        checkNccl(algorithms, new NcclRequest(Collective.ALL_REDUCE, -1, 1, DataType.F32, ReduceOp.SUM, true));
         return new WorkloadBench(site, reporter).run(workload, algorithms, rounds);
+    }
+
+    /** @throws IllegalStateException if NCCL is asked for and cannot run a collective */
+    private void checkNccl(AlgorithmList algorithms, NcclRequest request) {
+        String refusal = algorithms.choices().contains(AlgorithmChoice.NCCL) ? site.refusal(request) : null;
+        if (refusal != null) {
+            throw new IllegalStateException(refusal);
+        }
     }
 }

@@ -43,7 +43,7 @@ public final class Predictions {
                 request.elementBytes(),
                 request.inPlace(),
                 config.get(Planner.CHUNK_BYTES));
-        return planner.plan(planner.cut(planner.choose(asSet), asSet), asSet);
+        return planner.plan(planner.cut(planner.chooseSchedule(asSet), asSet), asSet);
     }
 
     /** How a workload's keys are carried out, all-reduced in place. */

@@ -1,11 +1,13 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
+import org.jspecify.annotations.Nullable;
 
 /** Where ranks are played, and their memory. */
 public interface RankSite extends AutoCloseable {
@@ -22,6 +24,10 @@ public interface RankSite extends AutoCloseable {
     default Communicator open(AlgorithmChoice algorithm) {
         return open(SizeRules.always(AlgorithmConfig.of(algorithm)));
     }
+
+    /** Why NCCL cannot run a collective here, as one sentence without its end; null if it can. */
+    @Nullable
+    String refusal(NcclRequest request);
 
     /**
      * Memory of every rank.

@@ -24,8 +24,18 @@ public record Repeats(int warmups, int least, int most, long enoughNanos) {
 
     /** Runs the call and returns the time of each timed run in ns. */
     long[] time(Runnable call) {
+        return time(call, () -> {});
+    }
+
+    /**
+     * Runs the call and returns the time of each timed run in ns.
+     *
+     * @param between runs after each run, also of those that are not timed
+     */
+    long[] time(Runnable call, Runnable between) {
         for (int i = 0; i < warmups; i++) {
             call.run();
+            between.run();
         }
         long[] nanos = new long[most];
         int runs = 0;
@@ -34,6 +44,7 @@ public record Repeats(int warmups, int least, int most, long enoughNanos) {
             call.run();
             nanos[runs] = System.nanoTime() - start;
             sum += nanos[runs];
+            between.run();
         }
         return Arrays.copyOf(nanos, runs);
     }

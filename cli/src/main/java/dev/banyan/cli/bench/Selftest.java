@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /** Calls of all kinds on one communicator. Counts cases that passed, and describes the others. */
 final class Selftest {
@@ -26,12 +27,17 @@ final class Selftest {
     private final Communicator communicator;
     private final AlgorithmChoice algorithm;
     private final DeviceCalls calls;
+    private final Predicate<Call> isPossible;
     private final int ranks;
     private final List<String> failures = new ArrayList<>();
     private long passed;
 
-    /** @param calls on as much memory of each rank as the test takes */
-    Selftest(Communicator communicator, AlgorithmChoice algorithm, DeviceCalls calls) {
+    /**
+     * @param calls on as much memory of each rank as the test takes
+     * @param isPossible whether the algorithm can run a kind of call; others are left out
+     */
+    Selftest(Communicator communicator, AlgorithmChoice algorithm, DeviceCalls calls, Predicate<Call> isPossible) {
+        this.isPossible = isPossible;
         this.communicator = communicator;
         this.algorithm = algorithm;
         this.calls = calls;
@@ -113,6 +119,9 @@ final class Selftest {
         for (long count : counts) {
             int root = collective.hasRoot() ? (int) (count % ranks) : -1;
             Call call = new Call(collective, type, op, root, ranks);
+            if (!isPossible.test(call)) {
+                continue;
+            }
             // Where vectors of 16 bytes begin, and one element behind.
             for (int shift : new int[] {0, type.type().bytes()}) {
                 record(

@@ -8,15 +8,21 @@ import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaDevices;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.io.PrintWriter;
 import java.lang.foreign.Arena;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -55,8 +61,9 @@ public final class SelftestCommand extends Subcommand {
     @Option(
             names = {"-a", "--algorithm"},
             paramLabel = "LIST",
-            description = "Algorithms to test, with commas between (default: all).")
-    private AlgorithmList algorithms = AlgorithmList.ALL;
+            description =
+                    "Algorithms to test, with commas between (default: all; on GPUs also nccl, if NCCL is there).")
+    private @Nullable AlgorithmList algorithms;
 
     @Option(
             names = "--large",
@@ -140,12 +147,32 @@ public final class SelftestCommand extends Subcommand {
         }
     }
 
+    /** The algorithms that were named; else all, and NCCL where it can run a sum. */
+    private List<AlgorithmChoice> algorithms(RankSite site, PrintWriter out) {
+        String refusal = site.refusal(new NcclRequest(Collective.ALL_REDUCE, -1, 1, DataType.F32, ReduceOp.SUM, true));
+        if (algorithms != null) {
+            require(!algorithms.choices().contains(AlgorithmChoice.NCCL) || refusal == null, "nccl: " + refusal);
+            return algorithms.choices();
+        }
+        List<AlgorithmChoice> all = new ArrayList<>(AlgorithmList.ALL.choices());
+        if (refusal == null) {
+            all.add(AlgorithmChoice.NCCL);
+        } else if (backend == RankBackend.CUDA) {
+            out.println("# nccl is not tested: " + refusal);
+        }
+        return all;
+    }
+
     private void test(RankSite site, DeviceCalls calls, Consumer<Selftest> cases, PrintWriter out) {
         long passed = 0;
         long failed = 0;
-        for (AlgorithmChoice algorithm : algorithms.choices()) {
+        for (AlgorithmChoice algorithm : algorithms(site, out)) {
             try (Communicator communicator = site.open(algorithm)) {
-                Selftest test = new Selftest(communicator, algorithm, calls);
+                Selftest test = new Selftest(
+                        communicator,
+                        algorithm,
+                        calls,
+                        call -> algorithm != AlgorithmChoice.NCCL || site.refusal(call.ncclRequest(1, true)) == null);
                 cases.accept(test);
                 passed += test.passed();
                 failed += test.failures().size();

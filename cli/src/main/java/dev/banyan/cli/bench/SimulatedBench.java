@@ -17,6 +17,7 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.program.ProgramLayout;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
+import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.TraceWriter;
@@ -45,6 +46,8 @@ final class SimulatedBench implements Bench {
 
     private final Reporter reporter;
     private final @Nullable Path trace;
+    /** Made when it is first needed. */
+    private @Nullable SimulatedNccl nccl;
     /** Whether sums of floats are rounded once. */
     private final boolean exact = Config.load().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
 
@@ -84,6 +87,9 @@ final class SimulatedBench implements Bench {
                 sweep::title,
                 sweep.counts(),
                 algorithm -> {
+                    if (algorithm == AlgorithmChoice.NCCL) {
+                        return count -> row(nccl(), sweep.call(), count);
+                    }
                     Predictions predictions = predictions(algorithm, costs);
                     return count -> new Row(
                             algorithm,
@@ -98,7 +104,15 @@ final class SimulatedBench implements Bench {
             return 0;
         }
         reporter.lines(table.footer(rows));
-        reporter.lines(isExact(sweep.call()) ? stages() : executors(rows));
+        List<Row> ours = rows.stream()
+                .filter(row -> row.algorithm() != AlgorithmChoice.NCCL)
+                .toList();
+        if (!ours.isEmpty()) {
+            reporter.lines(isExact(sweep.call()) ? stages() : executors(ours));
+        }
+        if (ours.size() < rows.size()) {
+            reporter.lines(List.of("# " + nccl().remark()));
+        }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().choices().getFirst(), chunks);
@@ -110,6 +124,22 @@ final class SimulatedBench implements Bench {
         reporter.result(rows.stream().map(Row::json).toList());
         reporter.draw(chosen.machine().name(), rows);
         return 0;
+    }
+
+    private SimulatedNccl nccl() {
+        SimulatedNccl made = nccl;
+        if (made == null) {
+            made = new SimulatedNccl(chosen.machine(), profile);
+            nccl = made;
+        }
+        return made;
+    }
+
+    /** NCCL takes as long in place as out of place. */
+    private static Row row(SimulatedNccl nccl, Call call, long count) {
+        NcclRings.Timing timing = nccl.time(call.collective(), call.size(count));
+        Measurement predicted = Measurement.predicted(call, count, timing.us(), SimulatedNccl.choice(timing), null);
+        return new Row(AlgorithmChoice.NCCL, call, count, predicted, predicted, null);
     }
 
     private Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {

@@ -2,11 +2,9 @@ package dev.banyan.cli.calibrate;
 
 import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.Profiles;
+import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.study.measured.PublishedSweep;
-import dev.banyan.study.measured.Sweep;
 import dev.banyan.study.measured.SweepComparison;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One sweep and what was predicted for it.
@@ -16,14 +14,15 @@ import org.jspecify.annotations.Nullable;
  * @param compared row by row
  */
 record Comparison(PublishedSweep setting, Profile profile, SweepComparison compared) {
-    /** From here on time is the links' rather than the launches'. */
-    private static final long LARGE = 64 << 10;
+    private static final long LARGE = NcclErrors.LARGE;
 
-    static Comparison of(Sweep sweep, PublishedSweep setting, @Nullable Profile wanted) {
-        Profile profile = wanted == null ? Profiles.of(setting.machine()) : wanted;
-        NcclRings rings = NcclRings.of(setting.machine(), profile, setting.transport());
+    static Comparison of(SweepOptions.Measured measured) {
+        PublishedSweep setting = measured.setting();
+        NcclRings rings = NcclRings.of(setting.machine(), measured.profile(), setting.transport());
         return new Comparison(
-                setting, profile, SweepComparison.of(sweep, rings, setting.collective(), setting.devicesPerProcess()));
+                setting,
+                measured.profile(),
+                SweepComparison.of(measured.sweep(), rings, setting.collective(), setting.devicesPerProcess()));
     }
 
     /** The rows of 64 KiB and more; all rows where there is none. */

@@ -50,7 +50,7 @@ final class ProgramPredictions {
                     true,
                     Long.MAX_VALUE);
             if (SIZES.contains(row.bytes())) {
-                PlannedSchedule planned = planner.plan(planner.choose(request), request);
+                PlannedSchedule planned = planner.plan(planner.chooseSchedule(request), request);
                 table.row(
                         one.setting().file(),
                         Long.toString(row.bytes()),

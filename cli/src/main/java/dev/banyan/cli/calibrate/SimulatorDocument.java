@@ -39,8 +39,10 @@ final class SimulatorDocument {
         take, as calls follow one another down the chain. A process launches on its devices one after the other
         (`nccl.launchUs`), and no call is faster than that. Where devices have no peer access, every hop goes up to a
         CPU socket and down again, and a device that sends and receives gets `host.duplex` of what one way alone does.
-        Not simulated: NCCL's trees, its choice of fewer channels for small data, NVLS, CollNet, several machines, and
-        what differs between its versions.
+        An all_reduce of three or more devices around NVSwitches that reduce (`nccl.nvlsFraction` above 0) may also be
+        reduced there (NVLS): `nccl.nvlsBaseUs`, and the time in which each device's links carry all data and a block
+        more each way. Not simulated: NCCL's trees, its choice of fewer channels for small data, its kernels for
+        registered (symmetric) memory, CollNet, several machines, and what differs between its versions.
 
         ## Calibration
 

@@ -1,25 +1,10 @@
 package dev.banyan.cli.calibrate;
 
-import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
-import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.Transport;
-import dev.banyan.study.measured.NcclSweepReader;
-import dev.banyan.study.measured.PublishedSweep;
-import dev.banyan.study.measured.PublishedSweeps;
-import dev.banyan.study.measured.Sweep;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -39,36 +24,8 @@ import picocli.CommandLine.Option;
             "  banyan validate --sweeps all_reduce.txt --machine topo.txt --devices-per-process 8"
         })
 public final class ValidateCommand extends Subcommand {
-    @Option(
-            names = "--sweeps",
-            required = true,
-            arity = "1..*",
-            paramLabel = "FILE|DIR",
-            description = "What nccl-tests printed, or a table with commas; of a folder all files but those left out.")
-    private List<Path> sweeps = List.of(); // replaced by picocli
-
     @Mixin
-    private final MachineOptions machine = new MachineOptions();
-
-    @Option(
-            names = "--profile",
-            paramLabel = "NAME|FILE",
-            description = "Profile to simulate with (default: the built-in one that fits the machine).")
-    private @Nullable Profile profile;
-
-    @Option(names = "--collective", description = "What a file of your own measured (default: all_reduce).")
-    private Collective collective = Collective.ALL_REDUCE;
-
-    @Option(
-            names = "--devices-per-process",
-            paramLabel = "N",
-            description = "How many devices one process drove in it: -g times -t of nccl-tests (default: all).")
-    private @Nullable Integer devicesPerProcess;
-
-    @Option(
-            names = "--transport",
-            description = "peer, or host where NCCL had neither NVLink nor peer access (default: peer).")
-    private Wires transport = Wires.peer;
+    private final SweepOptions sweeps = new SweepOptions();
 
     @Option(names = "--report", paramLabel = "FILE", description = "Write the whole report to a file, as Markdown.")
     private @Nullable Path report;
@@ -76,108 +33,18 @@ public final class ValidateCommand extends Subcommand {
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
 
-    /** What {@code --transport} takes. */
-    enum Wires {
-        peer(Transport.PEER),
-        host(Transport.HOST);
-
-        private final Transport transport;
-
-        Wires(Transport transport) {
-            this.transport = transport;
-        }
-    }
-
     @Override
     public void run() {
-        Optional<ChosenMachine> own = Optional.empty();
-        if (given("--machine") || given("--collective") || given("--devices-per-process") || given("--transport")) {
-            own = Optional.of(machine.choose(2));
-            checkProcesses(own.get());
-        } else if (given("--devices") || given("--unit")) {
-            throw wrong("--devices and --unit need --machine");
-        }
-        List<Comparison> comparisons = new ArrayList<>();
-        List<String> leftOut = new ArrayList<>();
-        for (Path file : files()) {
-            String name = String.valueOf(file.getFileName());
-            Optional<PublishedSweep> setting =
-                    own.isPresent() ? Optional.of(setting(name, own.get())) : PublishedSweeps.find(name);
-            if (setting.isPresent()) {
-                Sweep sweep = NcclSweepReader.read(file);
-                comparisons.add(Comparison.of(sweep, setting.get(), profile));
-            } else {
-                leftOut.add(name + ": " + PublishedSweeps.leftOut(name).orElseGet(() -> unknown(file)));
-            }
-        }
-        if (comparisons.isEmpty()) {
-            throw new IllegalStateException("nothing to compare; name files of nccl-tests by --sweeps"
-                    + (leftOut.isEmpty() ? "" : "; left out: " + String.join("; ", leftOut)));
-        }
-        own.ifPresent(chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
+        SweepOptions.Found found = sweeps.read();
+        List<Comparison> comparisons =
+                found.sweeps().stream().map(Comparison::of).toList();
+        found.own()
+                .ifPresent(
+                        chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         if (report != null) {
-            TextFile.write(report, new SimulatorDocument(comparisons, leftOut).markdown());
+            TextFile.write(report, new SimulatorDocument(comparisons, found.leftOut()).markdown());
         }
-        ValidationReport answer = ValidationReport.of(comparisons, leftOut);
+        ValidationReport answer = ValidationReport.of(comparisons, found.leftOut());
         print(format == OutputFormat.json, answer, () -> answer.print(out()));
-    }
-
-    private boolean given(String option) {
-        return spec().commandLine().getParseResult().hasMatchedOption(option);
-    }
-
-    private void checkProcesses(ChosenMachine chosen) {
-        int most = chosen.machine().size();
-        if (devicesPerProcess != null && (devicesPerProcess < 1 || devicesPerProcess > most)) {
-            throw wrong("--devices-per-process is " + devicesPerProcess + "; "
-                    + chosen.machine().name() + " has " + most + " devices");
-        }
-    }
-
-    private PublishedSweep setting(String file, ChosenMachine chosen) {
-        return new PublishedSweep(
-                file,
-                chosen.machine(),
-                transport.transport,
-                collective,
-                devicesPerProcess == null ? chosen.machine().size() : devicesPerProcess,
-                Optional.empty(),
-                "own measurement",
-                "");
-    }
-
-    private String unknown(Path file) {
-        if (sweeps.contains(file)) {
-            if (!Files.exists(file)) {
-                throw wrong("there is no file or folder '" + file + "'; name what nccl-tests printed");
-            }
-            throw wrong("'" + file + "' is no published sweep that is known; say"
-                    + " by --machine on what it was measured");
-        }
-        return "not known; say by --machine on what it was measured";
-    }
-
-    /** The files of folders in the order of the published sweeps, then by name. */
-    private List<Path> files() {
-        List<Path> files = new ArrayList<>();
-        for (Path path : sweeps) {
-            if (!Files.isDirectory(path)) {
-                files.add(path);
-                continue;
-            }
-            try (Stream<Path> inside = Files.list(path)) {
-                List<Path> sorted = inside.filter(Files::isRegularFile).sorted().toList();
-                List<String> known =
-                        PublishedSweeps.all().stream().map(PublishedSweep::file).toList();
-                known.forEach(name ->
-                        sorted.stream().filter(file -> file.endsWith(name)).forEach(files::add));
-                sorted.stream()
-                        .filter(file -> !known.contains(String.valueOf(file.getFileName())))
-                        .forEach(files::add);
-            } catch (IOException e) {
-                throw new UncheckedIOException("can't list " + path + " (" + e.getMessage() + ")", e);
-            }
-        }
-        return files;
     }
 }

@@ -25,6 +25,7 @@ import picocli.CommandLine.Option;
             "kernighan-lin and exact: one balanced binary tree per device. packing: trees",
             "packed into the wires. rings: the best set of rings, each used both ways; over",
             "all links where NVLink has no ring. star: all to one device and back.",
+            "nccl: NCCL as the simulator has it, at a size at which latencies vanish.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
             "time: the least that it took to build, warm.",
             "A schedule's depth is the most transfers that wait for each other, up and down,",

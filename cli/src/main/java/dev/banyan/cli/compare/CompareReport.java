@@ -1,6 +1,7 @@
 package dev.banyan.cli.compare;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.cli.bench.SimulatedNccl;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.RelayChoice;
 import dev.banyan.cli.output.Assumptions;
@@ -10,7 +11,9 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Profiles;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
@@ -72,6 +75,7 @@ record CompareReport(
      * @param generationMs least time to build it, warm, in ms, where it was built
      * @param refusal why there are no figures
      * @param schedule where it was imported from, if it was
+     * @param remark what its figures are worth, if they are not those of links alone
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     record RowReport(
@@ -82,11 +86,12 @@ record CompareReport(
             @Nullable Integer trees,
             @Nullable Double generationMs,
             @Nullable String refusal,
-            ImportedSchedule.@Nullable Origin schedule) {
+            ImportedSchedule.@Nullable Origin schedule,
+            @Nullable String remark) {
         static RowReport of(Trial trial, BigFraction bound) {
             Figures figures = trial.figures();
             return figures == null
-                    ? new RowReport(trial.name(), null, null, null, null, null, trial.refusal(), null)
+                    ? new RowReport(trial.name(), null, null, null, null, null, trial.refusal(), null, null)
                     : new RowReport(
                             trial.name(),
                             figures.rateGbs().doubleValue(),
@@ -94,6 +99,7 @@ record CompareReport(
                             figures.depth(),
                             figures.trees(),
                             trial.generationMs(),
+                            null,
                             null,
                             null);
         }
@@ -125,6 +131,7 @@ record CompareReport(
         progress.step();
         List<RowReport> rows = new ArrayList<>();
         trials.forEach(trial -> rows.add(RowReport.of(trial, bound.gbs())));
+        rows.add(nccl(chosen, bound.gbs()));
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
         }
@@ -145,6 +152,27 @@ record CompareReport(
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
                 chosen.machine().assumed());
+    }
+
+    /** NCCL as the simulator has it, beside ways that are rated by their links alone. */
+    private static RowReport nccl(ChosenMachine chosen, BigFraction bound) {
+        String name = AlgorithmChoice.NCCL.label();
+        try {
+            SimulatedNccl nccl = new SimulatedNccl(chosen.machine(), Profiles.of(chosen.machine()));
+            double rate = nccl.rateGbs(Collective.ALL_REDUCE);
+            return new RowReport(
+                    name,
+                    rate,
+                    rate > bound.doubleValue() ? null : (Double) (rate / bound.doubleValue()),
+                    chosen.machine().size() - 1,
+                    nccl.rings().rings().rings().size(),
+                    null,
+                    null,
+                    null,
+                    nccl.remark());
+        } catch (IllegalArgumentException e) {
+            return new RowReport(name, null, null, null, null, null, e.getMessage(), null, null);
+        }
     }
 
     /** The name, with a number after it where a row before has it. */
@@ -195,7 +223,9 @@ record CompareReport(
     private List<String> notes() {
         List<String> lines = new ArrayList<>();
         for (RowReport row : rows) {
-            if (row.refusal() == null && row.ratio() == null) {
+            if (row.remark() != null) {
+                lines.add(TerminalText.of(row.remark()));
+            } else if (row.refusal() == null && row.ratio() == null) {
                 lines.add(TerminalText.of(row.name()) + ": faster over links that the bound leaves out (PCIe beside"
                         + " NVLink, or host memory between devices without a path)");
             }

@@ -102,7 +102,8 @@ record ImportedSchedule(String file, Schedule schedule) {
                         bound.gbs().doubleValue(),
                         Numbers.exact(bound.gbs()),
                         CertificateReport.of(bound, network, schedule.collective()),
-                        !joined));
+                        !joined),
+                null);
     }
 
     /** Whether the links lead wherever data go. */

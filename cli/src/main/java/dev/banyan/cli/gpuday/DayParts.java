@@ -3,6 +3,8 @@ package dev.banyan.cli.gpuday;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.process.JavaCommand;
 import dev.banyan.gpuday.Measurement;
+import dev.banyan.nccl.internal.NcclException;
+import dev.banyan.nccl.internal.NcclLibrary;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -84,6 +86,8 @@ final class DayParts {
                 "selftest with 2 ranks on one GPU, by graphs of copies instead of kernels",
                 5,
                 (gpus, time) -> selftestByGraphs()));
+        parts.add(
+                new Part("nccl", "NCCL and Banyan on the same buffers, in turns", 5, (gpus, time) -> besideNccl(gpus)));
         parts.add(new Part(
                 "workload", "the gradients of a model over four ranks on one GPU", 4, (gpus, time) -> workload()));
         for (String tool : List.of("memcheck", "racecheck", "initcheck")) {
@@ -134,6 +138,19 @@ final class DayParts {
     private Plan reduce(KnownGpus gpus, Duration time) {
         String size = quick ? "64K" : gpus.freeBytes() >= GIB_ARRAYS_BYTES ? "1G" : "256M";
         return bench("--devices", "0,0", "--collective", "reduce", "-b", size, "-e", size, "-a", "star");
+    }
+
+    private Plan besideNccl(KnownGpus gpus) {
+        try {
+            NcclLibrary.load(NcclLibrary.FILE.ofProcess().orElse(null));
+        } catch (NcclException e) {
+            return new Plan.Skip(String.valueOf(e.getMessage()));
+        }
+        return switch (gpus.count()) {
+            case 0 -> new Plan.Skip("the number of GPUs is not known, as the part cards is not done");
+            case 1 -> new Plan.Skip("there is one GPU, and NCCL takes each GPU once");
+            default -> bench("-a", "auto,nccl", "-b", "1K", "-e", quick ? "4K" : "256M", "-f", "4");
+        };
     }
 
     private Plan workload() {

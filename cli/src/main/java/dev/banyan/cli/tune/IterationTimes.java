@@ -64,10 +64,8 @@ final class IterationTimes {
                         .set(Planner.ALGORITHM, SizeRules.AUTO)
                         .load()
                         .without(Tuning.SETTINGS))));
-        for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
-            if (algorithm != AlgorithmChoice.AUTO) {
-                ways.add(way(algorithm.label(), calls(algorithm)));
-            }
+        for (AlgorithmChoice algorithm : AlgorithmChoice.scheduled()) {
+            ways.add(way(algorithm.label(), calls(algorithm)));
         }
         return ways;
     }

@@ -5,6 +5,8 @@ import dev.banyan.cli.bench.RankSite;
 import dev.banyan.cli.bench.Repeats;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.NcclRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
@@ -15,6 +17,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Tries where ranks are played, in place, with sums of floats. */
 final class MeasuredTrials implements Trials {
@@ -25,6 +29,8 @@ final class MeasuredTrials implements Trials {
     private final int root;
     private final Arena arena = Arena.ofShared();
     private final RankMemory memory;
+    private final @Nullable String ncclRefusal;
+    private final List<AlgorithmChoice> algorithms;
     private final Map<AlgorithmConfig, Communicator> communicators = new HashMap<>();
     private final Map<Trial, Double> done = new HashMap<>();
 
@@ -38,9 +44,26 @@ final class MeasuredTrials implements Trials {
         this.site = site;
         this.collective = collective;
         this.root = root;
+        NcclRequest usual = new NcclRequest(collective, root, 1, DataType.F32, ReduceOp.SUM, true);
+        ncclRefusal = site.refusal(usual);
+        algorithms = ncclRefusal != null
+                ? AlgorithmChoice.scheduled()
+                : Stream.concat(AlgorithmChoice.scheduled().stream(), Stream.of(AlgorithmChoice.NCCL))
+                        .toList();
         memory = site.allocate(arena, mostBytes);
         memory.host().forEach(buffer -> buffer.fill((byte) 0));
         memory.send();
+    }
+
+    @Override
+    public List<AlgorithmChoice> algorithms() {
+        return algorithms;
+    }
+
+    /** Why NCCL is not among the algorithms; null if it is. */
+    @Nullable
+    String ncclRefusal() {
+        return ncclRefusal;
     }
 
     /** What the backend does by itself, and some fixed lengths below the size. */

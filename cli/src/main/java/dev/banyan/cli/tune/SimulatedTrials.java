@@ -1,5 +1,6 @@
 package dev.banyan.cli.tune;
 
+import dev.banyan.cli.bench.SimulatedNccl;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
@@ -7,8 +8,10 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 
 /** Tries in the simulator, in place, with floats. */
 final class SimulatedTrials implements Trials {
@@ -20,13 +23,29 @@ final class SimulatedTrials implements Trials {
     private final Collective collective;
     private final int root;
     private final int ranks;
+    private final @Nullable SimulatedNccl nccl;
 
-    /** @param root the root, or -1 where the collective has none */
-    SimulatedTrials(Planner planner, Collective collective, int root, int ranks) {
+    /**
+     * @param root the root, or -1 where the collective has none
+     * @param nccl what stands beside; null for nothing
+     */
+    SimulatedTrials(Planner planner, Collective collective, int root, int ranks, @Nullable SimulatedNccl nccl) {
+        this.nccl = nccl;
         this.planner = planner;
         this.collective = collective;
         this.root = root;
         this.ranks = ranks;
+    }
+
+    @Override
+    public List<AlgorithmChoice> algorithms() {
+        return AlgorithmChoice.scheduled();
+    }
+
+    /** A simulated NCCL is shown. Whether a real one is there, and how fast it is, no simulator knows. */
+    @Override
+    public List<AlgorithmChoice> beside() {
+        return nccl == null ? List.of() : List.of(AlgorithmChoice.NCCL);
     }
 
     /** Powers of two, from one that holds all data down to 4 KiB. */
@@ -54,7 +73,9 @@ final class SimulatedTrials implements Trials {
 
     @Override
     public double us(AlgorithmConfig choice, long bytes) {
-        return planner.predictedUs(choice, request(bytes));
+        return choice.algorithm() == AlgorithmChoice.NCCL
+                ? Objects.requireNonNull(nccl).time(collective, bytes).us()
+                : planner.predictedUs(choice, request(bytes));
     }
 
     private CollectiveRequest request(long bytes) {

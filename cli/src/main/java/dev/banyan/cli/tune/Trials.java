@@ -1,5 +1,6 @@
 package dev.banyan.cli.tune;
 
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import java.util.List;
 
@@ -11,6 +12,14 @@ interface Trials extends AutoCloseable {
      * @param bytes size of the call
      */
     List<Long> chunkBytes(long bytes);
+
+    /** Algorithms that may be chosen. */
+    List<AlgorithmChoice> algorithms();
+
+    /** Algorithms that are tried beside them and never chosen. */
+    default List<AlgorithmChoice> beside() {
+        return List.of();
+    }
 
     /** Greatest numbers of packed trees that are worth trying. */
     List<Integer> maxTrees();

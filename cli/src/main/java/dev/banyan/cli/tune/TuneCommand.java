@@ -4,6 +4,7 @@ import dev.banyan.cli.bench.BenchBackend;
 import dev.banyan.cli.bench.CudaSite;
 import dev.banyan.cli.bench.HostSite;
 import dev.banyan.cli.bench.RankSite;
+import dev.banyan.cli.bench.SimulatedNccl;
 import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ByteSize;
@@ -169,7 +170,15 @@ public final class TuneCommand extends Subcommand {
                 Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(Tuning.SETTINGS);
         Planner planner = new Planner(group, config, costs);
         Tuner tuner;
-        try (Trials trials = new SimulatedTrials(planner, collective, root(), group.size())) {
+        SimulatedNccl nccl = null;
+        String remark;
+        try {
+            nccl = new SimulatedNccl(group, costs.profile());
+            remark = nccl.remark();
+        } catch (IllegalArgumentException e) {
+            remark = "nccl: " + e.getMessage();
+        }
+        try (Trials trials = new SimulatedTrials(planner, collective, root(), group.size(), nccl)) {
             tuner = tune(trials, most, FACTOR);
         }
         Tuning tuning = Tuning.of(group, Map.of(collective, tuner.rules()));
@@ -180,6 +189,7 @@ public final class TuneCommand extends Subcommand {
                         tuning,
                         collective,
                         "simulated with profile " + costs.profile().name(),
+                        List.of(remark),
                         tuner.sizes(),
                         workload,
                         times == null ? List.of() : times.ways(tuning),
@@ -188,11 +198,15 @@ public final class TuneCommand extends Subcommand {
 
     private void measure(ChosenMachine chosen, RankSite site, String how, long most) {
         Tuner tuner;
-        try (Trials trials = new MeasuredTrials(site, collective, root(), most)) {
+        List<String> remarks;
+        try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
+            remarks = backend != BenchBackend.CUDA || trials.ncclRefusal() == null
+                    ? List.of()
+                    : List.of("nccl is not tried: " + trials.ncclRefusal());
             tuner = tune(trials, most, FACTOR_MEASURED);
         }
         Tuning tuning = Tuning.of(chosen.machine(), Map.of(collective, tuner.rules()));
-        report(chosen, new TuneReport(tuning, collective, how, tuner.sizes(), null, List.of(), null));
+        report(chosen, new TuneReport(tuning, collective, how, remarks, tuner.sizes(), null, List.of(), null));
     }
 
     private Tuner tune(Trials trials, long most, int factor) {

@@ -5,10 +5,8 @@ import dev.banyan.cli.plot.Curve;
 import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.Scale;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
@@ -43,8 +41,7 @@ final class TunePicture {
 
     private static List<Curve> curves(List<Tuner.Found> sizes, Figure figure) {
         List<Curve> curves = new ArrayList<>();
-        Arrays.stream(AlgorithmChoice.values())
-                .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
+        sizes.getFirst().best().keySet().stream()
                 .map(algorithm -> curve(
                         algorithm.label(), sizes, size -> size.tried(algorithm).us(), figure))
                 .forEach(curves::add);

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * What was tuned, for people, programs and the configuration.
  *
  * @param how what the times come from, in words
+ * @param remarks on what the times are worth
  * @param sizes by ascending size
  * @param ways what an iteration of the workload takes; empty without one
  * @param bound the best array bound of the workload, or null without one
@@ -27,6 +28,7 @@ record TuneReport(
         Tuning tuning,
         Collective collective,
         String how,
+        List<String> remarks,
         List<Tuner.Found> sizes,
         @Nullable Workload workload,
         List<IterationTimes.Iteration> ways,
@@ -61,7 +63,8 @@ record TuneReport(
                 + ", " + how);
         lines.add("#");
         List<String> columns = new ArrayList<>(List.of("size", "choice", "time\n(us)", "algbw\n(GB/s)"));
-        algorithms().forEach(algorithm -> columns.add(algorithm.label() + "\n(us)"));
+        List<AlgorithmChoice> shown = shown(sizes.getFirst());
+        shown.forEach(algorithm -> columns.add(algorithm.label() + "\n(us)"));
         TextTable table = new TextTable(columns.toArray(String[]::new));
         for (Tuner.Found found : sizes) {
             List<String> row = new ArrayList<>(List.of(
@@ -69,7 +72,7 @@ record TuneReport(
                     found.choice().toString(),
                     us(found.us()),
                     Numbers.format("%.2f", found.bytes() / found.us() / 1e3)));
-            algorithms().forEach(algorithm -> row.add(us(found.tried(algorithm).us())));
+            shown.forEach(algorithm -> row.add(us(found.tried(algorithm).us())));
             table.row(row.toArray(String[]::new));
         }
         lines.addAll(table.lines());
@@ -83,18 +86,17 @@ record TuneReport(
                     + ms(bound.oneByOneMs()) + " ms one by one)");
         }
         lines.add("#");
+        remarks.forEach(remark -> lines.add("# " + remark));
         lines.add("# by size: " + rules());
         lines.add("# written to " + TerminalText.of(file));
         return lines;
     }
 
-    private static List<AlgorithmChoice> algorithms() {
-        return List.of(
-                AlgorithmChoice.SINGLE_TREE,
-                AlgorithmChoice.MULTI_TREE,
-                AlgorithmChoice.PACKING,
-                AlgorithmChoice.RING,
-                AlgorithmChoice.STAR);
+    /** Those with a column of their own. */
+    private static List<AlgorithmChoice> shown(Tuner.Found found) {
+        return found.best().keySet().stream()
+                .filter(algorithm -> algorithm != AlgorithmChoice.ONE_SHOT)
+                .toList();
     }
 
     private static String us(double us) {
@@ -143,7 +145,7 @@ record TuneReport(
 
     private static Size size(Tuner.Found found) {
         Map<String, Best> best = new LinkedHashMap<>();
-        for (AlgorithmChoice algorithm : algorithms()) {
+        for (AlgorithmChoice algorithm : shown(found)) {
             Tuner.Tried tried = found.tried(algorithm);
             best.put(algorithm.label(), new Best(tried.choice().toString(), tried.us()));
         }

@@ -29,11 +29,11 @@ final class Tuner {
      * @param bytes the size
      * @param choice what the rules will take
      * @param us its time in us
-     * @param best the best of each algorithm
+     * @param best the best of each algorithm that was tried
      */
     record Found(long bytes, AlgorithmConfig choice, double us, Map<AlgorithmChoice, Tried> best) {
 
-        /** The best of an algorithm. */
+        /** The best of an algorithm, which must have been tried. */
         Tried tried(AlgorithmChoice algorithm) {
             return Objects.requireNonNull(best.get(algorithm));
         }
@@ -50,10 +50,8 @@ final class Tuner {
     /** Tries the next size, which must be greater than those before. */
     Found next(long bytes) {
         Map<AlgorithmChoice, Tried> best = new EnumMap<>(AlgorithmChoice.class);
-        for (AlgorithmChoice algorithm : AlgorithmChoice.values()) {
-            if (algorithm != AlgorithmChoice.AUTO) {
-                best.put(algorithm, best(algorithm, bytes));
-            }
+        for (AlgorithmChoice algorithm : trials.algorithms()) {
+            best.put(algorithm, best(algorithm, bytes));
         }
         if (!sizes.isEmpty()) {
             AlgorithmConfig before = sizes.getLast().choice();
@@ -68,6 +66,9 @@ final class Tuner {
             AlgorithmConfig before = sizes.getLast().choice();
             double us = trials.us(before, bytes);
             taken = us <= KEPT_CHOICE_MAX_SLOWDOWN * fastest.us() ? new Tried(before, us) : fastest;
+        }
+        for (AlgorithmChoice algorithm : trials.beside()) {
+            best.put(algorithm, best(algorithm, bytes));
         }
         Found found = new Found(bytes, taken.choice(), taken.us(), best);
         sizes.add(found);
@@ -85,7 +86,9 @@ final class Tuner {
     private Tried best(AlgorithmConfig whole, long bytes) {
         Tried best = null;
         int misses = 0;
-        for (long length : trials.chunkBytes(bytes)) {
+        List<Long> lengths =
+                whole.algorithm() == AlgorithmChoice.NCCL ? List.of(Long.MAX_VALUE) : trials.chunkBytes(bytes);
+        for (long length : lengths) {
             AlgorithmConfig choice = whole.withChunkBytes(length);
             double us = trials.us(choice, bytes);
             misses = best != null && us > best.us() ? misses + 1 : 0;

@@ -53,6 +53,26 @@ class SimulatedBenchTest {
     }
 
     @Test
+    void ncclStandsBesideWithItsErrorOfTheClass(@TempDir Path folder) throws Exception {
+        Path picture = folder.resolve("sweep.svg");
+        String arguments = "bench --backend sim --machine dgx-a100 -b 1K -e 64M -f 256 -a auto,nccl";
+        CommandRun run = CommandRun.of(arguments + " --plot " + picture);
+        assertThat(run.out())
+                .contains("# algorithm: nccl\n")
+                .containsPattern(
+                        "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each"
+                                + " GPU; against 7 published sweeps of this class: median error [0-9.]+% \\(worst")
+                .containsPattern("# +size +auto +nccl");
+        assertThat(Files.readString(picture)).contains("auto, nccl");
+        JsonNode rows = CommandRun.of(arguments + " --format json").json();
+        assertThat(rows).hasSize(6);
+        assertThat(rows.get(3).get("choice").asText()).isEqualTo("nccl/LL");
+        assertThat(rows.get(5).get("choice").asText()).isEqualTo("nccl/Simple");
+        assertThat(rows.get(5).get("timeUs").asDouble())
+                .isEqualTo(rows.get(5).at("/inPlace/timeUs").asDouble());
+    }
+
+    @Test
     void graphsAreCutIntoChunksAndHaveNoRange() throws Exception {
         String arguments = "bench --backend sim --machine dgx-a100 -b 1M -e 1M -a all";
         System.setProperty("BANYAN_CUDA_EXECUTOR", "graph");
@@ -170,7 +190,9 @@ class SimulatedBenchTest {
                 "--backend sim -n 3|-n and -w have no meaning",
                 "--backend sim --profile v100|no profile and no file is called 'v100'",
                 "--backend sim --trace t.json|name it with --algorithm",
-                "--backend sim --workload resnet-50 --trace t.json|name it with --algorithm"
+                "--backend sim --workload resnet-50 --trace t.json|name it with --algorithm",
+                "-a auto,nccl|--algorithm nccl runs on GPUs; add --backend cuda, or --backend sim, which predicts it",
+                "--backend sim --workload lenet-5 -a nccl|--algorithm nccl is predicted call by call"
             })
     void wrongUsageIsOneSentence(String options, String sentence) {
         CommandRun run = CommandRun.of("bench --machine p3.16xlarge " + options);

@@ -117,7 +117,7 @@ class TuneTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(Files.readString(svg))
                 .contains("<svg", "broadcast on p3.8xlarge: time", "broadcast on p3.8xlarge: bus bandwidth")
-                .contains("single-tree, multi-tree, packing, ring, star, one-shot, tuned");
+                .contains("single-tree, multi-tree, packing, ring, star, one-shot, nccl, tuned");
         Path png = folder.resolve("tuned.png");
         CommandRun.of("tune --machine p3.8xlarge -b 1K -e 4K --format json --output " + folder.resolve("q") + " --plot "
                         + png)

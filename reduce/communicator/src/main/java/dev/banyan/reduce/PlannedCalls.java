@@ -6,11 +6,13 @@ import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.PlannedSchedule;
@@ -18,15 +20,20 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Makes calls that a queue can start: each gets its plan, starts its executable, and is recorded as an event. */
 final class PlannedCalls implements AutoCloseable {
     private static final int KEPT_PLANS = 512;
+    private static final Logger LOG = LoggerFactory.getLogger(PlannedCalls.class);
 
     private final Planner planner;
     private final Config config;
@@ -36,6 +43,9 @@ final class PlannedCalls implements AutoCloseable {
     private final RankRange held;
     /** Whether sums of floats are rounded once. */
     private final boolean exact;
+
+    /** Why NCCL was not taken; each reason is logged once. */
+    private final Set<String> warned = new HashSet<>();
 
     private final PlanCache plans = new PlanCache(KEPT_PLANS);
     /** Runs the call that was started last. */
@@ -273,8 +283,57 @@ final class PlannedCalls implements AutoCloseable {
                 key.type().bytes(),
                 key.inPlace(),
                 config.get(Planner.CHUNK_BYTES));
+        if (takesNccl(key, request)) {
+            return new Plan(AlgorithmChoice.NCCL.label(), backend.prepare(ncclRequest(key)));
+        }
         PlannedSchedule planned = planner.plan(request, key.hint());
         return new Plan(planned.choice().toString(), backend.prepare(planned.schedule(), key.type(), key.op()));
+    }
+
+    /**
+     * Returns whether NCCL runs a call: if the caller or a setting names it, or if banyan tune found it faster and it
+     * gives the same results.
+     *
+     * @throws UnsupportedOperationException if NCCL is named and cannot run the call
+     */
+    private boolean takesNccl(PlanKey key, CollectiveRequest request) {
+        AlgorithmChoice hinted = key.hint().algorithm();
+        if (hinted != AlgorithmChoice.NCCL
+                && (hinted != AlgorithmChoice.AUTO || planner.choose(request).algorithm() != AlgorithmChoice.NCCL)) {
+            return false;
+        }
+        boolean tuned = hinted == AlgorithmChoice.AUTO && planner.isAutomatic(request);
+        if (tuned && mayDifferByNaN(key)) {
+            return false;
+        }
+        String refusal = isOrdered(key)
+                ? Algorithms.REPRODUCIBLE.name() + " asks for an order of sums that NCCL does not promise; set it to 0,"
+                        + " or name another algorithm than nccl"
+                : backend.refusal(ncclRequest(key));
+        if (refusal != null && !tuned) {
+            throw new UnsupportedOperationException(refusal);
+        }
+        if (refusal != null && warned.add(refusal)) {
+            LOG.warn("banyan tune chose nccl, which is not used: {}", refusal);
+        }
+        return refusal == null;
+    }
+
+    private static NcclRequest ncclRequest(PlanKey key) {
+        return new NcclRequest(key.collective(), key.root(), key.count(), key.type(), key.op(), key.inPlace());
+    }
+
+    /** NCCL does not say what the least or greatest of numbers is of which one is NaN. */
+    private static boolean mayDifferByNaN(PlanKey key) {
+        return key.collective().reduces()
+                && key.type().isFloating()
+                && (key.op() == ReduceOp.MIN || key.op() == ReduceOp.MAX);
+    }
+
+    private boolean isOrdered(PlanKey key) {
+        return key.collective().reduces()
+                && key.type().isFloating()
+                && config.get(Algorithms.REPRODUCIBLE) != Reproducible.NO;
     }
 
     /** Returns one segment per rank, NULL for those without one; a lone buffer of several ranks is the root's. */

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,7 +32,9 @@ class CollectivesTest {
     private static final byte GUARD_BYTE = 0x5a;
     private static final MemorySegment UNTOUCHED =
             MemorySegment.ofArray(new byte[4 * GUARD]).fill(GUARD_BYTE);
-    private static final List<AlgorithmChoice> CHOICES = List.of(AlgorithmChoice.values());
+    private static final List<AlgorithmChoice> CHOICES = Stream.concat(
+                    Stream.of(AlgorithmChoice.AUTO), AlgorithmChoice.scheduled().stream())
+            .toList();
     /** What is automatic takes one tree, or the packed ones. */
     private static final long ARRAY_BOUND = 500;
 

@@ -18,6 +18,7 @@ final class UnknownNames {
             "BANYAN_JAVA_OPTS",
             "BANYAN_MPI_DEVICE_MEMORY",
             "BANYAN_MPI_LIBRARY",
+            "BANYAN_NCCL_LIBRARY",
             "BANYAN_NVML_LIBRARY",
             "BANYAN_OUTSTANDING",
             "BANYAN_PEER_TRIAL",

@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
@@ -50,7 +51,8 @@ import org.slf4j.LoggerFactory;
  * {@linkplain dev.banyan.schedule.program.DeviceProgram device program}: a run is one launch on each device, whatever
  * the buffers are. Else, and if that is chosen, the first run of an executable with given buffers makes a CUDA graph
  * of all its copies and kernels, which is kept; a further run with the same buffers is one launch. Both give the same
- * bits. Runs of one backend follow each other on the devices. A start does not wait for the runs before it.
+ * bits. A run of NCCL, in place of a schedule, is what NCCL launches. Runs of one backend follow each other on the
+ * devices. A start does not wait for the runs before it.
  *
  * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
  * the step and the error; all other runs that have not ended fail with it, and the backend then refuses everything but
@@ -308,6 +310,31 @@ public final class CudaBackend implements Backend {
         }
     }
 
+    @Override
+    public @Nullable String refusal(NcclRequest request) {
+        queue.checkUsable();
+        if (!company.isAlone()) {
+            return "NCCL's communicators are of one process here, and other processes hold some of the ranks";
+        }
+        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
+            return queue.nccl()
+                    .open()
+                    .refusal(request.collective(), request.type(), request.op())
+                    .orElse(null);
+        } catch (CudaException e) {
+            return e.getMessage();
+        }
+    }
+
+    @Override
+    public Executable prepare(NcclRequest request) {
+        String refusal = refusal(request);
+        if (refusal != null) {
+            throw new UnsupportedOperationException(refusal);
+        }
+        return queue.add(() -> new NcclExecutable(queue, ranks.held(), request));
+    }
+
     /** Returns the schedule as a device program, or null if a graph is to run it. */
     private @Nullable ProgramPlan program(Schedule schedule, DataType type, ReduceOp op) {
         if (executor == ExecutorChoice.GRAPH) {
@@ -344,6 +371,7 @@ public final class CudaBackend implements Backend {
         switch (executable) {
             case ProgramExecutable program -> programs.close(program.plan());
             case CudaExecutable graph -> plans.close(graph.plan());
+            case NcclExecutable _ -> {} // NCCL's communicators serve all calls.
             default -> throw new IllegalArgumentException("an executable of another backend");
         }
     }

@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
+import dev.banyan.nccl.internal.NcclLibrary;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.internal.processes.Exchange;
@@ -69,7 +70,8 @@ public final class CudaBackendProvider implements Backend.Provider {
     private static Tuning tuning(Config config) {
         return (config.get(PEER_TRIAL) ? Tuning.DEFAULT : Tuning.DEFAULT.believing())
                 .with(executor(config))
-                .withLaunchThreads(config.get(LAUNCH_THREADS));
+                .withLaunchThreads(config.get(LAUNCH_THREADS))
+                .withNcclLibrary(config.find(NcclLibrary.FILE).orElse(null));
     }
 
     @Override
@@ -90,6 +92,7 @@ public final class CudaBackendProvider implements Backend.Provider {
         }
     }
 
+    /** Returns how its backends execute schedules with some settings. */
     public static Execution execution(Config config) {
         return executor(config).execution();
     }

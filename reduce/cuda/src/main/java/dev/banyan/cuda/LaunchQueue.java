@@ -18,7 +18,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Launches what is started on the devices of a backend: graphs, device programs and updates of values. They run in the
+ * Launches what is started on the devices of a backend: graphs, device programs, collectives of NCCL and updates of
+ * values. They run in the
  * order of their starts, and each also behind what is in the caller's streams, if it was given any. {@link Runs}
  * watches how they end. An executable is freed when it has been released and its runs have ended.
  *
@@ -34,6 +35,7 @@ final class LaunchQueue {
     private final GraphLauncher graphLauncher;
     private final ProgramLauncher programLauncher;
     private final UpdateLauncher updateLauncher;
+    private final NcclLauncher ncclLauncher;
     private final BufferAccess access;
     private final Runs runs;
     private final StreamJoin join;
@@ -82,6 +84,8 @@ final class LaunchQueue {
                         ? LaunchThreads.fitting(devices.size())
                         : tuning.launchThreads());
         updateLauncher = new UpdateLauncher(ranks, List.copyOf(devices), programLauncher);
+        ncclLauncher =
+                new NcclLauncher(ranks.held(), List.copyOf(devices), programLauncher, tuning.ncclLibrary(), timeoutNanos);
         runs = new Runs(ranks.leader(), devices, timeoutNanos, tuning.clock(), this::isBusy, company);
         graphs = new GraphCache(
                 tuning.graphNodes(),
@@ -224,6 +228,21 @@ final class LaunchQueue {
                     throw runs.failure() == null ? breaking(runs.explain(graph, e)) : e;
                 }
             }
+            case NcclExecutable nccl -> {
+                if (open != null) {
+                    flush(open);
+                }
+                try {
+                    launch(
+                            nccl,
+                            NcclExecutable.addresses(inputs),
+                            NcclExecutable.addresses(outputs),
+                            callers,
+                            completion);
+                } catch (CudaException e) {
+                    throw failed(e);
+                }
+            }
             default -> throw new IllegalArgumentException("an executable of another backend");
         }
     }
@@ -282,6 +301,32 @@ final class LaunchQueue {
         }
         runs.add(run, completion);
         last = run;
+    }
+
+    private void launch(
+            NcclExecutable executable,
+            long[] inputs,
+            long[] outputs,
+            @Nullable CudaStreams callers,
+            Completion completion) {
+        executable.check(access, inputs, outputs);
+        if (last instanceof GraphRun) {
+            programLauncher.waitFor(last.ended());
+        }
+        if (callers != null) {
+            join.after(callers, rank -> programLauncher.stream(ranks.get(rank)));
+        }
+        NcclRun run = ncclLauncher.launch(executable, inputs, outputs);
+        if (callers != null) {
+            join.before(callers, rank -> ncclLauncher.ended(run, ranks.get(rank)));
+        }
+        runs.add(run, completion);
+        last = run;
+    }
+
+    /** Returns what launches collectives of NCCL. */
+    NcclLauncher nccl() {
+        return ncclLauncher;
     }
 
     /**
@@ -413,6 +458,7 @@ final class LaunchQueue {
      * @return results of the driver
      */
     List<Integer> free() {
+        ncclLauncher.free();
         executables.forEach(this::free);
         released.forEach(this::free);
         List<Integer> results = new ArrayList<>();

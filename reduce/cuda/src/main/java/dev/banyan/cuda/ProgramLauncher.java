@@ -96,7 +96,7 @@ final class ProgramLauncher {
     }
 
     /** Returns the stream of a device, which is one of those given. */
-    CUstream stream(CudaDevice device) {
+    DriverStream stream(CudaDevice device) {
         return lane(device).stream;
     }
 
@@ -161,6 +161,16 @@ final class ProgramLauncher {
         }
         run.begin(members, base - members.getLast().plan().values(), records);
         return run;
+    }
+
+    /** Runs what launches other kernels that wait for each other, in one order with all programs of this process. */
+    void inOneOrder(Runnable launch) {
+        ONE_ORDER.lock();
+        try {
+            launch.run();
+        } finally {
+            ONE_ORDER.unlock();
+        }
     }
 
     /** Makes an event on each device. */

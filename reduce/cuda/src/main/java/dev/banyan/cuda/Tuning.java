@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.schedule.program.ProgramSizes;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What users do not choose for a backend, except by settings.
@@ -14,6 +15,7 @@ import java.util.function.LongSupplier;
  * @param sizes how device programs are cut
  * @param firstFlag greater than 0; the value at which flags of device programs begin
  * @param launchThreads how many threads launch device programs, or {@link #FITTING}
+ * @param ncclLibrary file of NCCL's library; null for the one that the loader finds
  */
 record Tuning(
         Moves moves,
@@ -23,7 +25,8 @@ record Tuning(
         ExecutorChoice executor,
         ProgramSizes sizes,
         long firstFlag,
-        int launchThreads) {
+        int launchThreads,
+        @Nullable String ncclLibrary) {
     /** As many threads as fit the machine. */
     static final int FITTING = 0;
 
@@ -35,25 +38,44 @@ record Tuning(
             ExecutorChoice.AUTO,
             ProgramSizes.DEFAULT,
             1,
-            FITTING);
+            FITTING,
+            null);
 
     /** With graphs alone. */
     Tuning(Moves moves, int graphNodes, LongSupplier clock, boolean triesPeers) {
-        this(moves, graphNodes, clock, triesPeers, ExecutorChoice.GRAPH, ProgramSizes.DEFAULT, 1, FITTING);
+        this(moves, graphNodes, clock, triesPeers, ExecutorChoice.GRAPH, ProgramSizes.DEFAULT, 1, FITTING, null);
+    }
+
+    /** With the NCCL that the loader finds. */
+    Tuning(
+            Moves moves,
+            int graphNodes,
+            LongSupplier clock,
+            boolean triesPeers,
+            ExecutorChoice executor,
+            ProgramSizes sizes,
+            long firstFlag,
+            int launchThreads) {
+        this(moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, launchThreads, null);
     }
 
     /** The same without trials of peer access. */
     Tuning believing() {
-        return new Tuning(moves, graphNodes, clock, false, executor, sizes, firstFlag, launchThreads);
+        return new Tuning(moves, graphNodes, clock, false, executor, sizes, firstFlag, launchThreads, ncclLibrary);
     }
 
     /** The same with a choice of what runs schedules. */
     Tuning with(ExecutorChoice choice) {
-        return new Tuning(moves, graphNodes, clock, triesPeers, choice, sizes, firstFlag, launchThreads);
+        return new Tuning(moves, graphNodes, clock, triesPeers, choice, sizes, firstFlag, launchThreads, ncclLibrary);
     }
 
     /** The same with a number of threads that launch. */
     Tuning withLaunchThreads(int threads) {
-        return new Tuning(moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, threads);
+        return new Tuning(moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, threads, ncclLibrary);
+    }
+
+    /** The same with a file of NCCL's library, or null for the one that the loader finds. */
+    Tuning withNcclLibrary(@Nullable String file) {
+        return new Tuning(moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, launchThreads, file);
     }
 }

@@ -3,14 +3,11 @@ package dev.banyan.cuda;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.stream.Stream;
 
 /** Chooses the random calls of property tests. */
 final class RandomChoices {
-    /** All algorithms. */
-    static final List<AlgorithmChoice> ALGORITHMS = Stream.of(AlgorithmChoice.values())
-            .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
-            .toList();
+    /** All algorithms of Banyan's. */
+    static final List<AlgorithmChoice> ALGORITHMS = AlgorithmChoice.scheduled();
 
     private RandomChoices() {}
 

@@ -20,6 +20,7 @@ class PublicTypesTest {
             "reduce/config",
             "reduce/schedule",
             "reduce/communicator",
+            "reduce/nccl",
             "reduce/cuda",
             "reduce/kvstore",
             "reduce/dlc",

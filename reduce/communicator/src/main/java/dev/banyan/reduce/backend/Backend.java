@@ -110,6 +110,25 @@ public interface Backend extends AutoCloseable {
     }
 
     /**
+     * Returns why NCCL cannot run a collective here. The first answer may take the time of loading NCCL and of making
+     * its communicators: seconds.
+     *
+     * @return one sentence without its end; null if it can
+     */
+    default @Nullable String refusal(NcclRequest request) {
+        return "the backend " + name() + " has no NCCL, which runs on GPUs; name another algorithm than nccl";
+    }
+
+    /**
+     * Prepares a collective that NCCL runs.
+     *
+     * @throws UnsupportedOperationException if there is a {@linkplain #refusal(NcclRequest) refusal}
+     */
+    default Executable prepare(NcclRequest request) {
+        throw new UnsupportedOperationException(refusal(request));
+    }
+
+    /**
      * Starts updates of values by their gradients, in the memory of their devices. As a run of an {@link Executable},
      * it begins when the runs that were started before have ended, and later runs begin after it.
      *

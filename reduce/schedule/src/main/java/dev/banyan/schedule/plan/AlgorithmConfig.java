@@ -17,7 +17,8 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
     static final long LEAST_CHUNK = 64;
 
     /**
-     * @throws IllegalArgumentException if a number is out of range, or trees are limited that are not packed
+     * @throws IllegalArgumentException if a number is out of range, trees are limited that are not packed, or
+     *     {@link AlgorithmChoice#NCCL} has chunks
      */
     public AlgorithmConfig {
         Objects.requireNonNull(algorithm, "algorithm");
@@ -28,6 +29,9 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
         if (maxTrees < Integer.MAX_VALUE && algorithm != AlgorithmChoice.PACKING) {
             throw new IllegalArgumentException(
                     algorithm.label() + " has the trees that it has; only packing takes a number of trees");
+        }
+        if (chunkBytes < Long.MAX_VALUE && algorithm == AlgorithmChoice.NCCL) {
+            throw new IllegalArgumentException("nccl cuts data by itself; leave the length of chunks out");
         }
     }
 

@@ -114,7 +114,7 @@ public final class Algorithms {
         return get(AlgorithmConfig.of(choice));
     }
 
-    /** @param choice not {@link AlgorithmChoice#AUTO} */
+    /** @param choice one of {@link AlgorithmChoice#scheduled} */
     TreeAlgorithm get(AlgorithmConfig choice) {
         return made.computeIfAbsent(
                 new Kind(choice.algorithm(), choice.maxTrees()), kind -> make(kind.choice(), kind.maxTrees()));
@@ -174,6 +174,7 @@ public final class Algorithms {
             case STAR -> new StarAlgorithm(machine.size());
             case ONE_SHOT -> new OneShotAlgorithm(LinkMatrix.of(machine));
             case AUTO -> throw new IllegalArgumentException("auto is no algorithm; choose one for the call first");
+            case NCCL -> throw new IllegalArgumentException("nccl has no schedule; name another algorithm");
         };
     }
 

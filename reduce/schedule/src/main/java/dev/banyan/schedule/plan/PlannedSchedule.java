@@ -8,7 +8,7 @@ import java.util.Objects;
 /**
  * The algorithm and the schedule of a call.
  *
- * @param choice the choice; never {@link AlgorithmChoice#AUTO}
+ * @param choice one of {@link AlgorithmChoice#scheduled}
  * @param schedule the steps
  * @param links the paths of pairs of ranks that differ from the usual paths, as {@link CostModel} takes them
  */

@@ -49,7 +49,7 @@ public final class Planner {
             "BANYAN_ALGORITHM",
             "Names the algorithm of every collective, or several by size: star:4K,single-tree@64K:1M,packing/8 is the"
                     + " star up to 4 KiB (of the larger of a rank's buffers), a single tree in chunks of 64 KiB up to"
-                    + " 1 MiB, and at most 8 packed trees above.");
+                    + " 1 MiB, and at most 8 packed trees above. nccl is the NCCL of the machine, on GPUs alone.");
     /** Whether the automatic choice uses trees. */
     public static final Setting<Boolean> USE_TREE = Setting.flag(
             "MXNET_KVSTORE_USETREE",
@@ -185,18 +185,50 @@ public final class Planner {
      * Chooses the algorithm of a request. If neither the request nor a setting gives the length of chunks, it stays
      * open for backends that cut by themselves.
      *
-     * @return never {@link AlgorithmChoice#AUTO}
+     * @return never {@link AlgorithmChoice#AUTO}; {@link AlgorithmChoice#NCCL} if a setting names it, also one of
+     *     {@code banyan tune}
      */
     public AlgorithmConfig choose(CollectiveRequest request) {
-        AlgorithmConfig set = config.get(ALGORITHM).of(request.bytes(machine.size()));
+        return choose(request, true);
+    }
+
+    /**
+     * Chooses the algorithm of a request that only a schedule can carry out: as {@link #choose}, but without what
+     * {@code banyan tune} says of NCCL.
+     *
+     * @return one of {@link AlgorithmChoice#scheduled}
+     * @throws IllegalArgumentException if BANYAN_ALGORITHM names NCCL
+     */
+    public AlgorithmConfig chooseSchedule(CollectiveRequest request) {
+        AlgorithmConfig choice = choose(request, false);
+        if (choice.algorithm() == AlgorithmChoice.NCCL) {
+            throw new IllegalArgumentException(
+                    ALGORITHM.name() + " names nccl, which has no schedule; name another algorithm");
+        }
+        return choice;
+    }
+
+    /** Returns whether BANYAN_ALGORITHM leaves the algorithm of a request to the automatic choice. */
+    public boolean isAutomatic(CollectiveRequest request) {
+        return set(request).algorithm() == AlgorithmChoice.AUTO;
+    }
+
+    private AlgorithmConfig set(CollectiveRequest request) {
+        return config.get(ALGORITHM).of(request.bytes(machine.size()));
+    }
+
+    private AlgorithmConfig choose(CollectiveRequest request, boolean mayBeNccl) {
+        AlgorithmConfig set = set(request);
         if (set.algorithm() != AlgorithmChoice.AUTO) {
             return set;
         }
-        AlgorithmConfig automatic = automatic(request);
-        return set.cuts() ? automatic.withChunkBytes(set.chunkBytes()) : automatic;
+        AlgorithmConfig automatic = automatic(request, mayBeNccl);
+        return set.cuts() && automatic.algorithm() != AlgorithmChoice.NCCL
+                ? automatic.withChunkBytes(set.chunkBytes())
+                : automatic;
     }
 
-    private AlgorithmConfig automatic(CollectiveRequest request) {
+    private AlgorithmConfig automatic(CollectiveRequest request, boolean mayBeNccl) {
         if (!config.get(USE_TREE)) {
             return AlgorithmConfig.of(AlgorithmChoice.STAR);
         }
@@ -212,7 +244,7 @@ public final class Planner {
                             : AlgorithmConfig.of(prices.cheapest(SEVERAL_TREES, request));
         }
         AlgorithmConfig tuned = tuned(request);
-        if (tuned.algorithm() != AlgorithmChoice.AUTO) {
+        if (tuned.algorithm() != AlgorithmChoice.AUTO && (mayBeNccl || tuned.algorithm() != AlgorithmChoice.NCCL)) {
             return tuned;
         }
         if (execution == Execution.LOOPS) {
@@ -270,7 +302,8 @@ public final class Planner {
      * Makes a schedule.
      *
      * @param choice the algorithm; its length of chunks overrides the request's
-     * @throws IllegalArgumentException if the choice is {@link AlgorithmChoice#AUTO}, or the root is no rank
+     * @throws IllegalArgumentException if the choice is not one of {@link AlgorithmChoice#scheduled}, or the root is
+     *     no rank
      */
     public PlannedSchedule plan(AlgorithmConfig choice, CollectiveRequest request) {
         CollectiveRequest cut = new CollectiveRequest(
@@ -295,7 +328,9 @@ public final class Planner {
                     List.of());
         }
         return plan(
-                hint.algorithm() == AlgorithmChoice.AUTO ? choose(request) : AlgorithmConfig.of(hint.algorithm()),
+                hint.algorithm() == AlgorithmChoice.AUTO
+                        ? chooseSchedule(request)
+                        : AlgorithmConfig.of(hint.algorithm()),
                 request);
     }
 }

@@ -1,6 +1,7 @@
 package dev.banyan.schedule.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
 import dev.banyan.schedule.Schedule;
@@ -78,6 +79,38 @@ class PlannerTest {
                         .choose(request(Collective.ALL_REDUCE, 1 << 30))
                         .algorithm())
                 .isEqualTo(AlgorithmChoice.RING);
+    }
+
+    /** Whatever needs a schedule passes a tuned NCCL over, and refuses one that was asked for. */
+    @Test
+    void ncclHasNoSchedule() {
+        Tuning tuning = Tuning.of(P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse("nccl:1M,ring@64K")));
+        Config tuned = Config.builder().setAll(tuning.settings()).build();
+        CollectiveRequest small = request(Collective.ALL_REDUCE, 1000);
+        Planner planner = new Planner(P3, tuned, null);
+        assertThat(planner.choose(small)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.NCCL));
+        assertThat(planner.isAutomatic(small)).isTrue();
+        assertThat(planner.chooseSchedule(small)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
+        assertThat(planner.chooseSchedule(request(Collective.ALL_REDUCE, 1 << 20)))
+                .hasToString("ring@64K");
+        Config cut = Config.builder()
+                .setAll(tuning.settings())
+                .set(Planner.ALGORITHM, SizeRules.parse("auto@4K"))
+                .build();
+        assertThat(new Planner(P3, cut, null).choose(small)).hasToString("nccl");
+
+        Config named = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.NCCL))
+                .build();
+        Planner asked = new Planner(P3, named, null);
+        assertThat(asked.choose(small)).hasToString("nccl");
+        assertThat(asked.isAutomatic(small)).isFalse();
+        assertThatThrownBy(() -> asked.chooseSchedule(small))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("BANYAN_ALGORITHM names nccl, which has no schedule; name another algorithm");
+        assertThatThrownBy(() -> SizeRules.parse("nccl@64K"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("nccl cuts data by itself; leave the length of chunks out");
     }
 
     @ParameterizedTest

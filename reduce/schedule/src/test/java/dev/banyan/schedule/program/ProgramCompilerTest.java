@@ -58,9 +58,7 @@ class ProgramCompilerTest {
         List<Machine> presets = Presets.all().stream()
                 .filter(machine -> machine.size() > 1 && machine.size() <= 16)
                 .toList();
-        List<AlgorithmChoice> algorithms = Arrays.stream(AlgorithmChoice.values())
-                .filter(algorithm -> algorithm != AlgorithmChoice.AUTO)
-                .toList();
+        List<AlgorithmChoice> algorithms = AlgorithmChoice.scheduled();
         List<Collective> collectives = List.of(Collective.values());
         for (int i = 0; i < presets.size() + 500; i++) {
             Random random = new Random(i);

@@ -1,0 +1,196 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.algorithm.Packings;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.network.Network;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs a sweep of Banyan's algorithms and of the NCCL of this machine on the same buffers: at each size, a call of each
+ * algorithm and one of NCCL in turns, so that what slows the machine down slows both down.
+ */
+final class NcclTurns {
+    private static final long SEED = 2024;
+
+    private final RankSite site;
+    private final Reporter reporter;
+    /** What no schedule exceeds on the links alone, in GB/s algbw. */
+    private final double boundGbs;
+
+    /** @param call the kind of call that is measured */
+    NcclTurns(RankSite site, Call call, Reporter reporter) {
+        this.site = site;
+        this.reporter = reporter;
+        Bound bound = Packings.best(Network.of(site.machine()))
+                .packing(call.collective(), call.root())
+                .bound();
+        boundGbs = bound.gbs().doubleValue();
+    }
+
+    /** A row of an algorithm and the row of NCCL that was measured in turns with it. */
+    private record Pair(Row ours, Row nccl) {
+        /** How many times as long NCCL takes, out of place. */
+        double ratio() {
+            return nccl.outOfPlace().medianUs() / ours.outOfPlace().medianUs();
+        }
+
+        long wrong() {
+            return ours.wrong() + nccl.wrong();
+        }
+    }
+
+    /** Returns the number of wrong elements. */
+    long run(Sweep sweep) {
+        Call call = sweep.call();
+        long bytes = call.size(sweep.largestCount());
+        Memory.require(
+                Math.multiplyExact(2L * call.ranks(), bytes),
+                "give a smaller largest size with -e, or fewer devices with --devices");
+        List<AlgorithmChoice> ours = sweep.algorithms().choices().stream()
+                .filter(algorithm -> algorithm != AlgorithmChoice.NCCL)
+                .toList();
+        List<Pair> pairs;
+        try (Arena arena = Arena.ofShared();
+                Communicator nccl = site.open(AlgorithmChoice.NCCL)) {
+            DeviceCalls calls = new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes), 0);
+            DataType type = call.element().type();
+            ReferenceCheck check = sweep.checked()
+                    ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
+                    : null;
+            reporter.lines(header(call));
+            pairs = reporter.<Long, Pair>rows(
+                    "bench",
+                    ours,
+                    algorithm -> ours.size() > 1 ? List.of("# algorithm: " + algorithm.label()) : List.of(),
+                    sweep.counts(),
+                    algorithm -> {
+                        Communicator communicator = site.open(algorithm);
+                        return Meter.on(
+                                communicator,
+                                count -> measure(sweep, algorithm, communicator, nccl, count, calls, check));
+                    },
+                    this::line);
+        }
+        if (pairs.isEmpty()) {
+            return 0;
+        }
+        long wrong = pairs.stream().mapToLong(Pair::wrong).sum();
+        reporter.lines(List.of("# Out of bounds values : "
+                + (!sweep.checked() ? "not checked" : wrong + (wrong == 0 ? " OK" : " FAILED"))));
+        reporter.lines(conclusions(pairs));
+        List<Row> rows = pairs.stream()
+                .flatMap(pair -> Stream.of(pair.ours(), pair.nccl()))
+                .toList();
+        reporter.result(rows.stream().map(Row::json).toList());
+        reporter.draw(site.machine().name(), rows);
+        return wrong;
+    }
+
+    private static Pair measure(
+            Sweep sweep,
+            AlgorithmChoice algorithm,
+            Communicator ours,
+            Communicator nccl,
+            long count,
+            DeviceCalls calls,
+            @Nullable ReferenceCheck check) {
+        Call call = sweep.call();
+        Long oursApart = check == null ? null : (Long) calls.checkApart(ours, call, count, 0, check);
+        Long ncclApart = check == null ? null : (Long) calls.checkApart(nccl, call, count, 0, check);
+        long[][] apart = turns(sweep.repeats(), ours, nccl, calls.apart(call, count, 0));
+        Long oursTogether = check == null ? null : (Long) calls.checkTogether(ours, call, count, 0, check);
+        Long ncclTogether = check == null ? null : (Long) calls.checkTogether(nccl, call, count, 0, check);
+        long[][] together = turns(sweep.repeats(), ours, nccl, calls.together(call, count, 0));
+        return new Pair(
+                new Row(
+                        algorithm,
+                        call,
+                        count,
+                        Measurement.of(call, count, apart[0], oursApart),
+                        Measurement.of(call, count, together[0], oursTogether),
+                        null),
+                new Row(
+                        AlgorithmChoice.NCCL,
+                        call,
+                        count,
+                        Measurement.of(call, count, apart[1], ncclApart),
+                        Measurement.of(call, count, together[1], ncclTogether),
+                        null));
+    }
+
+    /** Returns the times of runs in turns in ns: ours, then NCCL's. */
+    private static long[][] turns(Repeats repeats, Communicator ours, Communicator nccl, CollectiveCall call) {
+        ours.prepare(call);
+        nccl.prepare(call);
+        long[] ncclNanos = new long[repeats.most()];
+        int[] done = {-repeats.warmups()};
+        long[] oursNanos = repeats.time(() -> ours.run(call), () -> {
+            long start = System.nanoTime();
+            nccl.run(call);
+            if (done[0] >= 0) {
+                ncclNanos[done[0]] = System.nanoTime() - start;
+            }
+            done[0]++;
+        });
+        return new long[][] {oursNanos, Arrays.copyOf(ncclNanos, oursNanos.length)};
+    }
+
+    private List<String> header(Call call) {
+        return List.of(
+                "# " + call.collective().label()
+                        + ", times out of place (median of runs in turns), algbw; ratio: how many"
+                        + " times as long NCCL takes; bound: of all schedules on the links",
+                Numbers.format(
+                        "# %10s  %12s  %10s  %10s  %6s  %8s  %8s  %8s  %6s",
+                        "size", "algorithm", "ours", "nccl", "ratio", "ours", "nccl", "bound", "#wrong"),
+                Numbers.format(
+                        "# %10s  %12s  %10s  %10s  %6s  %8s  %8s  %8s  %6s",
+                        "(B)", "", "(us)", "(us)", "", "(GB/s)", "(GB/s)", "(GB/s)", ""));
+    }
+
+    private String line(Pair pair) {
+        Row ours = pair.ours();
+        return Numbers.format(
+                "%12d  %12s  %10.2f  %10.2f  %6.2f  %8.2f  %8.2f  %8.2f  %6s",
+                ours.bytes(),
+                ours.algorithm().label(),
+                ours.outOfPlace().medianUs(),
+                pair.nccl().outOfPlace().medianUs(),
+                pair.ratio(),
+                gbs(ours),
+                gbs(pair.nccl()),
+                boundGbs,
+                ours.outOfPlace().wrong() == null ? "N/A" : Long.toString(pair.wrong()));
+    }
+
+    private static double gbs(Row row) {
+        return row.bytes() / row.outOfPlace().medianUs() / 1e3;
+    }
+
+    /** Says at which sizes NCCL is faster than each algorithm. */
+    private static List<String> conclusions(List<Pair> pairs) {
+        List<String> lines = new ArrayList<>();
+        pairs.stream().map(pair -> pair.ours().algorithm()).distinct().forEach(algorithm -> {
+            List<String> slower = pairs.stream()
+                    .filter(pair -> pair.ours().algorithm() == algorithm && pair.ratio() < 1)
+                    .map(pair -> new ByteSize(pair.ours().bytes()).label())
+                    .toList();
+            lines.add("# " + algorithm.label()
+                    + (slower.isEmpty()
+                            ? ": faster than NCCL or equal at every size here"
+                            : ": slower than NCCL at " + String.join(", ", slower)));
+        });
+        return lines;
+    }
+}

@@ -1,0 +1,99 @@
+package dev.banyan.cli.diagnose;
+
+import dev.banyan.cli.calibrate.SweepOptions;
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.TerminalText;
+import dev.banyan.study.measured.NcclLog;
+import dev.banyan.study.measured.NcclLogReader;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code banyan diagnose}: what a user's own sweep of NCCL says, and what is worth trying. */
+@Command(
+        name = "diagnose",
+        description = {
+            "Set what nccl-tests measured against the bound of the links, a model of NCCL and Banyan's prediction, in"
+                    + " sentences, and name the settings of NCCL that are worth trying.",
+            "Files of published sweeps are known by their names; of any other, say on what it was measured."
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  nvidia-smi topo -m > topo.txt",
+            "  all_reduce_perf -b 8 -e 1G -f 2 -g 8 > sweep.txt",
+            "  NCCL_DEBUG=INFO all_reduce_perf -b 8 -e 8 -g 8 > nccl.log",
+            "  banyan diagnose --sweeps sweep.txt --machine topo.txt --log nccl.log"
+        })
+public final class DiagnoseCommand extends Subcommand {
+    @Mixin
+    private final SweepOptions sweeps = new SweepOptions();
+
+    @Option(
+            names = "--log",
+            paramLabel = "FILE",
+            description = "What NCCL printed in the same run with NCCL_DEBUG=INFO.")
+    private @Nullable Path log;
+
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    /**
+     * What is reported, in the order of its JSON.
+     *
+     * @param sweeps one for each sweep
+     * @param log what the log says; null without one
+     * @param leftOut files that are no sweeps of one machine, each with the reason
+     */
+    record Report(List<SweepDiagnosis> sweeps, @Nullable LogDiagnosis log, List<String> leftOut) {}
+
+    @Override
+    public void run() {
+        SweepOptions.Found found = sweeps.read();
+        NcclLog read = log == null ? null : NcclLogReader.read(log);
+        found.own()
+                .ifPresent(
+                        chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
+        Report report = new Report(
+                found.sweeps().stream()
+                        .map(sweep -> SweepDiagnosis.of(sweep, read))
+                        .toList(),
+                read == null
+                        ? null
+                        : LogDiagnosis.of(
+                                read, found.own().map(ChosenMachine::machine).orElse(null)),
+                found.leftOut());
+        print(format == OutputFormat.json, report, () -> print(report));
+    }
+
+    private void print(Report report) {
+        PrintWriter out = out();
+        for (SweepDiagnosis sweep : report.sweeps()) {
+            out.println("# " + TerminalText.of(sweep.file()) + ": " + TerminalText.of(sweep.title()));
+            print(sweep.findings(), sweep.worthTrying());
+            if (sweep.worthTrying().isEmpty()
+                    && (report.log() == null || report.log().worthTrying().isEmpty())) {
+                out.println("No setting of NCCL is likely to help.");
+            }
+            out.println();
+        }
+        if (report.log() != null) {
+            out.println("# " + TerminalText.of(report.log().file()));
+            print(report.log().findings(), report.log().worthTrying());
+            out.println();
+        }
+        report.leftOut().forEach(one -> out.println("# left out: " + TerminalText.of(one)));
+    }
+
+    private void print(List<String> findings, List<Advice> worthTrying) {
+        PrintWriter out = out();
+        findings.forEach(sentence -> out.println(TerminalText.of(sentence) + "."));
+        worthTrying.forEach(advice -> out.println("Worth trying: " + TerminalText.of(advice.toString()) + "."));
+    }
+}

@@ -1,0 +1,115 @@
+package dev.banyan.study.measured;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * The errors of simulated NCCL calls against all published sweeps of one class of machines. The figures are those of
+ * {@code banyan validate}; they are part of the library, the sweeps are not. Immutable.
+ *
+ * @param profile name of the built-in profile of the class
+ * @param sweeps number of sweeps of the class
+ * @param large errors of the rows of {@value #LARGE} bytes and more
+ * @param small errors of the other rows
+ */
+public record NcclErrors(String profile, int sweeps, Errors large, Errors small) {
+    /** From this size on, in bytes, links decide how long a call takes. */
+    public static final long LARGE = 64 << 10;
+
+    private static final String RESOURCE = "nccl-errors.json";
+
+    /**
+     * Errors as fractions of the measured times, without their signs.
+     *
+     * @param rows number of rows
+     * @param median the median; of an even number of rows the greater of the middle two
+     * @param worst the greatest
+     */
+    public record Errors(int rows, double median, double worst) {
+        static Errors of(SweepComparison rows) {
+            return new Errors(rows.rows().size(), rows.medianError(), rows.worstError());
+        }
+
+        private String sentence() {
+            return String.format(Locale.ROOT, "median error %.1f%% (worst %.1f%%)", 100 * median, 100 * worst);
+        }
+    }
+
+    /** Returns the errors of a class, of the rows of all its sweeps together; some are small, some large. */
+    static NcclErrors of(String profile, List<SweepComparison> sweeps) {
+        List<SweepComparison.Row> small = new ArrayList<>();
+        List<SweepComparison.Row> large = new ArrayList<>();
+        sweeps.forEach(sweep -> sweep.rows().forEach(row -> (row.bytes() < LARGE ? small : large).add(row)));
+        return new NcclErrors(
+                profile, sweeps.size(), Errors.of(new SweepComparison(large)), Errors.of(new SweepComparison(small)));
+    }
+
+    /** Returns the errors of all classes that a sweep was published of. */
+    static List<NcclErrors> all() {
+        List<NcclErrors> all = new ArrayList<>();
+        for (JsonNode entry : resource().get("sweeps")) {
+            all.add(new NcclErrors(
+                    entry.get("profile").textValue(),
+                    entry.get("sweeps").intValue(),
+                    errors(entry.get("large")),
+                    errors(entry.get("small"))));
+        }
+        return all;
+    }
+
+    private static JsonNode resource() {
+        try (InputStream in = NcclErrors.class.getResourceAsStream(RESOURCE)) {
+            if (in == null) {
+                throw new IllegalStateException("resource " + RESOURCE + " is missing; the jar is not whole");
+            }
+            return JsonMapper.builder().build().readTree(in);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Errors errors(JsonNode entry) {
+        return new Errors(
+                entry.get("rows").intValue(),
+                entry.get("median").doubleValue(),
+                entry.get("worst").doubleValue());
+    }
+
+    /** Returns the errors of a profile; nothing if it is not built in, or no sweep of its class was published. */
+    public static Optional<NcclErrors> of(Profile profile) {
+        return !isBuiltIn(profile)
+                ? Optional.empty()
+                : all().stream()
+                        .filter(errors -> errors.profile().equals(profile.name()))
+                        .findFirst();
+    }
+
+    private static boolean isBuiltIn(Profile profile) {
+        return Profiles.find(profile.name()).filter(profile::equals).isPresent();
+    }
+
+    /** Returns how far simulated times of a profile can be trusted, in words. */
+    public static String sentence(Profile profile) {
+        Optional<NcclErrors> errors = of(profile);
+        JsonNode tables = resource().get("tables").get(profile.name());
+        return errors.isPresent()
+                ? errors.get().sentence()
+                : tables != null && isBuiltIn(profile)
+                        ? tables.textValue()
+                        : "no published sweep of this class says how far they are off";
+    }
+
+    private String sentence() {
+        return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps") + " of this class: "
+                + large.sentence() + " from 64 KiB on, " + small.sentence() + " below";
+    }
+}

@@ -1,0 +1,76 @@
+package dev.banyan.study.measured;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.banyan.simulate.Constant;
+import dev.banyan.simulate.NcclRings;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.Protocol;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class NcclErrorsTest {
+    private static Profile profile(String name) {
+        return Profiles.find(name).orElseThrow();
+    }
+
+    /** The stored figures have five digits. */
+    @Test
+    void theStoredErrorsAreThoseOfThePublishedSweeps() {
+        Map<String, List<SweepComparison>> classes = new TreeMap<>();
+        for (PublishedSweep sweep : PublishedSweeps.all()) {
+            Path file = Path.of(System.getProperty("banyan.shared", ""), "figures", "nccl_tests", sweep.file());
+            assumeTrue(Files.exists(file), () -> file + " is not there; it is in the folder /shared/");
+            Profile profile = Profiles.of(sweep.machine());
+            NcclRings rings = NcclRings.of(sweep.machine(), profile, sweep.transport());
+            classes.computeIfAbsent(profile.name(), _ -> new ArrayList<>())
+                    .add(SweepComparison.of(
+                            NcclSweepReader.read(file), rings, sweep.collective(), sweep.devicesPerProcess()));
+        }
+        List<NcclErrors> computed = new ArrayList<>();
+        classes.forEach((name, sweeps) -> computed.add(NcclErrors.of(name, sweeps)));
+        assertThat(NcclErrors.all())
+                .as("computed: %s", computed)
+                .usingRecursiveComparison()
+                .withComparatorForType(
+                        (one, other) -> Math.abs(one - other) < 1e-5 ? 0 : Double.compare(one, other), Double.class)
+                .isEqualTo(computed);
+    }
+
+    @Test
+    void onlyTheBuiltInProfileHasErrors() {
+        Profile v100 = profile("v100-nvlink");
+        NcclErrors errors = NcclErrors.of(v100).orElseThrow();
+        assertThat(errors.large().median()).isLessThan(0.1);
+        assertThat(NcclErrors.sentence(v100))
+                .matches("against 2 published sweeps of this class: median error [0-9.]+% \\(worst [0-9.]+%\\) from"
+                        + " 64 KiB on, median error [0-9.]+% \\(worst [0-9.]+%\\) below");
+        assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine")))
+                .isEmpty();
+        assertThat(NcclErrors.sentence(profile("h100-nvswitch"))).startsWith("published tables of four to eight H100");
+        assertThat(NcclErrors.sentence(profile("mi250x-xgmi")))
+                .isEqualTo("no published sweep of this class says how far they are off");
+    }
+
+    @Test
+    void smallAndLargeRowsAreApart() {
+        NcclErrors errors = NcclErrors.of("x", List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))));
+        assertThat(errors.large())
+                .isEqualTo(new NcclErrors.Errors(
+                        1, errors.large().median(), errors.large().worst()));
+        assertThat(errors.large().median()).isEqualTo(0.1, within(1e-12));
+        assertThat(errors.small()).isEqualTo(new NcclErrors.Errors(1, 0.5, 0.5));
+    }
+
+    private static SweepComparison.Row row(long bytes, double us) {
+        return new SweepComparison.Row(bytes, 1, new NcclRings.Timing(us, Protocol.SIMPLE, false));
+    }
+}
