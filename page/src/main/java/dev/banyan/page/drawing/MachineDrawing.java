@@ -1,0 +1,198 @@
+package dev.banyan.page.drawing;
+
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * Places the nodes of a machine and the lines between them. Devices are on an ellipse, clockwise from the top, those
+ * below one hub next to each other. NVSwitches are in its middle. PCIe switches, host bridges and CPU sockets are
+ * outside where the devices have links of their own, the sockets outermost, and inside where they have none.
+ *
+ * <p>Outside, the line from a hub to what it joins goes along the ellipse, so that no line crosses the devices. The same
+ * machine gives the same drawing.
+ */
+public final class MachineDrawing {
+    /** Width of the drawing in pixels. */
+    public static final int WIDTH = 760;
+    /** Height of the drawing in pixels. */
+    public static final int HEIGHT = 600;
+
+    private static final double MARGIN_X = 62;
+    private static final double MARGIN_Y = 36;
+    /** Distance of two tiers, as a fraction of the devices' radius. */
+    private static final double TIER = 0.27;
+    /** Angle between two points of a curved line. */
+    private static final double ARC = Math.toRadians(5);
+    /** Least distance in pixels of two hubs inside. */
+    private static final double APART_X = 116;
+
+    private static final double APART_Y = 44;
+    private static final int ROUNDS = 300;
+
+    private final Machine machine;
+    private final Tiers tiers;
+    private final boolean outside;
+    private final double radiusX;
+    private final double radiusY;
+    private final double[] angle;
+    private final double[] radius;
+    private final Point[] at;
+
+    /** @param withHost whether there is one more node, the host's memory */
+    public MachineDrawing(Machine machine, boolean withHost) {
+        this.machine = machine;
+        tiers = new Tiers(machine);
+        outside = machine.links().stream()
+                .anyMatch(link -> link.kind().isNvLinkClass() || (isDevice(link.a()) && isDevice(link.b())));
+        double outermost = outside ? 1 + TIER * tiers.count() : 1;
+        radiusX = (WIDTH / 2.0 - MARGIN_X) / outermost;
+        radiusY = (HEIGHT / 2.0 - MARGIN_Y) / outermost;
+        int nodes = machine.nodeCount() + (withHost ? 1 : 0);
+        angle = new double[nodes];
+        radius = new double[nodes];
+        at = new Point[nodes];
+        placeDevices();
+        placeHubs();
+        for (int node = 0; node < nodes; node++) {
+            at[node] = onEllipse(angle[node], radius[node]);
+        }
+        separate();
+    }
+
+    private boolean isDevice(int node) {
+        return node < machine.size();
+    }
+
+    private void placeDevices() {
+        List<Integer> order = tiers.deviceOrder();
+        for (int place = 0; place < order.size(); place++) {
+            angle[order.get(place)] = 2 * Math.PI * (place + 0.5) / order.size() - Math.PI / 2;
+            radius[order.get(place)] = 1;
+        }
+    }
+
+    /** From the lowest tier to the top, each where its lower neighbours are on average. */
+    private void placeHubs() {
+        for (int tier = tiers.count() - 1; tier >= 0; tier--) {
+            for (int hub = machine.size(); hub < machine.nodeCount(); hub++) {
+                if (tiers.of(hub) == tier) {
+                    place(hub, tier);
+                }
+            }
+        }
+    }
+
+    private void place(int hub, int tier) {
+        double x = 0;
+        double y = 0;
+        int lower = 0;
+        for (Link link : machine.links()) {
+            if (link.a() == hub || link.b() == hub) {
+                int other = link.other(hub);
+                if (isDevice(other) || tiers.of(other) > tier) {
+                    x += Math.cos(angle[other]);
+                    y += Math.sin(angle[other]);
+                    lower++;
+                }
+            }
+        }
+        double spread = Math.hypot(x, y);
+        boolean onOneSide = spread > 0.05 * lower;
+        // What joins devices all around is below them.
+        angle[hub] = onOneSide ? Math.atan2(y, x) : Math.PI / 2;
+        if (outside) {
+            radius[hub] = 1 + TIER * (tiers.count() - tier);
+        } else {
+            radius[hub] = onOneSide ? 0.72 * (tier + 0.55) / (tiers.count() - 0.3) : 0;
+        }
+    }
+
+    private Point onEllipse(double angle, double radius) {
+        return new Point(
+                WIDTH / 2.0 + radius * radiusX * Math.cos(angle), HEIGHT / 2.0 + radius * radiusY * Math.sin(angle));
+    }
+
+    /** Moves hubs apart that would hide each other. */
+    private void separate() {
+        for (int round = 0; round < ROUNDS; round++) {
+            boolean moved = false;
+            for (int a = machine.size(); a < at.length; a++) {
+                for (int b = a + 1; b < at.length; b++) {
+                    moved |= separate(a, b);
+                }
+            }
+            if (!moved) {
+                return;
+            }
+        }
+    }
+
+    private boolean separate(int a, int b) {
+        double overlapX = APART_X - Math.abs(at[b].x() - at[a].x());
+        double overlapY = APART_Y - Math.abs(at[b].y() - at[a].y());
+        if (overlapX <= 0.1 || overlapY <= 0.1) {
+            return false;
+        }
+        if (overlapY <= overlapX) {
+            double shift = (at[b].y() < at[a].y() ? -1 : 1) * overlapY / 2;
+            at[a] = inside(at[a].x(), at[a].y() - shift);
+            at[b] = inside(at[b].x(), at[b].y() + shift);
+        } else {
+            double shift = (at[b].x() < at[a].x() ? -1 : 1) * overlapX / 2;
+            at[a] = inside(at[a].x() - shift, at[a].y());
+            at[b] = inside(at[b].x() + shift, at[b].y());
+        }
+        return true;
+    }
+
+    private static Point inside(double x, double y) {
+        return new Point(Math.clamp(x, MARGIN_X, WIDTH - MARGIN_X), Math.clamp(y, MARGIN_Y, HEIGHT - MARGIN_Y));
+    }
+
+    /** Place of a node; the host's memory, if it is there, comes after those of the machine. */
+    public Point at(int node) {
+        return at[node];
+    }
+
+    /** Points of the line between two nodes. */
+    public List<Point> line(int a, int b) {
+        if (!outside || !isOutside(a) || !isOutside(b) || (isDevice(a) && isDevice(b))) {
+            return List.of(at[a], at[b]);
+        }
+        return radius[a] <= radius[b]
+                ? elbow(a, b)
+                : elbow(b, a).reversed();
+    }
+
+    private boolean isOutside(int node) {
+        return isDevice(node) || (node < machine.nodeCount() && tiers.of(node) >= 0);
+    }
+
+    /** From the inner node outwards, along the ellipse, and to the outer node. */
+    private List<Point> elbow(int inner, int outer) {
+        double shorter = Math.IEEEremainder(angle[outer] - angle[inner], 2 * Math.PI);
+        // Opposite nodes are joined below the others.
+        double turn = Math.abs(shorter) > Math.PI - 1e-6
+                ? Math.copySign(Math.PI, Math.cos(angle[inner]))
+                : shorter;
+        boolean sameTier = radius[inner] == radius[outer];
+        double along = sameTier ? radius[inner] + 0.42 * TIER : (radius[inner] + radius[outer]) / 2;
+        int arcs = Math.max(1, (int) Math.ceil(Math.abs(turn) / ARC));
+        List<Point> points = new ArrayList<>();
+        points.add(at[inner]);
+        if (Math.abs(turn) > 1e-6) {
+            IntStream.rangeClosed(0, arcs)
+                    .mapToObj(arc -> inDrawing(onEllipse(angle[inner] + turn * arc / arcs, along)))
+                    .forEach(points::add);
+        }
+        points.add(at[outer]);
+        return points;
+    }
+
+    private static Point inDrawing(Point point) {
+        return new Point(Math.clamp(point.x(), 6, WIDTH - 6), Math.clamp(point.y(), 6, HEIGHT - 6));
+    }
+}
