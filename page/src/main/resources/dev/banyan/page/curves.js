@@ -38,18 +38,41 @@ function values(curve, figure, convert) {
   });
 }
 
-function axis(label, format, space) {
+function axis({ label, format, space, splits }) {
   return { label, stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") },
-    labelFont: "12px system-ui", font: "12px system-ui", labelSize: 20, size: 58, space, values: (_, splits) => splits.map(format) };
+    labelFont: "12px system-ui", font: "12px system-ui", labelSize: 20, size: 70, space: space ?? 34,
+    values: (_, values) => values.map((value) => (value === null ? "" : format(value))),
+    ...(splits ? { splits, filter: (_, values) => values } : {}) };
 }
 
-/** Options of a chart whose width is that of its place. */
+/** Options of a chart whose width is that of its place; axes have a label, a format, and may have splits. */
 export function chartOptions(place, height, x, y, series, more = {}) {
-  return { width: Math.max(280, place.clientWidth), height, series: [{}, ...series], axes: [{ ...axis(...x), size: 36 }, axis(...y)],
+  return { width: Math.max(280, place.clientWidth), height, series: [{}, ...series], axes: [{ ...axis(x), size: 36 }, axis(y)],
     legend: { show: false }, cursor: { drag: { x: false, y: false } }, ...more };
 }
 
-function draw(place, convert, yLabel, yFormat, logarithmic) {
+/** Sizes that a label fits under. */
+function sizeSplits() {
+  const apart = Math.ceil(bytes.length / 8);
+  return bytes.filter((each, index) => index % apart === 0 && Math.log2(each) % 1 === 0);
+}
+
+function powersOfTen(plot, _, low, high) {
+  const powers = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+    powers.push(10 ** power);
+  }
+  return powers.filter((value) => value >= low && value <= high);
+}
+
+/** Range of the times but for the bound, which has none at small sizes. */
+function timeRange() {
+  const times = curves.filter((each) => each.visible && each.name !== BOUND)
+    .flatMap((curve) => curve.points.flatMap((each) => [each.us, each.least ?? each.us, each.most ?? each.us]));
+  return times.length ? [Math.min(...times) / 1.6, Math.max(...times) * 1.6] : [1, 1e6];
+}
+
+function draw(place, convert, y, range, distribution) {
   const series = [];
   const data = [bytes];
   const bands = [];
@@ -67,9 +90,9 @@ function draw(place, convert, yLabel, yFormat, logarithmic) {
       points: { show: curve.measured, size: 7, fill: stroke } });
     data.push(values(curve, "us", convert));
   }
-  const options = chartOptions(place, 300, ["size of the call", size, 56], [yLabel, yFormat, 34], series, {
+  const options = chartOptions(place, 300, { label: "size of the call", format: size, splits: sizeSplits }, y, series, {
     bands,
-    scales: { x: { time: false, distr: 3, log: 2 }, y: logarithmic ? { distr: 3 } : { range: (_, low, high) => [0, high * 1.06] } },
+    scales: { x: { time: false, distr: 3, log: 2 }, y: { distr: distribution, range } },
     cursor: { drag: { x: false, y: false }, sync: { key: "size" } },
     hooks: { setCursor: [(plot) => {
       if (plot.cursor.idx !== null && plot.cursor.left >= 0 && plot.cursor.idx !== at) {
@@ -84,8 +107,8 @@ function draw(place, convert, yLabel, yFormat, logarithmic) {
 function drawAll() {
   plots.forEach((plot) => plot.destroy());
   plots = [
-    draw(byId("time-chart"), toUs, "time", (us) => (us === null ? "" : micros(us)), true),
-    draw(byId("busbw-chart"), toBusbw, "busbw", (value) => (value === null ? "" : gbs(value)), false),
+    draw(byId("time-chart"), toUs, { label: "time of a call", format: micros, splits: powersOfTen }, timeRange, 3),
+    draw(byId("busbw-chart"), toBusbw, { label: "bus bandwidth", format: gbs }, (_, low, high) => [0, high * 1.06], 1),
   ];
 }
 

@@ -6,6 +6,8 @@ function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) {
       node.addEventListener(name.slice(2), value);
+    } else if (name.startsWith("aria-") && value !== null) {
+      node.setAttribute(name, String(value));
     } else if (value === true) {
       node.setAttribute(name, "");
     } else if (value !== false && value !== null && value !== undefined) {

@@ -1,7 +1,7 @@
 // The machine as an SVG picture.
 
 import { svg } from "./dom.js";
-import { colour, heat, hue } from "./theme.js";
+import { heat, hue } from "./theme.js";
 import { gbs } from "./format.js";
 import { kindOf, machine, nameOf } from "./model.js";
 
@@ -57,6 +57,11 @@ export function alongPath(links, part) {
   return points[0];
 }
 
+function paint(line, used, shown) {
+  line.setAttribute("stroke", heat(used));
+  line.setAttribute("opacity", shown ? used > 0 ? 1 : 0.5 : 0);
+}
+
 /** A picture of the machine. */
 export class MachineView {
   /**
@@ -71,6 +76,7 @@ export class MachineView {
     this.nodes = svg("g");
     this.moving = svg("g");
     this.directed = [];
+    this.joint = [];
     machine.links.forEach((link, index) => this.addLink(link, index, point));
     this.bodies = machine.nodes.map((node, index) => this.addNode(node, index, toggle));
     parent.replaceChildren(
@@ -81,12 +87,15 @@ export class MachineView {
   addLink(link, index, point) {
     const points = pointsOf(link);
     [link.gbsAToB, link.gbsBToA].forEach((width, direction) => {
-      const stroke = strokeWidth(width);
+      const stroke = width > 0 ? strokeWidth(width) : 0;
       const line = svg("path", { class: link.kind, d: pathText(aside(points, (direction ? -1 : 1) * (stroke / 2 + 0.4))),
-        "stroke-width": width > 0 ? stroke : 0 });
+        "stroke-width": stroke });
       this.directed[2 * index + direction] = line;
       this.lines.append(line);
     });
+    this.joint[index] = svg("path", { class: link.kind, d: pathText(points),
+      "stroke-width": strokeWidth(link.gbsAToB) + strokeWidth(link.gbsBToA) });
+    this.lines.append(this.joint[index]);
     if (point) {
       this.hits.append(svg("path", { class: "hit", d: pathText(points), "data-link": index,
         onmouseenter: () => point(index), onmouseleave: () => point(null) }));
@@ -133,23 +142,21 @@ export class MachineView {
     });
   }
 
-  /** Colours the links by used percents of their bandwidth. */
+  /** Colours the links by used percents of their bandwidth: each as one line, or as two where its directions differ. */
   setLoads(loads) {
     this.strands.replaceChildren();
-    this.directed.forEach((line, directed) => {
-      const used = loads.get(directed) ?? 0;
-      line.setAttribute("stroke", heat(used));
-      line.setAttribute("opacity", used > 0 ? 1 : 0.55);
+    machine.links.forEach((link, index) => {
+      const [forth, back] = [loads.get(2 * index) ?? 0, loads.get(2 * index + 1) ?? 0];
+      const alike = forth === back && link.gbsAToB === link.gbsBToA;
+      paint(this.joint[index], forth, alike);
+      paint(this.directed[2 * index], forth, !alike);
+      paint(this.directed[2 * index + 1], back, !alike);
     });
   }
 
   /** Shows all links as idle, for what is drawn above them. */
   fade() {
-    this.strands.replaceChildren();
-    this.directed.forEach((line) => {
-      line.setAttribute("stroke", colour("idle"));
-      line.setAttribute("opacity", 0.45);
-    });
+    this.setLoads(new Map());
   }
 
   /** Draws trees over the links: side by side where several use the same link. */

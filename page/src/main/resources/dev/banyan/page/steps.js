@@ -19,7 +19,7 @@ function boundMs(step) {
 }
 
 function beam(ms, longest, name, text, opacity) {
-  const part = (82 * ms) / longest;
+  const part = (72 * ms) / longest;
   return html("div", { class: "beam", title: `${name}, ${text}: ${digits(ms)} ms` },
     html("i", { style: `width:${part}%;background:${hue(model.algorithms.indexOf(name))};opacity:${opacity}` }),
     html("span", { style: `left:calc(${part}% + 6px)` }, `${digits(ms)} ms ${text}`));
@@ -32,8 +32,8 @@ function bars(step) {
     return [html("span", {}, name), html("div", { class: "pair" },
       beam(way.togetherMs, longest, name, "all at once", 1), beam(way.oneByOneMs, longest, name, "one by one", 0.5))];
   }), html("span", {}, "bound"), html("div", { class: "pair" },
-    html("div", { class: "beam" }, html("i", { style: `width:${(82 * boundMs(step)) / longest}%;background:currentColor` }),
-      html("span", { style: `left:calc(${(82 * boundMs(step)) / longest}% + 6px)` }, `${digits(boundMs(step))} ms that the links need`)))));
+    html("div", { class: "beam" }, html("i", { style: `width:${(72 * boundMs(step)) / longest}%;background:currentColor` }),
+      html("span", { style: `left:calc(${(72 * boundMs(step)) / longest}% + 6px)` }, `${digits(boundMs(step))} ms that the links need`)))));
 }
 
 function curve(step) {
@@ -53,8 +53,10 @@ function curve(step) {
   plot?.destroy();
   place.replaceChildren();
   plot = new uPlot(chartOptions(place, 300,
-    ["time since the first gradient", (ms) => `${digits(ms)} ms`, 60], ["exchanged", (megabytes) => `${digits(megabytes)} MB`, 34],
-    step.ways.map((way) => ({ stroke: hue(way.algorithm), width: 2, points: { show: false } })),
+    { label: "time since the first gradient", format: (ms) => `${digits(ms)} ms`, space: 60 },
+    { label: "gradients exchanged", format: (megabytes) => `${digits(megabytes)} MB` },
+    step.ways.map((way) => ({ stroke: hue(way.algorithm), width: 2, points: { show: false },
+      paths: uPlot.paths.stepped({ align: 1 }) })),
     { scales: { x: { time: false } } }), data, place);
 }
 

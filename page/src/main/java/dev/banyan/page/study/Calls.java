@@ -33,21 +33,29 @@ final class Calls {
         return costs;
     }
 
-    /** The schedule by an algorithm, in chunks as long as the simulator finds best. */
-    PlannedSchedule plan(AlgorithmChoice algorithm, long elements) {
-        CollectiveRequest request = request(elements, Long.MAX_VALUE);
+    /**
+     * An algorithm with chunks as long as the simulator finds best; open, if it runs as programs.
+     *
+     * @param algorithm may be the automatic choice
+     */
+    AlgorithmConfig choose(AlgorithmChoice algorithm, long elements) {
+        CollectiveRequest request = request(elements);
         AlgorithmConfig choice =
                 algorithm == AlgorithmChoice.AUTO ? planner.choose(request) : AlgorithmConfig.of(algorithm);
-        return planner.plan(planner.cut(choice, request), request);
+        return planner.cut(choice, request);
     }
 
-    /** The same schedule in chunks of another length. */
-    PlannedSchedule plan(AlgorithmConfig choice, long elements, long chunkBytes) {
-        return planner.plan(choice.withChunkBytes(chunkBytes), request(elements, chunkBytes));
+    /** Predicted time in us of a call alone; that of many chunks is extrapolated. */
+    double predictedUs(AlgorithmConfig choice, long elements) {
+        return planner.predictedUs(choice, request(elements));
     }
 
-    private static CollectiveRequest request(long elements, long chunkBytes) {
-        return new CollectiveRequest(Collective.ALL_REDUCE, -1, elements, ELEMENT_BYTES, true, chunkBytes);
+    PlannedSchedule plan(AlgorithmConfig choice, long elements) {
+        return planner.plan(choice, request(elements));
+    }
+
+    private static CollectiveRequest request(long elements) {
+        return new CollectiveRequest(Collective.ALL_REDUCE, -1, elements, ELEMENT_BYTES, true, Long.MAX_VALUE);
     }
 
     /** The simulator of several calls: a pair of ranks goes the paths of the first call that has some for it. */

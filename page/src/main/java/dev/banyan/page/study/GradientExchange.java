@@ -10,7 +10,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /** Predicts how long it takes to exchange the gradients of a model. */
 final class GradientExchange {
@@ -35,16 +37,14 @@ final class GradientExchange {
     private Exchange exchange(int algorithm, List<Long> elements) {
         Map<Long, PlannedSchedule> bySize = new HashMap<>();
         List<PlannedSchedule> keys = elements.stream()
-                .map(size -> bySize.computeIfAbsent(size, key -> calls.plan(algorithms.get(algorithm), key)))
+                .map(size -> bySize.computeIfAbsent(size, key -> calls.plan(calls.choose(algorithms.get(algorithm), key), key)))
                 .toList();
         Simulator simulator = calls.simulator(keys);
         Simulation together = simulator.run(Calls.together(keys));
         Map<Long, Double> alone = new HashMap<>();
         double oneByOneUs = 0;
-        for (int key = 0; key < keys.size(); key++) {
-            PlannedSchedule planned = keys.get(key);
-            oneByOneUs += alone.computeIfAbsent(
-                    elements.get(key), size -> simulator.run(planned.schedule()).endUs());
+        for (long size : elements) {
+            oneByOneUs += alone.computeIfAbsent(size, key -> us(simulator, bySize.get(key)));
         }
         return new Exchange(
                 algorithm,
@@ -53,5 +53,9 @@ final class GradientExchange {
                 IntStream.range(0, keys.size())
                         .mapToDouble(key -> Math.rint(together.endUs(key)) / US_PER_MS)
                         .toArray());
+    }
+
+    private static double us(Simulator simulator, @Nullable PlannedSchedule planned) {
+        return simulator.run(Objects.requireNonNull(planned).schedule()).endUs();
     }
 }

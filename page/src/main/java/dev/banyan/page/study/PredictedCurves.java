@@ -3,6 +3,7 @@ package dev.banyan.page.study;
 import dev.banyan.config.Config;
 import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.program.ProgramLayout;
@@ -38,16 +39,21 @@ final class PredictedCurves {
     }
 
     private Curve.Point point(AlgorithmChoice algorithm, long bytes) {
-        PlannedSchedule planned = calls.plan(algorithm, bytes / Calls.ELEMENT_BYTES);
-        double us = calls.costs().predictedUs(planned.schedule(), planned.links());
-        Optional<ProgramLayout> program = calls.costs().program(planned.schedule(), planned.links());
-        String choice = planned.choice().toString();
-        return program.map(layout -> new Curve.Point(
+        long elements = bytes / Calls.ELEMENT_BYTES;
+        AlgorithmConfig choice = calls.choose(algorithm, elements);
+        double us = calls.predictedUs(choice, elements);
+        if (!choice.cuts()) {
+            PlannedSchedule planned = calls.plan(choice, elements);
+            Optional<ProgramLayout> program = calls.costs().program(planned.schedule(), planned.links());
+            if (program.isPresent()) {
+                return new Curve.Point(
                         bytes,
                         us,
-                        fastest.programSimulator(planned.links()).predictedUs(layout),
-                        slowest.programSimulator(planned.links()).predictedUs(layout),
-                        choice))
-                .orElseGet(() -> new Curve.Point(bytes, us, null, null, choice));
+                        fastest.programSimulator(planned.links()).predictedUs(program.get()),
+                        slowest.programSimulator(planned.links()).predictedUs(program.get()),
+                        choice.toString());
+            }
+        }
+        return new Curve.Point(bytes, us, null, null, choice.toString());
     }
 }

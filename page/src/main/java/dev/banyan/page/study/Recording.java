@@ -46,11 +46,11 @@ final class Recording implements SimulationListener {
      */
     static Playback of(AlgorithmChoice algorithm, int number, long bytes, Calls calls, DrawnLinks links) {
         long elements = bytes / Calls.ELEMENT_BYTES;
-        PlannedSchedule planned = calls.plan(algorithm, elements);
+        PlannedSchedule planned = calls.plan(calls.choose(algorithm, elements), elements);
         long chunkBytes = longestChunk(planned.schedule());
         while (transfers(planned.schedule()) > MOST_TRANSFERS && chunkBytes < bytes) {
             chunkBytes *= 2;
-            planned = calls.plan(planned.choice(), elements, chunkBytes);
+            planned = calls.plan(planned.choice().withChunkBytes(chunkBytes), elements);
         }
         Recording recording = new Recording();
         Simulator simulator = calls.simulator(List.of(planned));
