@@ -6,12 +6,12 @@ import { gbs } from "./format.js";
 import { kindOf, machine, nameOf } from "./model.js";
 
 const GPU_RADIUS = machine.devices > 12 ? 15 : 18;
-const LONGEST_NAME = 17;
+const LONGEST_NAME = 14;
 const widest = Math.max(...machine.links.flatMap((link) => [link.gbsAToB, link.gbsBToA]));
 
 /** Width of the line of a directed link in pixels. */
 export function strokeWidth(gigabytes) {
-  return 1.2 + (4.2 * gigabytes) / widest;
+  return 1 + (3.4 * gigabytes) / widest;
 }
 
 function pointsOf(link) {
@@ -62,6 +62,14 @@ function paint(line, used, shown) {
   line.setAttribute("opacity", shown ? used > 0 ? 1 : 0.5 : 0);
 }
 
+/** Dashes tell slower kinds of links from those between GPUs, where there are both. */
+const mixed = machine.links.some((link) => link.kind === "nvlink" || link.kind === "xgmi");
+
+/** Dashes of a link's line, or null. */
+export function dashesOf(link) {
+  return mixed && (link.kind === "pcie" || link.kind === "socket") ? "7 3" : null;
+}
+
 /** A picture of the machine. */
 export class MachineView {
   /**
@@ -89,12 +97,12 @@ export class MachineView {
     [link.gbsAToB, link.gbsBToA].forEach((width, direction) => {
       const stroke = width > 0 ? strokeWidth(width) : 0;
       const line = svg("path", { class: link.kind, d: pathText(aside(points, (direction ? -1 : 1) * (stroke / 2 + 0.4))),
-        "stroke-width": stroke });
+        "stroke-width": stroke, "stroke-dasharray": dashesOf(link) });
       this.directed[2 * index + direction] = line;
       this.lines.append(line);
     });
     this.joint[index] = svg("path", { class: link.kind, d: pathText(points),
-      "stroke-width": strokeWidth(link.gbsAToB) + strokeWidth(link.gbsBToA) });
+      "stroke-width": strokeWidth(link.gbsAToB) + strokeWidth(link.gbsBToA), "stroke-dasharray": dashesOf(link) });
     this.lines.append(this.joint[index]);
     if (point) {
       this.hits.append(svg("path", { class: "hit", d: pathText(points), "data-link": index,
@@ -121,7 +129,8 @@ export class MachineView {
       this.nodes.append(group);
       return group;
     }
-    const name = node.name.length > LONGEST_NAME ? `${node.name.slice(0, LONGEST_NAME - 1)}…` : node.name;
+    const short = node.name.replace(/^PCIe /, "");
+    const name = short.length > LONGEST_NAME ? `${short.slice(0, LONGEST_NAME - 1)}…` : short;
     const width = 6.4 * name.length + 14;
     const group = svg("g", { class: "hub" },
       svg("title", {}, `${node.name} (${node.kind})`),

@@ -4,7 +4,7 @@ import { byId, html, svg } from "./dom.js";
 import { count, fraction, gbs, percent } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
 import { depthOf, depthsOf, kindOf, loadsOf, machine, model, nameOf, pathsBetween, setOf, shareOf } from "./model.js";
-import { linkText, MachineView, strokeWidth } from "./drawing.js";
+import { dashesOf, linkText, MachineView, strokeWidth } from "./drawing.js";
 
 const LOAD = "load";
 const ALL_TREES = "all";
@@ -98,7 +98,7 @@ function legend() {
   const samples = [...kinds].slice(0, 7).map(([text, link]) => html("span", {},
     svg("svg", { width: 34, height: 10 },
       svg("path", { d: "M0 5H34", stroke: colour("soft"), "stroke-width": strokeWidth(Math.max(link.gbsAToB, link.gbsBToA)) * 2,
-        "stroke-dasharray": link.kind === "nvlink" || link.kind === "xgmi" ? null : "7 3" })), text));
+        "stroke-dasharray": dashesOf(link) })), text));
   byId("legend").replaceChildren(
     html("span", {}, "used of a link, each way: 0%", html("span", { class: "ramp" }), "100%"), ...samples);
 }

@@ -22,14 +22,20 @@ public final class MachineDrawing {
 
     private static final double MARGIN_X = 62;
     private static final double MARGIN_Y = 36;
-    /** Distance of two tiers, as a fraction of the devices' radius. */
-    private static final double TIER = 0.27;
+    /** Distance of two tiers beside the devices and below them, as a fraction of the devices' radius: names are wide. */
+    private static final double TIER_X = 0.26;
+
+    private static final double TIER_Y = 0.17;
     /** Angle between two points of a curved line. */
     private static final double ARC = Math.toRadians(5);
-    /** Least distance in pixels of two hubs inside. */
-    private static final double APART_X = 116;
+    /** Least distance in pixels between the centres of two hubs, if they are as close in the other direction, too. */
+    private static final double APART_X = 92;
 
     private static final double APART_Y = 44;
+    /** The same between a hub and a device. */
+    private static final double DEVICE_X = 66;
+
+    private static final double DEVICE_Y = 40;
     private static final int ROUNDS = 300;
 
     private final Machine machine;
@@ -38,7 +44,8 @@ public final class MachineDrawing {
     private final double radiusX;
     private final double radiusY;
     private final double[] angle;
-    private final double[] radius;
+    /** In tiers outside of the devices; inside, as a fraction of their radius less 1. */
+    private final double[] beyond;
     private final Point[] at;
 
     /** @param withHost whether there is one more node, the host's memory */
@@ -47,17 +54,17 @@ public final class MachineDrawing {
         tiers = new Tiers(machine);
         outside = machine.links().stream()
                 .anyMatch(link -> link.kind().isNvLinkClass() || (isDevice(link.a()) && isDevice(link.b())));
-        double outermost = outside ? 1 + TIER * tiers.count() : 1;
-        radiusX = (WIDTH / 2.0 - MARGIN_X) / outermost;
-        radiusY = (HEIGHT / 2.0 - MARGIN_Y) / outermost;
+        int outermost = outside ? tiers.count() : 0;
+        radiusX = (WIDTH / 2.0 - MARGIN_X) / (1 + TIER_X * outermost);
+        radiusY = (HEIGHT / 2.0 - MARGIN_Y) / (1 + TIER_Y * outermost);
         int nodes = machine.nodeCount() + (withHost ? 1 : 0);
         angle = new double[nodes];
-        radius = new double[nodes];
+        beyond = new double[nodes];
         at = new Point[nodes];
         placeDevices();
         placeHubs();
         for (int node = 0; node < nodes; node++) {
-            at[node] = onEllipse(angle[node], radius[node]);
+            at[node] = onEllipse(angle[node], beyond[node]);
         }
         separate();
     }
@@ -70,12 +77,15 @@ public final class MachineDrawing {
         List<Integer> order = tiers.deviceOrder();
         for (int place = 0; place < order.size(); place++) {
             angle[order.get(place)] = 2 * Math.PI * (place + 0.5) / order.size() - Math.PI / 2;
-            radius[order.get(place)] = 1;
         }
     }
 
     /** From the lowest tier to the top, each where its lower neighbours are on average. */
     private void placeHubs() {
+        for (int node = machine.size(); node < at.length; node++) {
+            // What belongs to no tier is in the middle.
+            beyond[node] = -1;
+        }
         for (int tier = tiers.count() - 1; tier >= 0; tier--) {
             for (int hub = machine.size(); hub < machine.nodeCount(); hub++) {
                 if (tiers.of(hub) == tier) {
@@ -104,24 +114,26 @@ public final class MachineDrawing {
         // What joins devices all around is below them.
         angle[hub] = onOneSide ? Math.atan2(y, x) : Math.PI / 2;
         if (outside) {
-            radius[hub] = 1 + TIER * (tiers.count() - tier);
+            beyond[hub] = tiers.count() - tier;
         } else {
-            radius[hub] = onOneSide ? 0.72 * (tier + 0.55) / (tiers.count() - 0.3) : 0;
+            beyond[hub] = (onOneSide ? 0.72 * (tier + 0.55) / (tiers.count() - 0.3) : 0) - 1;
         }
     }
 
-    private Point onEllipse(double angle, double radius) {
+    private Point onEllipse(double angle, double beyond) {
+        double wide = beyond > 0 ? 1 + TIER_X * beyond : 1 + beyond;
+        double high = beyond > 0 ? 1 + TIER_Y * beyond : 1 + beyond;
         return new Point(
-                WIDTH / 2.0 + radius * radiusX * Math.cos(angle), HEIGHT / 2.0 + radius * radiusY * Math.sin(angle));
+                WIDTH / 2.0 + wide * radiusX * Math.cos(angle), HEIGHT / 2.0 + high * radiusY * Math.sin(angle));
     }
 
-    /** Moves hubs apart that would hide each other. */
+    /** Moves hubs that would hide each other or a device. */
     private void separate() {
         for (int round = 0; round < ROUNDS; round++) {
             boolean moved = false;
-            for (int a = machine.size(); a < at.length; a++) {
-                for (int b = a + 1; b < at.length; b++) {
-                    moved |= separate(a, b);
+            for (int hub = machine.size(); hub < at.length; hub++) {
+                for (int other = 0; other < hub; other++) {
+                    moved |= separate(hub, other);
                 }
             }
             if (!moved) {
@@ -130,20 +142,21 @@ public final class MachineDrawing {
         }
     }
 
-    private boolean separate(int a, int b) {
-        double overlapX = APART_X - Math.abs(at[b].x() - at[a].x());
-        double overlapY = APART_Y - Math.abs(at[b].y() - at[a].y());
+    /** Moves a hub, and the other node if that is a hub too. */
+    private boolean separate(int hub, int other) {
+        double dx = at[hub].x() - at[other].x();
+        double dy = at[hub].y() - at[other].y();
+        double overlapX = (isDevice(other) ? DEVICE_X : APART_X) - Math.abs(dx);
+        double overlapY = (isDevice(other) ? DEVICE_Y : APART_Y) - Math.abs(dy);
         if (overlapX <= 0.1 || overlapY <= 0.1) {
             return false;
         }
-        if (overlapY <= overlapX) {
-            double shift = (at[b].y() < at[a].y() ? -1 : 1) * overlapY / 2;
-            at[a] = inside(at[a].x(), at[a].y() - shift);
-            at[b] = inside(at[b].x(), at[b].y() + shift);
-        } else {
-            double shift = (at[b].x() < at[a].x() ? -1 : 1) * overlapX / 2;
-            at[a] = inside(at[a].x() - shift, at[a].y());
-            at[b] = inside(at[b].x() + shift, at[b].y());
+        double shiftX = overlapY <= overlapX ? 0 : Math.copySign(overlapX, dx);
+        double shiftY = overlapY <= overlapX ? Math.copySign(overlapY, dy) : 0;
+        double part = isDevice(other) ? 1 : 0.5;
+        at[hub] = inside(at[hub].x() + part * shiftX, at[hub].y() + part * shiftY);
+        if (!isDevice(other)) {
+            at[other] = inside(at[other].x() - part * shiftX, at[other].y() - part * shiftY);
         }
         return true;
     }
@@ -162,7 +175,7 @@ public final class MachineDrawing {
         if (!outside || !isOutside(a) || !isOutside(b) || (isDevice(a) && isDevice(b))) {
             return List.of(at[a], at[b]);
         }
-        return radius[a] <= radius[b]
+        return beyond[a] <= beyond[b]
                 ? elbow(a, b)
                 : elbow(b, a).reversed();
     }
@@ -178,8 +191,8 @@ public final class MachineDrawing {
         double turn = Math.abs(shorter) > Math.PI - 1e-6
                 ? Math.copySign(Math.PI, Math.cos(angle[inner]))
                 : shorter;
-        boolean sameTier = radius[inner] == radius[outer];
-        double along = sameTier ? radius[inner] + 0.42 * TIER : (radius[inner] + radius[outer]) / 2;
+        boolean sameTier = beyond[inner] == beyond[outer];
+        double along = sameTier ? beyond[inner] + 0.42 : (beyond[inner] + beyond[outer]) / 2;
         int arcs = Math.max(1, (int) Math.ceil(Math.abs(turn) / ARC));
         List<Point> points = new ArrayList<>();
         points.add(at[inner]);
