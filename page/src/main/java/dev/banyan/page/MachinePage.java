@@ -84,8 +84,7 @@ public final class MachinePage {
             // A script of HTML ends at "</script", wherever that stands.
             return new ObjectMapper()
                     .registerModule(new SimpleModule().addSerializer(double.class, ShortNumbers.INSTANCE)
-                            .addSerializer(Double.class, ShortNumbers.INSTANCE)
-                            .addSerializer(double[].class, ShortNumbers.ARRAYS))
+                            .addSerializer(Double.class, ShortNumbers.INSTANCE))
                     .writeValueAsString(model)
                     .replace("<", "\\u003c");
         } catch (JsonProcessingException e) {

@@ -11,27 +11,12 @@ import java.math.MathContext;
 final class ShortNumbers extends JsonSerializer<Double> {
     static final ShortNumbers INSTANCE = new ShortNumbers();
 
-    static final JsonSerializer<double[]> ARRAYS = new JsonSerializer<>() {
-        @Override
-        public void serialize(double[] values, JsonGenerator json, SerializerProvider provider) throws IOException {
-            json.writeStartArray();
-            for (double value : values) {
-                write(value, json);
-            }
-            json.writeEndArray();
-        }
-    };
-
     private static final MathContext DIGITS = new MathContext(6);
 
     private ShortNumbers() {}
 
     @Override
     public void serialize(Double value, JsonGenerator json, SerializerProvider provider) throws IOException {
-        write(value, json);
-    }
-
-    private static void write(double value, JsonGenerator json) throws IOException {
         BigDecimal digits = new BigDecimal(value).round(DIGITS).stripTrailingZeros();
         json.writeRawValue(digits.scale() < 0 ? digits.toPlainString() : digits.toString());
     }

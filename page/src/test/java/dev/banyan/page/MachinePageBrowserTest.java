@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
@@ -102,8 +103,7 @@ class MachinePageBrowserTest {
             browser.click("[data-gpu='" + device + "']");
         }
         SetModel alone = set(0, 1, 2, 4);
-        SetModel relayed = alone.relayed();
-        assertThat(relayed).isNotNull();
+        SetModel relayed = Objects.requireNonNull(alone.relayed());
         String before = browser.text("#bound");
         browser.click("#relays");
         assertThat(browser.text("#bound")).isNotEqualTo(before);
@@ -147,7 +147,9 @@ class MachinePageBrowserTest {
 
     @Test
     void treesAreDrawnOneByOneAndTogether() {
-        int trees = model.sets().sets().getFirst().ways().getFirst().trees().size();
+        int trees = Objects.requireNonNull(
+                        model.sets().sets().getFirst().ways().getFirst().trees())
+                .size();
         browser.click("[data-shown='0']");
         assertThat(browser.all("#drawing path[data-tree]")).hasSize(7);
         assertThat(browser.text("#tree-text")).startsWith("Tree 1: sums go up to GPU");

@@ -19,7 +19,7 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -97,9 +97,9 @@ class MachinePageTest {
 
     /** At its rate, an algorithm fills its busiest link and no link more than that. */
     private static void checkLoads(WayModel way, SetModel set) {
-        double most = IntStream.range(0, way.load().length)
+        double most = IntStream.range(0, way.load().size())
                 .filter(i -> i % 3 != 0)
-                .mapToDouble(i -> way.load()[i])
+                .mapToDouble(i -> way.load().get(i))
                 .max()
                 .orElseThrow();
         assertThat(most).as("greatest load of %s on %s", way.algorithm(), set.devices()).isCloseTo(100, within(0.1));
@@ -125,7 +125,7 @@ class MachinePageTest {
                 if (way.trees() != null) {
                     assertThat(way.trees()).isNotEmpty().allSatisfy(tree -> {
                         assertThat(tree.up()).hasSize(set.devices().size());
-                        assertThat(Arrays.stream(tree.up()).filter(parent -> parent < 0)).hasSize(1);
+                        assertThat(tree.up()).filteredOn(parent -> parent < 0).hasSize(1);
                     });
                     double sum = way.trees().stream()
                             .mapToDouble(tree -> fraction(tree.share()))
@@ -174,20 +174,19 @@ class MachinePageTest {
                     .as("time after the last arrival, for kernels, of %s", playback.algorithm())
                     .isBetween(-0.02, 0.2 * playback.us() + 10);
             assertThat(playback.routes()).allSatisfy(route -> {
-                assertThat(start(route[2])).isEqualTo(route[0]);
-                assertThat(start(route[route.length - 1] ^ 1)).isEqualTo(route[1]);
+                assertThat(start(route.get(2))).isEqualTo(route.get(0));
+                assertThat(start(route.getLast() ^ 1)).isEqualTo(route.get(1));
             });
-            assertThat(playback.start()).hasSizeLessThanOrEqualTo(2500);
-            assertThat(Arrays.stream(playback.start())).allMatch(step -> step >= 0);
+            assertThat(playback.start()).hasSizeLessThanOrEqualTo(2500).allMatch(step -> step >= 0);
         });
     }
 
     private static double lastArrivalUs(Playback playback) {
         int now = 0;
         int last = 0;
-        for (int i = 0; i < playback.start().length; i++) {
-            now += playback.start()[i];
-            last = Math.max(last, now + playback.length()[i] + playback.delay()[i]);
+        for (int i = 0; i < playback.start().size(); i++) {
+            now += playback.start().get(i);
+            last = Math.max(last, now + playback.length().get(i) + playback.delay().get(i));
         }
         return last / 100.0;
     }
@@ -202,7 +201,7 @@ class MachinePageTest {
         assertThat(model.steps()).hasSize(2).allSatisfy(step -> assertThat(step.ways())
                 .allSatisfy(way -> {
                     assertThat(way.togetherMs()).isLessThanOrEqualTo(way.oneByOneMs() * 1.01);
-                    assertThat(Arrays.stream(way.doneMs()).max().orElseThrow())
+                    assertThat(Collections.max(way.doneMs()))
                             .isCloseTo(way.togetherMs(), within(0.001));
                 }));
     }

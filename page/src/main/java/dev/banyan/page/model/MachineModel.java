@@ -22,7 +22,7 @@ public record MachineModel(
         int height,
         List<NodeModel> nodes,
         List<LinkModel> links,
-        List<int[]> paths) {
+        List<List<Integer>> paths) {
     /**
      * A node.
      *
@@ -44,5 +44,5 @@ public record MachineModel(
      * @param gbsBToA GB/s from b to a
      * @param line points of the line from a to b: x, y, x, y ...
      */
-    public record LinkModel(int a, int b, String kind, int lanes, double gbsAToB, double gbsBToA, double[] line) {}
+    public record LinkModel(int a, int b, String kind, int lanes, double gbsAToB, double gbsBToA, List<Double> line) {}
 }

@@ -22,10 +22,10 @@ public record Playback(
         long bytes,
         long chunkBytes,
         double us,
-        List<int[]> routes,
-        int[] route,
-        int[] start,
-        int[] length,
-        int[] delay,
-        int[] tree,
-        int[] sum) {}
+        List<List<Integer>> routes,
+        List<Integer> route,
+        List<Integer> start,
+        List<Integer> length,
+        List<Integer> delay,
+        List<Integer> tree,
+        List<Integer> sum) {}

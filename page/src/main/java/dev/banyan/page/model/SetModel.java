@@ -23,6 +23,6 @@ public record SetModel(
         String exact,
         String why,
         @Nullable List<List<Integer>> parts,
-        int[] limit,
+        List<Integer> limit,
         List<WayModel> ways,
         @Nullable SetModel relayed) {}

@@ -18,5 +18,5 @@ public record StepModel(String workload, List<Long> elements, List<Exchange> way
      * @param togetherMs time if all keys are in flight at once
      * @param doneMs when each key is done, if all are in flight at once
      */
-    public record Exchange(int algorithm, double oneByOneMs, double togetherMs, double[] doneMs) {}
+    public record Exchange(int algorithm, double oneByOneMs, double togetherMs, List<Double> doneMs) {}
 }

@@ -14,7 +14,6 @@ import dev.banyan.topology.Node;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -22,8 +21,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** The links of a machine as a page numbers and draws them. */
 final class DrawnLinks {
@@ -35,7 +34,7 @@ final class DrawnLinks {
     /** By the nodes that it leaves and enters. */
     private final Map<List<Integer>, Integer> directed = new HashMap<>();
     /** By the devices that have no direct link. */
-    private final Map<List<Integer>, int[]> usual = new LinkedHashMap<>();
+    private final Map<List<Integer>, List<Integer>> usual = new LinkedHashMap<>();
 
     DrawnLinks(Machine machine) {
         this.machine = machine;
@@ -105,8 +104,8 @@ final class DrawnLinks {
                 aToB,
                 bToA,
                 drawing.line(a, b).stream()
-                        .flatMapToDouble(point -> DoubleStream.of(rounded(point.x()), rounded(point.y())))
-                        .toArray()));
+                        .flatMap(point -> Stream.of(rounded(point.x()), rounded(point.y())))
+                        .toList()));
     }
 
     private static double rounded(double pixels) {
@@ -154,8 +153,8 @@ final class DrawnLinks {
     }
 
     /** Whether a path is the one that the model of the machine has for its devices. */
-    boolean isUsual(int... path) {
-        return Arrays.equals(usual.get(List.of(path[0], path[1])), path);
+    boolean isUsual(List<Integer> path) {
+        return path.equals(usual.get(path.subList(0, 2)));
     }
 
     /** Index of the directed link that an arc of a network of this machine stands for. */
@@ -169,12 +168,10 @@ final class DrawnLinks {
      * @param nodes nodes of the network
      * @param ends indices of the devices on the page
      */
-    int[] path(Network over, List<Integer> nodes, List<Integer> ends) {
-        int[] path = new int[nodes.size() + 1];
-        path[0] = ends.get(0);
-        path[1] = ends.get(1);
+    List<Integer> path(Network over, List<Integer> nodes, List<Integer> ends) {
+        List<Integer> path = new ArrayList<>(ends);
         for (int hop = 1; hop < nodes.size(); hop++) {
-            path[hop + 1] = between(nodeOf(over, nodes.get(hop - 1)), nodeOf(over, nodes.get(hop)));
+            path.add(between(nodeOf(over, nodes.get(hop - 1)), nodeOf(over, nodes.get(hop))));
         }
         return path;
     }

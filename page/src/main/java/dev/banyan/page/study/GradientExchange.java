@@ -51,8 +51,8 @@ final class GradientExchange {
                 oneByOneUs / US_PER_MS,
                 together.endUs() / US_PER_MS,
                 IntStream.range(0, keys.size())
-                        .mapToDouble(key -> Math.rint(together.endUs(key)) / US_PER_MS)
-                        .toArray());
+                        .mapToObj(key -> Math.rint(together.endUs(key)) / US_PER_MS)
+                        .toList());
     }
 
     private static double us(Simulator simulator, @Nullable PlannedSchedule planned) {

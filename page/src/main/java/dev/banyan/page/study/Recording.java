@@ -79,14 +79,14 @@ final class Recording implements SimulationListener {
                 .thenComparingInt(Transfer::from));
         int[] treeOfChunk = treesOfChunks(schedule);
         Map<List<Integer>, Integer> routes = new LinkedHashMap<>();
-        int[] start = new int[transfers.size()];
+        List<Integer> start = new ArrayList<>();
         int before = 0;
-        for (int i = 0; i < start.length; i++) {
-            int now = ticks(transfers.get(i).startUs());
-            start[i] = now - before;
+        for (Transfer transfer : transfers) {
+            int now = ticks(transfer.startUs());
+            start.add(now - before);
             before = now;
         }
-        int[] route = ints(transfer -> {
+        List<Integer> route = ints(transfer -> {
             List<Integer> crossed = new ArrayList<>(List.of(transfer.from(), transfer.to()));
             transfer.arcs().forEach(arc -> crossed.add(links.ofArc(network, arc)));
             Integer known = routes.putIfAbsent(crossed, routes.size());
@@ -97,9 +97,7 @@ final class Recording implements SimulationListener {
                 bytes,
                 longestChunk(schedule),
                 us,
-                routes.keySet().stream()
-                        .map(crossed -> crossed.stream().mapToInt(Integer::intValue).toArray())
-                        .toList(),
+                List.copyOf(routes.keySet()),
                 route,
                 start,
                 ints(transfer -> ticks(transfer.endUs()) - ticks(transfer.startUs())),
@@ -116,8 +114,8 @@ final class Recording implements SimulationListener {
         return (int) Math.rint(us * TICKS_PER_US);
     }
 
-    private int[] ints(ToIntFunction<Transfer> figure) {
-        return transfers.stream().mapToInt(figure).toArray();
+    private List<Integer> ints(ToIntFunction<Transfer> figure) {
+        return transfers.stream().mapToInt(figure).boxed().toList();
     }
 
     /** Chunks go along the same tree if their steps join the same ranks in the same order. */

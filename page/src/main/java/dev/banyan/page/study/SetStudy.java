@@ -23,12 +23,11 @@ import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Finds how fast an allreduce between some devices can be, and how the algorithms carry it. */
@@ -109,32 +108,32 @@ final class SetStudy {
     }
 
     /** The directed links that a certificate counts. */
-    private int[] limit(Certificate certificate, Network network) {
+    private List<Integer> limit(Certificate certificate, Network network) {
+        return arcs(certificate, network)
+                .map(arc -> links.ofArc(network, arc))
+                .boxed()
+                .toList();
+    }
+
+    private static IntStream arcs(Certificate certificate, Network network) {
         return switch (certificate) {
             case Certificate.Partition partition -> {
-                Map<Integer, Integer> partOf = new HashMap<>();
+                int[] partOf = new int[network.ranks()];
                 for (int part = 0; part < partition.parts().size(); part++) {
                     for (int rank : partition.parts().get(part)) {
-                        partOf.put(rank, part);
+                        partOf[rank] = part;
                     }
                 }
-                yield arcs(network)
-                        .filter(arc -> !partOf.get(network.from(arc)).equals(partOf.get(network.to(arc))))
-                        .map(arc -> links.ofArc(network, arc))
-                        .toArray();
+                yield arcs(network).filter(arc -> partOf[network.from(arc)] != partOf[network.to(arc)]);
             }
             case Certificate.Cut cut -> {
                 Set<Integer> inside = new HashSet<>(cut.nodes());
                 yield arcs(network)
                         .filter(arc -> inside.contains(network.from(arc)) != cut.entering()
-                                && inside.contains(network.to(arc)) == cut.entering())
-                        .map(arc -> links.ofArc(network, arc))
-                        .toArray();
+                                && inside.contains(network.to(arc)) == cut.entering());
             }
             case Certificate.Prices prices ->
-                prices.prices().keySet().stream()
-                        .mapToInt(arc -> links.ofArc(network, arc))
-                        .toArray();
+                prices.prices().keySet().stream().mapToInt(Integer::intValue);
         };
     }
 
@@ -192,12 +191,12 @@ final class SetStudy {
                 tree.up().equals(tree.down()) ? null : parents(tree.down()));
     }
 
-    private static int[] parents(Tree tree) {
-        return IntStream.range(0, tree.size()).map(tree::parent).toArray();
+    private static List<Integer> parents(Tree tree) {
+        return IntStream.range(0, tree.size()).map(tree::parent).boxed().toList();
     }
 
     /** Triples of a link and the percents that are used of it, both ways. */
-    private double[] percents(Network network, LinkLoads loads) {
+    private List<Double> percents(Network network, LinkLoads loads) {
         double rate = loads.rateGbs().doubleValue();
         double[] used = new double[2 * links.count()];
         for (int arc = 0; arc < network.arcs(); arc++) {
@@ -207,18 +206,17 @@ final class SetStudy {
         return IntStream.range(0, links.count())
                 .filter(link -> used[2 * link] + used[2 * link + 1] > 0)
                 .boxed()
-                .flatMap(link -> List.of((double) link, used[2 * link], used[2 * link + 1]).stream())
-                .mapToDouble(Double::doubleValue)
-                .toArray();
+                .flatMap(link -> Stream.of((double) link, used[2 * link], used[2 * link + 1]))
+                .toList();
     }
 
     /** The paths that differ from those of the machine. */
-    private List<int[]> paths(Network network, List<LogicalLink> used, int... devices) {
-        List<int[]> paths = new ArrayList<>();
+    private List<List<Integer>> paths(Network network, List<LogicalLink> used, int... devices) {
+        List<List<Integer>> paths = new ArrayList<>();
         for (LogicalLink link : used) {
             List<Integer> ends = List.of(devices[link.from()], devices[link.to()]);
             for (LogicalLink.Path path : link.paths()) {
-                int[] drawn = links.path(network, path.nodes(), ends);
+                List<Integer> drawn = links.path(network, path.nodes(), ends);
                 if (link.paths().size() > 1 || !links.isUsual(drawn)) {
                     paths.add(drawn);
                 }
