@@ -40,7 +40,9 @@ function decode(playback) {
   }
   const order = [...lanes.keys()].sort((a, b) => startOf(a) - startOf(b) || endOf(a) - endOf(b));
   const into = Array.from({ length: machine.devices }, (_, device) => transfers.filter((each) => each.to === device).length);
-  return { ...playback, transfers, lanes, order, into };
+  // Times of transfers are rounded to ticks, that of the call is not.
+  const us = Math.max(playback.us, ...transfers.map((transfer) => transfer.arrival));
+  return { ...playback, us, transfers, lanes, order, into };
 }
 
 /** The transfers of the played call, for the table of numbers. */

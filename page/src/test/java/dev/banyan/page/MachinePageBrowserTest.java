@@ -179,7 +179,7 @@ class MachinePageBrowserTest {
     void curvesTellTimesOfTheChosenSize() {
         assertThat(browser.text("#curve-size-text")).isEqualTo("64 MiB");
         assertThat(browser.all("#time-chart canvas, #busbw-chart canvas")).hasSize(2);
-        assertThat(row("NCCL, sweep.txt")).contains("(measured)", "1.1 ms", "106.77 GB/s");
+        assertThat(row("NCCL, sweep.txt")).contains("(measured)", "1.1 ms", "106.76 GB/s");
         assertThat(row("bound")).contains("150 GB/s");
         String packing = row("packing");
         browser.slide("#curve-size", 0);
