@@ -4,10 +4,12 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import dev.banyan.page.model.PageModel;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -15,10 +17,11 @@ import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.zip.GZIPOutputStream;
 
 /**
- * A page about a machine: one HTML document that needs neither a network nor a server. It holds the model as JSON, its
- * style sheet, its scripts, and the library uPlot with its licence.
+ * A page about a machine: one HTML document that needs neither a network nor a server. It holds the model as
+ * compressed JSON, its style sheet, its scripts, and the library uPlot with its licence.
  */
 public final class MachinePage {
     /** Modules of the page's script, each after those that it imports. */
@@ -52,7 +55,7 @@ public final class MachinePage {
                 "style", () -> resource("page.css"),
                 "library", () -> resource("library/uPlot.iife.min.js").strip(),
                 "script", MachinePage::script,
-                "model", () -> json(model));
+                "model", () -> compressed(json(model)));
         return PART.matcher(resource("page.html"))
                 .replaceAll(part -> Matcher.quoteReplacement(
                         Objects.requireNonNull(parts.get(part.group(1)), part.group()).get()));
@@ -81,15 +84,25 @@ public final class MachinePage {
 
     private static String json(PageModel model) {
         try {
-            // A script of HTML ends at "</script", wherever that stands.
             return new ObjectMapper()
-                    .registerModule(new SimpleModule().addSerializer(double.class, ShortNumbers.INSTANCE)
+                    .registerModule(new SimpleModule()
+                            .addSerializer(double.class, ShortNumbers.INSTANCE)
                             .addSerializer(Double.class, ShortNumbers.INSTANCE))
-                    .writeValueAsString(model)
-                    .replace("<", "\\u003c");
+                    .writeValueAsString(model);
         } catch (JsonProcessingException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Compresses a text, which makes it about five times shorter, and writes the bytes in base64. */
+    private static String compressed(String text) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (GZIPOutputStream gzip = new GZIPOutputStream(bytes)) {
+            gzip.write(text.getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return Base64.getEncoder().encodeToString(bytes.toByteArray());
     }
 
     private static String escaped(String text) {

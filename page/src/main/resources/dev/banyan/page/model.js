@@ -1,9 +1,8 @@
-// The model of the page, and what is looked up in it.
+// The model of the page, and what is looked up in it. The page provides modelText, its JSON.
 
-import { byId } from "./dom.js";
 import { digits, fraction } from "./format.js";
 
-export const model = JSON.parse(byId("model").textContent);
+export const model = JSON.parse(modelText);
 export const machine = model.machine;
 
 const directedLinks = new Map();

@@ -101,6 +101,7 @@ final class MeasuredCurves {
 
     private static List<Curve> bench(Path file, String text, int devices) {
         Map<String, Map<Long, Double>> byAlgorithm = new LinkedHashMap<>();
+        boolean measured = true;
         try {
             for (JsonNode row : new ObjectMapper().readTree(text)) {
                 if (row.path("collective").asText().equals(ALL_REDUCE)
@@ -110,6 +111,8 @@ final class MeasuredCurves {
                     byAlgorithm
                             .computeIfAbsent(row.path("algorithm").asText(), algorithm -> new TreeMap<>())
                             .put(row.path("bytes").asLong(), row.path("timeUs").asDouble());
+                    // Rows of the simulator say what it chose.
+                    measured &= !row.has("choice");
                 }
             }
         } catch (JsonProcessingException e) {
@@ -118,10 +121,11 @@ final class MeasuredCurves {
                             + "); give what 'banyan bench --format json' printed",
                     e);
         }
+        boolean timed = measured;
         return byAlgorithm.entrySet().stream()
                 .map(entry -> new Curve(
                         entry.getKey() + ", " + name(file),
-                        true,
+                        timed,
                         entry.getValue().entrySet().stream()
                                 .map(point -> new Curve.Point(point.getKey(), point.getValue()))
                                 .toList()))

@@ -19,6 +19,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -81,6 +82,10 @@ public final class PageCommand extends Subcommand {
                 .flatMap(file -> MeasuredCurves.read(file, shown.size()).stream())
                 .toList();
         Path file = output == null ? Path.of(fileName(shown.name())) : output;
+        Path parent = file.toAbsolutePath().getParent();
+        require(
+                parent != null && Files.isDirectory(parent),
+                "--output: there is no folder " + parent + " for " + file.getFileName() + "; make it first");
         List<Gradients> models = Workload.all().values().stream()
                 .map(workload -> new Gradients(workload.name(), workload.elements()))
                 .toList();

@@ -21,7 +21,7 @@ import java.util.function.ToIntFunction;
 /** Records a simulated call, transfer by transfer. */
 final class Recording implements SimulationListener {
     /** With more transfers, a call is shown in longer chunks. */
-    private static final int MOST_TRANSFERS = 2500;
+    private static final int MOST_TRANSFERS = 1500;
     /** Times are counted in 0.01 us. */
     private static final double TICKS_PER_US = 100;
 
