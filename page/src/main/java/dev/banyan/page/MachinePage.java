@@ -41,8 +41,7 @@ public final class MachinePage {
     private static final Pattern PART = Pattern.compile("\\{\\{([a-z-]+)}}");
     private static final Pattern IMPORT =
             Pattern.compile("^import \\{([^}]*)} from \"\\./(\\w+)\\.js\";", Pattern.MULTILINE);
-    private static final Pattern EXPORT =
-            Pattern.compile("^export (?:const|function|class) (\\w+)", Pattern.MULTILINE);
+    private static final Pattern EXPORT = Pattern.compile("^export (?:const|function|class) (\\w+)", Pattern.MULTILINE);
 
     private MachinePage() {}
 
@@ -57,8 +56,9 @@ public final class MachinePage {
                 "script", MachinePage::script,
                 "model", () -> compressed(json(model)));
         return PART.matcher(resource("page.html"))
-                .replaceAll(part -> Matcher.quoteReplacement(
-                        Objects.requireNonNull(parts.get(part.group(1)), part.group()).get()));
+                .replaceAll(
+                        part -> Matcher.quoteReplacement(Objects.requireNonNull(parts.get(part.group(1)), part.group())
+                                .get()));
     }
 
     private static String script() {
@@ -71,14 +71,13 @@ public final class MachinePage {
      */
     private static String bundled(String module) {
         String source = resource(module);
-        String exports = EXPORT.matcher(source)
-                .results()
-                .map(export -> export.group(1))
-                .collect(Collectors.joining(", "));
+        String exports =
+                EXPORT.matcher(source).results().map(export -> export.group(1)).collect(Collectors.joining(", "));
         String body = IMPORT.matcher(source).replaceAll("const {$1} = $2Module;");
         return "\nconst " + module.replace(".js", "") + "Module = (() => {\n"
-                + EXPORT.matcher(body).replaceAll(export -> Matcher.quoteReplacement(
-                        export.group().substring("export ".length())))
+                + EXPORT.matcher(body)
+                        .replaceAll(export ->
+                                Matcher.quoteReplacement(export.group().substring("export ".length())))
                 + "return { " + exports + " };\n})();\n";
     }
 

@@ -297,7 +297,8 @@ class MachinePageBrowserTest {
                 + "document.querySelector('main').prepend(area); area.focus()");
         browser.find("#pasted").sendKeys(Keys.chord(Keys.CONTROL, "v"));
         assertThat(browser.find("#pasted").getAttribute("value"))
-                .startsWith("algorithm\tGB/s of algbw\texact\t% of the bound\ttrees\tdepth\npacking\t85.7143\t600/7\t100\t");
+                .startsWith("algorithm\tGB/s of algbw\texact\t% of the bound\ttrees\tdepth\n"
+                        + "packing\t85.7143\t600/7\t100\t");
     }
 
     @Test

@@ -106,7 +106,9 @@ class MachinePageTest {
                 .mapToDouble(i -> way.load().get(i))
                 .max()
                 .orElseThrow();
-        assertThat(most).as("greatest load of %s on %s", way.algorithm(), set.devices()).isCloseTo(100, within(0.1));
+        assertThat(most)
+                .as("greatest load of %s on %s", way.algorithm(), set.devices())
+                .isCloseTo(100, within(0.1));
     }
 
     @Test
@@ -150,14 +152,7 @@ class MachinePageTest {
         assertThat(model.curves())
                 .extracting(Curve::name)
                 .containsExactly(
-                        "packing",
-                        "multi-tree",
-                        "single-tree",
-                        "ring",
-                        "star",
-                        "one-shot",
-                        "auto",
-                        "NCCL, sweep.txt");
+                        "packing", "multi-tree", "single-tree", "ring", "star", "one-shot", "auto", "NCCL, sweep.txt");
         Curve auto = model.curves().get(6);
         for (int i = 0; i < auto.points().size(); i++) {
             int size = i;
@@ -190,7 +185,8 @@ class MachinePageTest {
         int last = 0;
         for (int i = 0; i < playback.start().size(); i++) {
             now += playback.start().get(i);
-            last = Math.max(last, now + playback.length().get(i) + playback.delay().get(i));
+            last = Math.max(
+                    last, now + playback.length().get(i) + playback.delay().get(i));
         }
         return last / 100.0;
     }
@@ -202,11 +198,11 @@ class MachinePageTest {
 
     @Test
     void gradientsTogetherTakeNoLongerThanOneByOne() {
-        assertThat(model.steps()).hasSize(2).allSatisfy(step -> assertThat(step.ways())
-                .allSatisfy(way -> {
+        assertThat(model.steps())
+                .hasSize(2)
+                .allSatisfy(step -> assertThat(step.ways()).allSatisfy(way -> {
                     assertThat(way.togetherMs()).isLessThanOrEqualTo(way.oneByOneMs() * 1.01);
-                    assertThat(Collections.max(way.doneMs()))
-                            .isCloseTo(way.togetherMs(), within(0.001));
+                    assertThat(Collections.max(way.doneMs())).isCloseTo(way.togetherMs(), within(0.001));
                 }));
     }
 

@@ -91,15 +91,16 @@ public final class PageCommand extends Subcommand {
                 .toList();
         Config config = Config.load();
         PageStudy study = new PageStudy(
-                shown,
-                config,
-                profile == null ? Profiles.of(shown) : profile,
-                CudaBackendProvider.execution(config));
-        remark(chosen.remark(), Stream.concat(chosen.warnings().stream(), config.warnings().stream()).toList());
+                shown, config, profile == null ? Profiles.of(shown) : profile, CudaBackendProvider.execution(config));
+        remark(
+                chosen.remark(),
+                Stream.concat(chosen.warnings().stream(), config.warnings().stream())
+                        .toList());
         PageModel model;
         try (Progress progress = Progress.start("page", study.parts(models.size()), err())) {
             model = study.run(
-                    Objects.requireNonNullElse(PageCommand.class.getPackage().getImplementationVersion(), "not packaged"),
+                    Objects.requireNonNullElse(
+                            PageCommand.class.getPackage().getImplementationVersion(), "not packaged"),
                     (bound, network) -> CertificateReport.of(bound, network, Collective.ALL_REDUCE)
                             .sentence(),
                     measured,

@@ -14,11 +14,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 class PageCommandTest {
     private static final String NCCL_TESTS = """
-            #       size         count    type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
-            #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
-                 1048576        262144   float     sum      -1    60.10   17.45   26.17      0    59.90   17.51   26.26      0
-                 2097152        524288   float     sum      -1    85.00   24.67   37.01      0    84.90   24.70   37.05      0
-            """;
+        #       size         count    type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+        #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+             1048576        262144   float     sum      -1    60.10   17.45   26.17      0    59.90   17.51   26.26      0
+             2097152        524288   float     sum      -1    85.00   24.67   37.01      0    84.90   24.70   37.05      0
+        """;
 
     @TempDir
     Path folder;
@@ -57,7 +57,8 @@ class PageCommandTest {
     @Test
     void benchIsACurveForEachAlgorithm() throws IOException {
         Path bench = folder.resolve("bench.json");
-        CommandRun run = CommandRun.of("bench --machine p3.8xlarge -b 1K -e 4K -f 4 -n 2 --algorithm star,ring --format json");
+        CommandRun run =
+                CommandRun.of("bench --machine p3.8xlarge -b 1K -e 4K -f 4 -n 2 --algorithm star,ring --format json");
         assertThat(run.status()).as(run.err()).isZero();
         Files.writeString(bench, run.out());
         List<Curve> curves = MeasuredCurves.read(bench, 4);
@@ -77,18 +78,22 @@ class PageCommandTest {
                 bench,
                 CommandRun.of("bench --backend sim --machine p3.8xlarge -b 1K -e 1K --algorithm star --format json")
                         .out());
-        assertThat(MeasuredCurves.read(bench, 4)).singleElement().satisfies(curve -> assertThat(curve.measured())
-                .isFalse());
+        assertThat(MeasuredCurves.read(bench, 4))
+                .singleElement()
+                .satisfies(curve -> assertThat(curve.measured()).isFalse());
     }
 
     @Test
     void wrongUsageIsRefusedBeforeAnythingIsComputed() throws IOException {
-        assertThat(CommandRun.of("page --machine p3.8xlarge --output " + folder.resolve("none/page.html")).err())
+        assertThat(CommandRun.of("page --machine p3.8xlarge --output " + folder.resolve("none/page.html"))
+                        .err())
                 .contains("there is no folder", "make it first");
         Path broken = Files.writeString(folder.resolve("broken.json"), "[{");
-        assertThat(CommandRun.of("page --machine p3.8xlarge --results " + broken).err())
+        assertThat(CommandRun.of("page --machine p3.8xlarge --results " + broken)
+                        .err())
                 .contains("is no whole JSON", "--format json");
-        assertThat(CommandRun.of("page --machine p3.8xlarge --results " + folder.resolve("missing")).err())
+        assertThat(CommandRun.of("page --machine p3.8xlarge --results " + folder.resolve("missing"))
+                        .err())
                 .contains("can't read");
     }
 }

@@ -46,6 +46,7 @@ public final class MachineDrawing {
     private final double[] angle;
     /** In tiers outside of the devices; inside, as a fraction of their radius less 1. */
     private final double[] beyond;
+
     private final Point[] at;
 
     /** @param withHost whether there is one more node, the host's memory */
@@ -175,9 +176,7 @@ public final class MachineDrawing {
         if (!outside || !isOutside(a) || !isOutside(b) || (isDevice(a) && isDevice(b))) {
             return List.of(at[a], at[b]);
         }
-        return beyond[a] <= beyond[b]
-                ? elbow(a, b)
-                : elbow(b, a).reversed();
+        return beyond[a] <= beyond[b] ? elbow(a, b) : elbow(b, a).reversed();
     }
 
     private boolean isOutside(int node) {
@@ -188,9 +187,7 @@ public final class MachineDrawing {
     private List<Point> elbow(int inner, int outer) {
         double shorter = Math.IEEEremainder(angle[outer] - angle[inner], 2 * Math.PI);
         // Opposite nodes are joined below the others.
-        double turn = Math.abs(shorter) > Math.PI - 1e-6
-                ? Math.copySign(Math.PI, Math.cos(angle[inner]))
-                : shorter;
+        double turn = Math.abs(shorter) > Math.PI - 1e-6 ? Math.copySign(Math.PI, Math.cos(angle[inner])) : shorter;
         boolean sameTier = beyond[inner] == beyond[outer];
         double along = sameTier ? beyond[inner] + 0.42 : (beyond[inner] + beyond[outer]) / 2;
         int arcs = Math.max(1, (int) Math.ceil(Math.abs(turn) / ARC));

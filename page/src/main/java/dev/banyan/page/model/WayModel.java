@@ -18,7 +18,12 @@ import org.jspecify.annotations.Nullable;
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record WayModel(
-        int algorithm, double rate, String exact, List<Double> load, @Nullable List<TreeModel> trees, List<List<Integer>> paths) {
+        int algorithm,
+        double rate,
+        String exact,
+        List<Double> load,
+        @Nullable List<TreeModel> trees,
+        List<List<Integer>> paths) {
     /**
      * A tree.
      *
@@ -27,5 +32,6 @@ public record WayModel(
      * @param down the same on the way down, if it differs
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
-    public record TreeModel(String share, List<Integer> up, @Nullable List<Integer> down) {}
+    public record TreeModel(
+            String share, List<Integer> up, @Nullable List<Integer> down) {}
 }

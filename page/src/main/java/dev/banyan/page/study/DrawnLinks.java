@@ -39,7 +39,8 @@ final class DrawnLinks {
     DrawnLinks(Machine machine) {
         this.machine = machine;
         network = Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
-        hasHost = IntStream.range(0, network.nodes()).anyMatch(node -> network.node(node).machineNode() < 0);
+        hasHost = IntStream.range(0, network.nodes())
+                .anyMatch(node -> network.node(node).machineNode() < 0);
         drawing = new MachineDrawing(machine, hasHost);
         pairs().forEach(this::add);
         findPaths();
@@ -58,14 +59,14 @@ final class DrawnLinks {
     }
 
     private Map<List<Integer>, List<Link>> pairs() {
-        Map<List<Integer>, List<Link>> pairs = new TreeMap<>(Comparator.comparingInt((List<Integer> pair) -> pair.get(0))
-                .thenComparingInt(pair -> pair.get(1)));
+        Map<List<Integer>, List<Link>> pairs = new TreeMap<>(
+                Comparator.comparingInt((List<Integer> pair) -> pair.get(0)).thenComparingInt(pair -> pair.get(1)));
         List<Link> all = new ArrayList<>(machine.links());
         if (hasHost) {
             // A set of devices may stage through the host's memory what the whole machine does not.
             IntStream.range(0, machine.size())
-                    .mapToObj(device -> Link.duplex(
-                            device, machine.nodeCount(), Link.Kind.PCIE, 1, LinkMatrix.HOST_STAGED_GBS, 0))
+                    .mapToObj(device ->
+                            Link.duplex(device, machine.nodeCount(), Link.Kind.PCIE, 1, LinkMatrix.HOST_STAGED_GBS, 0))
                     .forEach(all::add);
         }
         for (Link link : all) {

@@ -37,7 +37,8 @@ final class GradientExchange {
     private Exchange exchange(int algorithm, List<Long> elements) {
         Map<Long, PlannedSchedule> bySize = new HashMap<>();
         List<PlannedSchedule> keys = elements.stream()
-                .map(size -> bySize.computeIfAbsent(size, key -> calls.plan(calls.choose(algorithms.get(algorithm), key), key)))
+                .map(size -> bySize.computeIfAbsent(
+                        size, key -> calls.plan(calls.choose(algorithms.get(algorithm), key), key)))
                 .toList();
         Simulator simulator = calls.simulator(keys);
         Simulation together = simulator.run(Calls.together(keys));

@@ -54,8 +54,10 @@ final class Recording implements SimulationListener {
         }
         Recording recording = new Recording();
         Simulator simulator = calls.simulator(List.of(planned));
-        double us = simulator.run(List.of(Job.of(planned.schedule())), recording).endUs();
-        return recording.playback(number, bytes, us, planned.schedule(), calls.costs().network(), links);
+        double us =
+                simulator.run(List.of(Job.of(planned.schedule())), recording).endUs();
+        return recording.playback(
+                number, bytes, us, planned.schedule(), calls.costs().network(), links);
     }
 
     private static long longestChunk(Schedule schedule) {
@@ -71,8 +73,7 @@ final class Recording implements SimulationListener {
                 .sum();
     }
 
-    private Playback playback(
-            int number, long bytes, double us, Schedule schedule, Network network, DrawnLinks links) {
+    private Playback playback(int number, long bytes, double us, Schedule schedule, Network network, DrawnLinks links) {
         transfers.sort(Comparator.comparingDouble(Transfer::startUs)
                 .thenComparingInt(Transfer::chunk)
                 .thenComparingInt(Transfer::step)
@@ -123,9 +124,8 @@ final class Recording implements SimulationListener {
         Map<List<List<Integer>>, Integer> trees = new LinkedHashMap<>();
         return schedule.chunks().stream()
                 .mapToInt(chunk -> {
-                    List<List<Integer>> hops = chunk.steps().stream()
-                            .map(Recording::ranks)
-                            .toList();
+                    List<List<Integer>> hops =
+                            chunk.steps().stream().map(Recording::ranks).toList();
                     Integer known = trees.putIfAbsent(hops, trees.size());
                     return known == null ? trees.size() - 1 : known;
                 })
@@ -133,8 +133,8 @@ final class Recording implements SimulationListener {
     }
 
     private static List<Integer> ranks(Step step) {
-        List<Integer> ranks = new ArrayList<>(
-                step.sources().stream().map(Location::rank).toList());
+        List<Integer> ranks =
+                new ArrayList<>(step.sources().stream().map(Location::rank).toList());
         ranks.add(step.target().rank());
         return ranks;
     }

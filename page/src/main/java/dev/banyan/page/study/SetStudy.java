@@ -132,8 +132,7 @@ final class SetStudy {
                         .filter(arc -> inside.contains(network.from(arc)) != cut.entering()
                                 && inside.contains(network.to(arc)) == cut.entering());
             }
-            case Certificate.Prices prices ->
-                prices.prices().keySet().stream().mapToInt(Integer::intValue);
+            case Certificate.Prices prices -> prices.prices().keySet().stream().mapToInt(Integer::intValue);
         };
     }
 
@@ -186,9 +185,7 @@ final class SetStudy {
 
     private static TreeModel tree(PackedTree tree) {
         return new TreeModel(
-                exact(tree.share()),
-                parents(tree.up()),
-                tree.up().equals(tree.down()) ? null : parents(tree.down()));
+                exact(tree.share()), parents(tree.up()), tree.up().equals(tree.down()) ? null : parents(tree.down()));
     }
 
     private static List<Integer> parents(Tree tree) {

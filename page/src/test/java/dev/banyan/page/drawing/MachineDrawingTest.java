@@ -26,7 +26,9 @@ class MachineDrawingTest {
             for (int b = 0; b < a; b++) {
                 Point other = drawing.at(b);
                 assertThat(Math.hypot(other.x() - at.x(), other.y() - at.y()))
-                        .as("distance of %s and %s", machine.node(a).name(), machine.node(b).name())
+                        .as(
+                                "distance of %s and %s",
+                                machine.node(a).name(), machine.node(b).name())
                         .isGreaterThan(36);
             }
         }
