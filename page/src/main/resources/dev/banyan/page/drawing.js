@@ -129,7 +129,11 @@ export class MachineView {
       this.nodes.append(group);
       return group;
     }
-    const short = node.name.replace(/^PCIe /, "");
+    if (node.kind === "unused") {
+      return null;
+    }
+    const short = node.name.replace(/^(PCIe switch|NVSwitch) (?:[0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.\d)$/, "$2")
+      .replace(/^PCIe /, "");
     const name = short.length > LONGEST_NAME ? `${short.slice(0, LONGEST_NAME - 1)}…` : short;
     const width = 6.4 * name.length + 14;
     const group = svg("g", { class: "hub" },

@@ -3,6 +3,7 @@ package dev.banyan.page.drawing;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -48,6 +49,7 @@ public final class MachineDrawing {
     private final double[] beyond;
 
     private final Point[] at;
+    private final boolean[] drawn;
 
     /** @param withHost whether there is one more node, the host's memory */
     public MachineDrawing(Machine machine, boolean withHost) {
@@ -62,6 +64,8 @@ public final class MachineDrawing {
         angle = new double[nodes];
         beyond = new double[nodes];
         at = new Point[nodes];
+        drawn = new boolean[nodes];
+        prune();
         placeDevices();
         placeHubs();
         for (int node = 0; node < nodes; node++) {
@@ -103,7 +107,7 @@ public final class MachineDrawing {
         for (Link link : machine.links()) {
             if (link.a() == hub || link.b() == hub) {
                 int other = link.other(hub);
-                if (isDevice(other) || tiers.of(other) > tier) {
+                if (drawn[other] && (isDevice(other) || tiers.of(other) > tier)) {
                     x += Math.cos(angle[other]);
                     y += Math.sin(angle[other]);
                     lower++;
@@ -134,7 +138,7 @@ public final class MachineDrawing {
             boolean moved = false;
             for (int hub = machine.size(); hub < at.length; hub++) {
                 for (int other = 0; other < hub; other++) {
-                    moved |= separate(hub, other);
+                    moved |= drawn[hub] && drawn[other] && separate(hub, other);
                 }
             }
             if (!moved) {
@@ -164,6 +168,35 @@ public final class MachineDrawing {
 
     private static Point inside(double x, double y) {
         return new Point(Math.clamp(x, MARGIN_X, WIDTH - MARGIN_X), Math.clamp(y, MARGIN_Y, HEIGHT - MARGIN_Y));
+    }
+
+    /** Whether a node is drawn: all but hubs that lead nowhere, such as those of network cards alone. */
+    public boolean isDrawn(int node) {
+        return drawn[node];
+    }
+
+    /** Takes away hubs with fewer than two neighbours until there are none. */
+    private void prune() {
+        Arrays.fill(drawn, true);
+        boolean pruned = true;
+        while (pruned) {
+            pruned = false;
+            for (int hub = machine.size(); hub < machine.nodeCount(); hub++) {
+                if (drawn[hub] && neighbours(hub) < 2) {
+                    drawn[hub] = false;
+                    pruned = true;
+                }
+            }
+        }
+    }
+
+    private long neighbours(int hub) {
+        return machine.links().stream()
+                .filter(link -> link.a() == hub || link.b() == hub)
+                .map(link -> link.other(hub))
+                .filter(other -> drawn[other])
+                .distinct()
+                .count();
     }
 
     /** Place of a node; the host's memory, if it is there, comes after those of the machine. */

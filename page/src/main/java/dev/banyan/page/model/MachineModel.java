@@ -27,7 +27,8 @@ public record MachineModel(
      * A node.
      *
      * @param name what the description calls it
-     * @param kind gpu, nvswitch, pcie switch, host bridge, cpu socket or host memory
+     * @param kind gpu, nvswitch, pcie switch, host bridge, cpu socket, host memory, or unused, which is
+     *     not drawn
      * @param x centre
      * @param y centre
      */

@@ -12,7 +12,7 @@ final class DeviceGroups {
     /** Devices of which all sets are held. */
     private static final int MOST_COMPLETE = 8;
     /** Number of sets of larger machines, beside those without one device. */
-    private static final int MOST_SETS = 200;
+    private static final int MOST_SETS = 700;
 
     private final int devices;
     private final int largest;

@@ -69,6 +69,7 @@ final class DrawnLinks {
                             Link.duplex(device, machine.nodeCount(), Link.Kind.PCIE, 1, LinkMatrix.HOST_STAGED_GBS, 0))
                     .forEach(all::add);
         }
+        all.removeIf(link -> !drawing.isDrawn(link.a()) || !drawing.isDrawn(link.b()));
         for (Link link : all) {
             List<Integer> pair = List.of(Math.min(link.a(), link.b()), Math.max(link.a(), link.b()));
             pairs.computeIfAbsent(pair, ends -> new ArrayList<>()).add(link);
@@ -116,7 +117,8 @@ final class DrawnLinks {
     private List<NodeModel> nodes() {
         List<NodeModel> nodes = new ArrayList<>();
         for (int node = 0; node < machine.nodeCount(); node++) {
-            nodes.add(node(machine.node(node).name(), kind(machine.node(node)), drawing.at(node)));
+            String kind = drawing.isDrawn(node) ? kind(machine.node(node)) : "unused";
+            nodes.add(node(machine.node(node).name(), kind, drawing.at(node)));
         }
         if (hasHost) {
             nodes.add(node("host memory", "host memory", drawing.at(machine.nodeCount())));

@@ -2,11 +2,14 @@ package dev.banyan.page.drawing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.topology.Device;
+import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -47,5 +50,27 @@ class MachineDrawingTest {
                 assertThat(point.y()).isBetween(0.0, (double) MachineDrawing.HEIGHT);
             });
         }
+    }
+
+    @Test
+    void hubsThatLeadNowhereAreNotDrawn() {
+        Machine machine = new Machine(
+                "cards",
+                List.of(Device.named("GPU0"), Device.named("GPU1")),
+                List.of(
+                        Hub.of("CPU 0", Hub.Kind.CPU_SOCKET),
+                        Hub.of("PCIe switch 0", Hub.Kind.PCIE_SWITCH),
+                        Hub.of("PCIe switch 1", Hub.Kind.PCIE_SWITCH)),
+                List.of(
+                        Link.duplex(0, 2, Link.Kind.PCIE, 16, 12, 1),
+                        Link.duplex(1, 2, Link.Kind.PCIE, 16, 12, 1),
+                        Link.duplex(2, 3, Link.Kind.PCIE, 16, 12, 1),
+                        Link.duplex(3, 4, Link.Kind.PCIE, 16, 12, 1)),
+                List.of(),
+                List.of());
+        MachineDrawing drawing = new MachineDrawing(machine, false);
+        assertThat(drawing.isDrawn(2)).isTrue();
+        assertThat(drawing.isDrawn(3)).isFalse();
+        assertThat(drawing.isDrawn(4)).isFalse();
     }
 }
