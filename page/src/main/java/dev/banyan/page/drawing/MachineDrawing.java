@@ -1,5 +1,6 @@
 package dev.banyan.page.drawing;
 
+import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
@@ -175,19 +176,23 @@ public final class MachineDrawing {
         return drawn[node];
     }
 
-    /** Takes away hubs with fewer than two neighbours until there are none. */
+    /** Takes away hubs with fewer than two neighbours, sockets with none, until there are none of these. */
     private void prune() {
         Arrays.fill(drawn, true);
         boolean pruned = true;
         while (pruned) {
             pruned = false;
             for (int hub = machine.size(); hub < machine.nodeCount(); hub++) {
-                if (drawn[hub] && neighbours(hub) < 2) {
+                if (drawn[hub] && neighbours(hub) < (isSocket(hub) ? 1 : 2)) {
                     drawn[hub] = false;
                     pruned = true;
                 }
             }
         }
+    }
+
+    private boolean isSocket(int node) {
+        return machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET;
     }
 
     private long neighbours(int hub) {
