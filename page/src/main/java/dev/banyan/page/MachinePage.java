@@ -66,7 +66,8 @@ public final class MachinePage {
     }
 
     /**
-     * A module as a function that runs at once and returns what it exports: a page from disk may not import files. Imports
+     * A module as a function that runs at once and returns what it exports: a page from disk may not import files.
+     * Imports
      * become constants.
      */
     private static String bundled(String module) {

@@ -39,16 +39,32 @@ function values(curve, figure, convert) {
 }
 
 function axis({ label, format, space, splits }) {
-  return { label, stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") },
-    labelFont: "12px system-ui", font: "12px system-ui", labelSize: 20, size: 70, space: space ?? 34,
+  return {
+    label,
+    stroke: colour("soft"),
+    grid: { stroke: colour("line"), width: 1 },
+    ticks: { stroke: colour("line") },
+    labelFont: "12px system-ui",
+    font: "12px system-ui",
+    labelSize: 20,
+    size: 70,
+    space: space ?? 34,
     values: (_, values) => values.map((value) => (value === null ? "" : format(value))),
-    ...(splits ? { splits, filter: (_, values) => values } : {}) };
+    ...(splits ? { splits, filter: (_, values) => values } : {}),
+  };
 }
 
 /** Options of a chart whose width is that of its place; axes have a label, a format, and may have splits. */
 export function chartOptions(place, height, x, y, series, more = {}) {
-  return { width: Math.max(280, place.clientWidth), height, series: [{}, ...series], axes: [{ ...axis(x), size: 36 }, axis(y)],
-    legend: { show: false }, cursor: { drag: { x: false, y: false } }, ...more };
+  return {
+    width: Math.max(280, place.clientWidth),
+    height,
+    series: [{}, ...series],
+    axes: [{ ...axis(x), size: 36 }, axis(y)],
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false } },
+    ...more,
+  };
 }
 
 /** Sizes that a label fits under. */
@@ -67,7 +83,8 @@ function powersOfTen(plot, _, low, high) {
 
 /** Range of the times but for the bound, which has none at small sizes. */
 function timeRange() {
-  const times = curves.filter((each) => each.visible && each.name !== BOUND)
+  const times = curves
+    .filter((each) => each.visible && each.name !== BOUND)
     .flatMap((curve) => curve.points.flatMap((each) => [each.us, each.least ?? each.us, each.most ?? each.us]));
   return times.length ? [Math.min(...times) / 1.6, Math.max(...times) * 1.6] : [1, 1e6];
 }
@@ -86,19 +103,28 @@ function draw(place, convert, y, range, distribution) {
       const [low, high] = [series.length - 1, series.length];
       bands.push({ series: convert === toUs ? [low, high] : [high, low], fill: `${stroke}33` });
     }
-    series.push({ stroke, width: curves[focus] === curve ? 3 : 1.5, dash: dashes(curve), spanGaps: true,
-      points: { show: curve.measured, size: 7, fill: stroke } });
+    series.push({
+      stroke,
+      width: curves[focus] === curve ? 3 : 1.5,
+      dash: dashes(curve),
+      spanGaps: true,
+      points: { show: curve.measured, size: 7, fill: stroke },
+    });
     data.push(values(curve, "us", convert));
   }
   const options = chartOptions(place, 300, { label: "size of the call", format: size, splits: sizeSplits }, y, series, {
     bands,
     scales: { x: { time: false, distr: 3, log: 2 }, y: { distr: distribution, range } },
     cursor: { drag: { x: false, y: false }, sync: { key: "size" } },
-    hooks: { setCursor: [(plot) => {
-      if (plot.cursor.idx !== null && plot.cursor.left >= 0 && plot.cursor.idx !== at) {
-        setSize(plot.cursor.idx);
-      }
-    }] },
+    hooks: {
+      setCursor: [
+        (plot) => {
+          if (plot.cursor.idx !== null && plot.cursor.left >= 0 && plot.cursor.idx !== at) {
+            setSize(plot.cursor.idx);
+          }
+        },
+      ],
+    },
   });
   place.replaceChildren();
   return new uPlot(options, data, place);
@@ -130,46 +156,98 @@ function cells(curve) {
 
 function legend() {
   const rows = curves.map((curve, index) => {
-    const name = curve.name === BOUND ? "bound of the links" : curve.name === "auto" ? "auto (what Banyan takes)" : curve.name;
-    return html("tr", { "data-curve": curve.name },
-      html("td", {}, html("label", {},
-        html("input", { type: "checkbox", checked: curve.visible, "aria-label": `Show ${name}`,
-          onchange: (event) => {
-            curve.visible = event.target.checked;
-            drawAll();
-          } }),
-        html("span", { class: "swatch", style: `background:${curveColour(curve)}` }), name, curve.measured ? " (measured)" : "")),
+    const name =
+      curve.name === BOUND ? "bound of the links" : curve.name === "auto" ? "auto (what Banyan takes)" : curve.name;
+    return html(
+      "tr",
+      { "data-curve": curve.name },
+      html(
+        "td",
+        {},
+        html(
+          "label",
+          {},
+          html("input", {
+            type: "checkbox",
+            checked: curve.visible,
+            "aria-label": `Show ${name}`,
+            onchange: (event) => {
+              curve.visible = event.target.checked;
+              drawAll();
+            },
+          }),
+          html("span", { class: "swatch", style: `background:${curveColour(curve)}` }),
+          name,
+          curve.measured ? " (measured)" : "",
+        ),
+      ),
       ...cells(curve).map((text) => html("td", {}, text)),
-      html("td", {}, curve.name === BOUND ? "" : html("button", { type: "button", "aria-pressed": focus === index,
-        onclick: () => {
-          focus = index;
-          drawAll();
-          legend();
-        } }, "Highlight")));
+      html(
+        "td",
+        {},
+        curve.name === BOUND
+          ? ""
+          : html(
+              "button",
+              {
+                type: "button",
+                "aria-pressed": focus === index,
+                onclick: () => {
+                  focus = index;
+                  drawAll();
+                  legend();
+                },
+              },
+              "Highlight",
+            ),
+      ),
+    );
   });
   const focused = document.activeElement?.closest?.("#curve-legend tr")?.dataset.curve;
   const kind = document.activeElement?.tagName;
   byId("curve-legend").replaceChildren(
-    html("thead", {}, html("tr", {}, ...["curve", `time of ${size(bytes[at])}`, "assumed constants: from, to", "busbw", "chosen for it", ""]
-      .map((text) => html("th", {}, text)))),
-    html("tbody", {}, ...rows));
+    html(
+      "thead",
+      {},
+      html(
+        "tr",
+        {},
+        ...["curve", `time of ${size(bytes[at])}`, "assumed constants: from, to", "busbw", "chosen for it", ""].map(
+          (text) => html("th", {}, text),
+        ),
+      ),
+    ),
+    html("tbody", {}, ...rows),
+  );
   if (focused) {
-    [...byId("curve-legend").querySelectorAll("tr[data-curve]")].find((row) => row.dataset.curve === focused)
-      ?.querySelector(kind === "BUTTON" ? "button" : "input")?.focus();
+    [...byId("curve-legend").querySelectorAll("tr[data-curve]")]
+      .find((row) => row.dataset.curve === focused)
+      ?.querySelector(kind === "BUTTON" ? "button" : "input")
+      ?.focus();
   }
 }
 
 /** All times for the table of numbers. */
 export function timeRows() {
-  return curves.flatMap((curve) => [...curve.byBytes].map(([each, point]) => [
-    curve.name, curve.name === BOUND ? "bound" : curve.measured ? "measured" : "predicted", each, digits(point.us, 6), digits(point.least, 6),
-    digits(point.most, 6), digits(toBusbw(point.us, each), 6), point.choice ?? ""]));
+  return curves.flatMap((curve) =>
+    [...curve.byBytes].map(([each, point]) => [
+      curve.name,
+      curve.name === BOUND ? "bound" : curve.measured ? "measured" : "predicted",
+      each,
+      digits(point.us, 6),
+      digits(point.least, 6),
+      digits(point.most, 6),
+      digits(toBusbw(point.us, each), 6),
+      point.choice ?? "",
+    ]),
+  );
 }
 
 /** Shows the curves. */
 export function startCurves() {
-  byId("curves-note").textContent = `all_reduce between all ${model.machine.devices} GPUs, in place, predicted by the simulator: `
-    + `${model.predictedBy}. The highlighted curve has a band where constants of its class of machine are assumed.`;
+  byId("curves-note").textContent =
+    `all_reduce between all ${model.machine.devices} GPUs, in place, predicted by the simulator: ` +
+    `${model.predictedBy}. The highlighted curve has a band where constants of its class of machine are assumed.`;
   byId("curve-size").max = bytes.length - 1;
   byId("curve-size").addEventListener("input", (event) => setSize(Number(event.target.value)));
   setSize(at);

@@ -36,5 +36,6 @@ export function byId(id) {
 /** Fills a select with texts; the value of each is its index. */
 export function options(select, texts, chosen = 0) {
   select.replaceChildren(
-    ...texts.map((text, index) => html("option", { value: index, selected: index === chosen }, text)));
+    ...texts.map((text, index) => html("option", { value: index, selected: index === chosen }, text)),
+  );
 }

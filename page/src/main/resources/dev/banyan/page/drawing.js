@@ -59,7 +59,7 @@ export function alongPath(links, part) {
 
 function paint(line, used, shown) {
   line.setAttribute("stroke", heat(used));
-  line.setAttribute("opacity", shown ? used > 0 ? 1 : 0.5 : 0);
+  line.setAttribute("opacity", shown ? (used > 0 ? 1 : 0.5) : 0);
 }
 
 /** Dashes tell slower kinds of links from those between GPUs, where there are both. */
@@ -88,58 +88,95 @@ export class MachineView {
     machine.links.forEach((link, index) => this.addLink(link, index, point));
     this.bodies = machine.nodes.map((node, index) => this.addNode(node, index, toggle));
     parent.replaceChildren(
-      svg("svg", { class: "machine", viewBox: `0 0 ${machine.width} ${machine.height}`, role: "group",
-        "aria-label": label }, this.halos, this.lines, this.strands, this.hits, this.nodes, this.moving));
+      svg(
+        "svg",
+        { class: "machine", viewBox: `0 0 ${machine.width} ${machine.height}`, role: "group", "aria-label": label },
+        this.halos,
+        this.lines,
+        this.strands,
+        this.hits,
+        this.nodes,
+        this.moving,
+      ),
+    );
   }
 
   addLink(link, index, point) {
     const points = pointsOf(link);
     [link.gbsAToB, link.gbsBToA].forEach((width, direction) => {
       const stroke = width > 0 ? strokeWidth(width) : 0;
-      const line = svg("path", { class: link.kind, d: pathText(aside(points, (direction ? -1 : 1) * (stroke / 2 + 0.4))),
-        "stroke-width": stroke, "stroke-dasharray": dashesOf(link) });
+      const line = svg("path", {
+        class: link.kind,
+        d: pathText(aside(points, (direction ? -1 : 1) * (stroke / 2 + 0.4))),
+        "stroke-width": stroke,
+        "stroke-dasharray": dashesOf(link),
+      });
       this.directed[2 * index + direction] = line;
       this.lines.append(line);
     });
-    this.joint[index] = svg("path", { class: link.kind, d: pathText(points),
-      "stroke-width": strokeWidth(link.gbsAToB) + strokeWidth(link.gbsBToA), "stroke-dasharray": dashesOf(link) });
+    this.joint[index] = svg("path", {
+      class: link.kind,
+      d: pathText(points),
+      "stroke-width": strokeWidth(link.gbsAToB) + strokeWidth(link.gbsBToA),
+      "stroke-dasharray": dashesOf(link),
+    });
     this.lines.append(this.joint[index]);
     if (point) {
-      this.hits.append(svg("path", { class: "hit", d: pathText(points), "data-link": index,
-        onmouseenter: () => point(index), onmouseleave: () => point(null) }));
+      this.hits.append(
+        svg("path", {
+          class: "hit",
+          d: pathText(points),
+          "data-link": index,
+          onmouseenter: () => point(index),
+          onmouseleave: () => point(null),
+        }),
+      );
     }
   }
 
   addNode(node, index, toggle) {
     if (index < machine.devices) {
       const attributes = toggle
-        ? { class: "gpu", role: "checkbox", tabindex: 0, "data-gpu": index, "aria-label": node.name,
-          onclick: () => toggle(index),
-          onkeydown: (event) => {
-            if (event.key === " " || event.key === "Enter") {
-              event.preventDefault();
-              toggle(index);
-            }
-          } }
+        ? {
+            class: "gpu",
+            role: "checkbox",
+            tabindex: 0,
+            "data-gpu": index,
+            "aria-label": node.name,
+            onclick: () => toggle(index),
+            onkeydown: (event) => {
+              if (event.key === " " || event.key === "Enter") {
+                event.preventDefault();
+                toggle(index);
+              }
+            },
+          }
         : { class: "gpu" };
-      const group = svg("g", attributes,
+      const group = svg(
+        "g",
+        attributes,
         svg("title", {}, node.name),
         svg("circle", { class: "body", cx: node.x, cy: node.y, r: GPU_RADIUS }),
-        svg("text", { x: node.x, y: node.y + 5 }, String(index)));
+        svg("text", { x: node.x, y: node.y + 5 }, String(index)),
+      );
       this.nodes.append(group);
       return group;
     }
     if (node.kind === "unused") {
       return null;
     }
-    const short = node.name.replace(/^(PCIe switch|NVSwitch) (?:[0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.\d)$/, "$2")
+    const short = node.name
+      .replace(/^(PCIe switch|NVSwitch) (?:[0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.\d)$/, "$2")
       .replace(/^PCIe /, "");
     const name = short.length > LONGEST_NAME ? `${short.slice(0, LONGEST_NAME - 1)}…` : short;
     const width = 6.4 * name.length + 14;
-    const group = svg("g", { class: "hub" },
+    const group = svg(
+      "g",
+      { class: "hub" },
       svg("title", {}, `${node.name} (${node.kind})`),
       svg("rect", { x: node.x - width / 2, y: node.y - 11, width, height: 22, rx: node.kind === "nvswitch" ? 11 : 4 }),
-      svg("text", { x: node.x, y: node.y + 4 }, name));
+      svg("text", { x: node.x, y: node.y + 4 }, name),
+    );
     this.nodes.append(group);
     return group;
   }
@@ -191,9 +228,14 @@ export class MachineView {
       const apart = Math.min(3.4, 17 / list.length);
       list.forEach((user, place) => {
         const points = aside(pointsOf(machine.links[link]), (place - (list.length - 1) / 2) * apart);
-        this.strands.append(svg("path", { d: pathText(points), stroke: hue(user.number),
-          "data-tree": user.number,
-          "stroke-width": trees.length === 1 ? 2 + 3.5 / user.depth : Math.max(1, Math.min(2.6, apart - 0.6)) }));
+        this.strands.append(
+          svg("path", {
+            d: pathText(points),
+            stroke: hue(user.number),
+            "data-tree": user.number,
+            "stroke-width": trees.length === 1 ? 2 + 3.5 / user.depth : Math.max(1, Math.min(2.6, apart - 0.6)),
+          }),
+        );
       });
     }
     if (trees.length === 1) {
@@ -204,11 +246,13 @@ export class MachineView {
 
   /** Puts a mark behind the directed links that limit a rate. */
   setLimit(directed) {
-    this.halos.replaceChildren(...[...new Set(directed.map((each) => each >> 1))].map((index) => {
-      const link = machine.links[index];
-      const width = 2 * strokeWidth(Math.max(link.gbsAToB, link.gbsBToA)) + 9;
-      return svg("path", { class: "limit", d: pathText(pointsOf(link)), "stroke-width": width, "data-limit": index });
-    }));
+    this.halos.replaceChildren(
+      ...[...new Set(directed.map((each) => each >> 1))].map((index) => {
+        const link = machine.links[index];
+        const width = 2 * strokeWidth(Math.max(link.gbsAToB, link.gbsBToA)) + 9;
+        return svg("path", { class: "limit", d: pathText(pointsOf(link)), "stroke-width": width, "data-limit": index });
+      }),
+    );
   }
 }
 
@@ -222,5 +266,6 @@ export function linkText(index, loads) {
   const forth = way(2 * index, link.gbsAToB);
   const back = way(2 * index + 1, link.gbsBToA);
   return `${nameOf(link.a)} - ${nameOf(link.b)}, ${kindOf(link)}: ${
-    forth === back ? `${forth} each way` : `${forth} to ${nameOf(link.b)}; ${back} to ${nameOf(link.a)}`}`;
+    forth === back ? `${forth} each way` : `${forth} to ${nameOf(link.b)}; ${back} to ${nameOf(link.a)}`
+  }`;
 }

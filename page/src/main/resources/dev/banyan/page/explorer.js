@@ -62,12 +62,20 @@ function point(link) {
 
 /** The edges of a tree with the links that they use. */
 function edgesOf(way, tree, devices) {
-  const both = [[tree.up, true], [tree.down ?? tree.up, false]];
+  const both = [
+    [tree.up, true],
+    [tree.down ?? tree.up, false],
+  ];
   return both.flatMap(([parents, up]) => {
     const depths = depthsOf(parents);
-    return parents.flatMap((parent, rank) => parent < 0 ? [] :
-      pathsBetween(way, devices[up ? rank : parent], devices[up ? parent : rank])
-        .map((links) => ({ links, depth: depths[rank] })));
+    return parents.flatMap((parent, rank) =>
+      parent < 0
+        ? []
+        : pathsBetween(way, devices[up ? rank : parent], devices[up ? parent : rank]).map((links) => ({
+            links,
+            depth: depths[rank],
+          })),
+    );
   });
 }
 
@@ -82,8 +90,11 @@ function draw() {
     view.setLoads(loadsOf(way));
   } else {
     const trees = way.trees
-      .map((tree, number) => ({ number, root: set.devices[tree.up.indexOf(-1)],
-        edges: edgesOf(way, tree, set.devices) }))
+      .map((tree, number) => ({
+        number,
+        root: set.devices[tree.up.indexOf(-1)],
+        edges: edgesOf(way, tree, set.devices),
+      }))
       .filter((tree) => state.shown === ALL_TREES || state.shown === tree.number);
     view.setTrees(trees);
   }
@@ -95,12 +106,29 @@ function legend() {
     const text = `${kindOf(link)}, ${gbs(Math.max(link.gbsAToB, link.gbsBToA))}`;
     kinds.set(text, link);
   }
-  const samples = [...kinds].slice(0, 7).map(([text, link]) => html("span", {},
-    svg("svg", { width: 34, height: 10 },
-      svg("path", { d: "M0 5H34", stroke: colour("soft"), "stroke-width": strokeWidth(Math.max(link.gbsAToB, link.gbsBToA)) * 2,
-        "stroke-dasharray": dashesOf(link) })), text));
+  const samples = [...kinds]
+    .slice(0, 7)
+    .map(([text, link]) =>
+      html(
+        "span",
+        {},
+        svg(
+          "svg",
+          { width: 34, height: 10 },
+          svg("path", {
+            d: "M0 5H34",
+            stroke: colour("soft"),
+            "stroke-width": strokeWidth(Math.max(link.gbsAToB, link.gbsBToA)) * 2,
+            "stroke-dasharray": dashesOf(link),
+          }),
+        ),
+        text,
+      ),
+    );
   byId("legend").replaceChildren(
-    html("span", {}, "used of a link, each way: 0%", html("span", { class: "ramp" }), "100%"), ...samples);
+    html("span", {}, "used of a link, each way: 0%", html("span", { class: "ramp" }), "100%"),
+    ...samples,
+  );
 }
 
 function groupControls(set) {
@@ -109,73 +137,167 @@ function groupControls(set) {
   const others = devices.length < machine.devices;
   return [
     html("h3", {}, "GPUs that take part"),
-    html("div", { class: "row" },
-      html("span", { id: "group-text" }, others ? `${devices.length} of ${machine.devices}: ${devices.join(", ")}`
-        : `all ${machine.devices}`),
-      html("button", { type: "button", id: "all-gpus", disabled: !others,
-        onclick: () => change({ devices: new Set(machine.nodes.slice(0, machine.devices).keys()) }) }, "All"),
-      html("label", {},
-        html("input", { type: "checkbox", id: "relays", checked: state.relays,
-          onchange: (event) => change({ relays: event.target.checked }) }), " the others forward (relays)")),
-    html("p", { class: "note" }, !others ? "Press a GPU in the picture to leave it out."
-      : !set ? ""
-        : relayed ? `With relays at most ${gbs(relayed.bound)} instead of ${gbs(setOf(state.devices).bound)}.`
-          : "Relays gain nothing for these."),
+    html(
+      "div",
+      { class: "row" },
+      html(
+        "span",
+        { id: "group-text" },
+        others ? `${devices.length} of ${machine.devices}: ${devices.join(", ")}` : `all ${machine.devices}`,
+      ),
+      html(
+        "button",
+        {
+          type: "button",
+          id: "all-gpus",
+          disabled: !others,
+          onclick: () => change({ devices: new Set(machine.nodes.slice(0, machine.devices).keys()) }),
+        },
+        "All",
+      ),
+      html(
+        "label",
+        {},
+        html("input", {
+          type: "checkbox",
+          id: "relays",
+          checked: state.relays,
+          onchange: (event) => change({ relays: event.target.checked }),
+        }),
+        " the others forward (relays)",
+      ),
+    ),
+    html(
+      "p",
+      { class: "note" },
+      !others
+        ? "Press a GPU in the picture to leave it out."
+        : !set
+          ? ""
+          : relayed
+            ? `With relays at most ${gbs(relayed.bound)} instead of ${gbs(setOf(state.devices).bound)}.`
+            : "Relays gain nothing for these.",
+    ),
   ];
 }
 
 function boundText(set) {
   if (!set) {
     const devices = chosenDevices();
-    return [html("p", { id: "missing" }, devices.length < 2 ? "An all_reduce needs at least two GPUs."
-      : `The page holds all sets of up to ${model.sets.largest} GPUs, those without one GPU, and the whole. For this one: `,
-      devices.length < 2 ? "" : html("code", {}, `banyan compare --machine ${machine.name} --devices ${devices.join()}`))];
+    return [
+      html(
+        "p",
+        { id: "missing" },
+        devices.length < 2
+          ? "An all_reduce needs at least two GPUs."
+          : `The page holds all sets of up to ${model.sets.largest} GPUs, those without one GPU, and the whole. ` +
+              "For this one: ",
+        devices.length < 2
+          ? ""
+          : html("code", {}, `banyan compare --machine ${machine.name} --devices ${devices.join()}`),
+      ),
+    ];
   }
   return [
-    html("p", { class: "bound", id: "bound" }, "No schedule exceeds ", html("b", {}, gbs(set.bound)), " of algbw",
-      set.exact.includes("/") ? ` (${set.exact})` : "", "."),
+    html(
+      "p",
+      { class: "bound", id: "bound" },
+      "No schedule exceeds ",
+      html("b", {}, gbs(set.bound)),
+      " of algbw",
+      set.exact.includes("/") ? ` (${set.exact})` : "",
+      ".",
+    ),
     html("p", { class: "note", id: "why" }, `${set.why[0].toUpperCase()}${set.why.slice(1)}.`),
-    html("label", {},
-      html("input", { type: "checkbox", id: "limit", checked: state.limit,
-        onchange: (event) => change({ limit: event.target.checked }) }), " mark what limits"),
+    html(
+      "label",
+      {},
+      html("input", {
+        type: "checkbox",
+        id: "limit",
+        checked: state.limit,
+        onchange: (event) => change({ limit: event.target.checked }),
+      }),
+      " mark what limits",
+    ),
   ];
 }
 
 function wayRow(set, name, algorithm) {
   const way = set?.ways.find((each) => each.algorithm === algorithm);
   const ratio = way ? way.rate / set.bound : 0;
-  return html("tr", { "aria-disabled": way ? null : "true" },
-    html("td", {}, html("label", {},
-      html("input", { type: "radio", name: "algorithm", value: algorithm, checked: state.algorithm === algorithm,
-        disabled: !way, onchange: () => change({ algorithm, shown: state.shown === LOAD ? LOAD : ALL_TREES }) }), ` ${name}`)),
+  return html(
+    "tr",
+    { "aria-disabled": way ? null : "true" },
+    html(
+      "td",
+      {},
+      html(
+        "label",
+        {},
+        html("input", {
+          type: "radio",
+          name: "algorithm",
+          value: algorithm,
+          checked: state.algorithm === algorithm,
+          disabled: !way,
+          onchange: () => change({ algorithm, shown: state.shown === LOAD ? LOAD : ALL_TREES }),
+        }),
+        ` ${name}`,
+      ),
+    ),
     html("td", { class: "number" }, way ? gbs(way.rate) : ""),
     html("td", {}, html("div", { class: "bar" }, html("i", { style: `width:${100 * ratio}%` }))),
-    html("td", { class: "number" }, way ? percent(ratio) : ""));
+    html("td", { class: "number" }, way ? percent(ratio) : ""),
+  );
 }
 
 function treeControls(set, way) {
   if (!way) {
     return [];
   }
-  const press = (shown, text, more = {}) => html("button", { type: "button", "aria-pressed": state.shown === shown,
-    "data-shown": shown, onclick: () => change({ shown }), ...more }, text);
+  const press = (shown, text, more = {}) =>
+    html(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": state.shown === shown,
+        "data-shown": shown,
+        onclick: () => change({ shown }),
+        ...more,
+      },
+      text,
+    );
   if (!way.trees) {
-    return [html("p", { class: "note", id: "tree-text" },
-      "Each GPU sends its data to the others, which all sum up by themselves; there are no trees.")];
+    return [
+      html(
+        "p",
+        { class: "note", id: "tree-text" },
+        "Each GPU sends its data to the others, which all sum up by themselves; there are no trees.",
+      ),
+    ];
   }
   const tree = way.trees[state.shown];
   const text = tree
-    ? `Tree ${state.shown + 1}: sums go up to ${nameOf(set.devices[tree.up.indexOf(-1)])}, results come down. `
-      + `Share ${shareOf(tree)}: ${gbs(fraction(tree.share) * way.rate)}, `
-      + `depth ${Math.max(...depthsOf(tree.up), ...depthsOf(tree.down ?? tree.up))}.`
+    ? `Tree ${state.shown + 1}: sums go up to ${nameOf(set.devices[tree.up.indexOf(-1)])}, results come down. ` +
+      `Share ${shareOf(tree)}: ${gbs(fraction(tree.share) * way.rate)}, ` +
+      `depth ${Math.max(...depthsOf(tree.up), ...depthsOf(tree.down ?? tree.up))}.`
     : `${count(way.trees.length, "tree")}, depth ${depthOf(way)}.`;
   return [
-    html("div", { class: "row", role: "group", "aria-label": "What the picture shows" },
+    html(
+      "div",
+      { class: "row", role: "group", "aria-label": "What the picture shows" },
       press(LOAD, "Load"),
       press(ALL_TREES, way.trees.length === 1 ? "The tree" : "All trees"),
-      ...(way.trees.length === 1 ? [] : way.trees.map((_, number) =>
-        press(number, String(number + 1), { style: `border-bottom:3px solid ${hue(number)}`,
-          "aria-label": `Tree ${number + 1}` })))),
+      ...(way.trees.length === 1
+        ? []
+        : way.trees.map((_, number) =>
+            press(number, String(number + 1), {
+              style: `border-bottom:3px solid ${hue(number)}`,
+              "aria-label": `Tree ${number + 1}`,
+            }),
+          )),
+    ),
     html("p", { class: "note", id: "tree-text" }, text),
   ];
 }
@@ -184,18 +306,27 @@ function panel() {
   const set = chosenSet();
   const way = chosenWay();
   const focused = document.activeElement;
-  const again = focused && byId("panel").contains(focused)
-    ? focused.id ? `#${focused.id}` : focused.dataset.shown !== undefined
-      ? `[data-shown="${focused.dataset.shown}"]` : `input[value="${focused.value}"]` : null;
+  const again =
+    focused && byId("panel").contains(focused)
+      ? focused.id
+        ? `#${focused.id}`
+        : focused.dataset.shown !== undefined
+          ? `[data-shown="${focused.dataset.shown}"]`
+          : `input[value="${focused.value}"]`
+      : null;
   byId("panel").replaceChildren(
     ...groupControls(set),
     html("h3", {}, "What limits it"),
     ...boundText(set),
     html("h3", {}, "Algorithms: rate of large calls, and its part of the limit"),
-    html("table", { class: "ways" }, html("tbody", {},
-      ...model.algorithms.map((name, algorithm) => wayRow(set, name, algorithm)))),
+    html(
+      "table",
+      { class: "ways" },
+      html("tbody", {}, ...model.algorithms.map((name, algorithm) => wayRow(set, name, algorithm))),
+    ),
     html("h3", {}, "Picture"),
-    ...treeControls(set, way));
+    ...treeControls(set, way),
+  );
   if (again) {
     byId("panel").querySelector(again)?.focus();
   }

@@ -70,7 +70,7 @@ export function pathsBetween(way, from, to) {
   way.table ??= pathTable(way.paths);
   const key = `${from}>${to}`;
   const direct = directedLinks.get(key);
-  return way.table.get(key) ?? (direct === undefined ? usualPaths.get(key) ?? [] : [[direct]]);
+  return way.table.get(key) ?? (direct === undefined ? (usualPaths.get(key) ?? []) : [[direct]]);
 }
 
 /** Depth of each rank below the root. */

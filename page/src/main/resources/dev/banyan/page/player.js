@@ -26,8 +26,16 @@ function decode(playback) {
     const start = tick / TICKS_PER_US;
     const end = start + playback.length[i] / TICKS_PER_US;
     const [from, to, ...links] = playback.routes[route];
-    return { from, to, links, start, end, arrival: end + playback.delay[i] / TICKS_PER_US, tree: playback.tree[i],
-      sum: playback.sum[i] === 1 };
+    return {
+      from,
+      to,
+      links,
+      start,
+      end,
+      arrival: end + playback.delay[i] / TICKS_PER_US,
+      tree: playback.tree[i],
+      sum: playback.sum[i] === 1,
+    };
   });
   const lanes = new Map();
   for (const transfer of transfers) {
@@ -39,7 +47,10 @@ function decode(playback) {
     }
   }
   const order = [...lanes.keys()].sort((a, b) => startOf(a) - startOf(b) || endOf(a) - endOf(b));
-  const into = Array.from({ length: machine.devices }, (_, device) => transfers.filter((each) => each.to === device).length);
+  const into = Array.from(
+    { length: machine.devices },
+    (_, device) => transfers.filter((each) => each.to === device).length,
+  );
   // Times of transfers are rounded to ticks, that of the call is not.
   const us = Math.max(playback.us, ...transfers.map((transfer) => transfer.arrival));
   return { ...playback, us, transfers, lanes, order, into };
@@ -52,25 +63,45 @@ export function playedCall() {
 
 function arc(node, radius, part) {
   const full = 2 * Math.PI * radius;
-  return svg("circle", { cx: node.x, cy: node.y, r: radius, fill: "none", stroke: colour("accent"), "stroke-width": 4,
-    "stroke-dasharray": `${(full * part).toFixed(1)} ${full.toFixed(1)}`, transform: `rotate(-90 ${node.x} ${node.y})` });
+  return svg("circle", {
+    cx: node.x,
+    cy: node.y,
+    r: radius,
+    fill: "none",
+    stroke: colour("accent"),
+    "stroke-width": 4,
+    "stroke-dasharray": `${(full * part).toFixed(1)} ${full.toFixed(1)}`,
+    transform: `rotate(-90 ${node.x} ${node.y})`,
+  });
 }
 
 function dot(transfer) {
-  const [x, y] = alongPath(transfer.links, Math.min(1, (now - transfer.start) / (transfer.arrival - transfer.start || 1)));
-  return svg("circle", { class: "chunk", cx: x.toFixed(1), cy: y.toFixed(1), r: transfer.sum ? 5.5 : 4.5,
-    fill: transfer.sum ? hue(transfer.tree) : colour("paper"), stroke: hue(transfer.tree), "stroke-width": transfer.sum ? 1 : 3 });
+  const [x, y] = alongPath(
+    transfer.links,
+    Math.min(1, (now - transfer.start) / (transfer.arrival - transfer.start || 1)),
+  );
+  return svg("circle", {
+    class: "chunk",
+    cx: x.toFixed(1),
+    cy: y.toFixed(1),
+    r: transfer.sum ? 5.5 : 4.5,
+    fill: transfer.sum ? hue(transfer.tree) : colour("paper"),
+    stroke: hue(transfer.tree),
+    "stroke-width": transfer.sum ? 1 : 3,
+  });
 }
 
 function drawMachine() {
   const flying = call.transfers.filter((each) => each.start <= now && now < each.arrival);
   const arrived = new Array(machine.devices).fill(0);
   call.transfers.filter((each) => each.arrival <= now).forEach((each) => arrived[each.to]++);
-  const rings = machine.nodes.slice(0, machine.devices)
+  const rings = machine.nodes
+    .slice(0, machine.devices)
     .map((node, device) => arc(node, 23, call.into[device] ? arrived[device] / call.into[device] : 0));
   view.moving.replaceChildren(...rings, ...flying.map(dot));
   const busy = new Set(flying.filter((each) => now < each.end).flatMap((each) => each.links)).size;
-  byId("play-text").textContent = `${micros(now)} of ${micros(call.us)}, ${count(flying.length, "chunk")} on ${count(busy, "link")}`;
+  byId("play-text").textContent =
+    `${micros(now)} of ${micros(call.us)}, ${count(flying.length, "chunk")} on ${count(busy, "link")}`;
   byId("play-time").value = Math.round((1000 * now) / call.us);
   byId("play-time").setAttribute("aria-valuetext", micros(now));
 }
@@ -114,7 +145,12 @@ function drawRows() {
     for (const transfer of call.lanes.get(directed)) {
       paint.globalAlpha = transfer.sum ? 1 : 0.5;
       paint.fillStyle = hue(transfer.tree);
-      paint.fillRect(x(transfer.start), top + 1, Math.max(0.7, x(transfer.end) - x(transfer.start) - 0.3), laneHeight() - 2);
+      paint.fillRect(
+        x(transfer.start),
+        top + 1,
+        Math.max(0.7, x(transfer.end) - x(transfer.start) - 0.3),
+        laneHeight() - 2,
+      );
     }
     paint.globalAlpha = 1;
   });
@@ -202,11 +238,14 @@ function show() {
   call = decode(model.playbacks.find((each) => each.algorithm === algorithm && each.bytes === bytes));
   now = 0;
   const trees = new Set(call.transfers.map((each) => each.tree)).size;
-  byId("lanes-title").textContent = `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: `
-    + `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
-  byId("play-note").textContent = `${count(call.transfers.length, "transfer")} in chunks of at most ${size(call.chunkBytes)}; `
-    + `${trees === 1 ? "one colour: all go the same way" : "a colour for each tree"}. Filled and dark: sums on their way to a root. `
-    + "Rings and pale: results and copies. The ring of a GPU: what it has received. One simulated call, chunk by chunk.";
+  byId("lanes-title").textContent =
+    `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: ` +
+    `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
+  byId("play-note").textContent =
+    `${count(call.transfers.length, "transfer")} in chunks of at most ${size(call.chunkBytes)}; ` +
+    `${trees === 1 ? "one colour: all go the same way" : "a colour for each tree"}. ` +
+    "Filled and dark: sums on their way to a root. " +
+    "Rings and pale: results and copies. The ring of a GPU: what it has received. One simulated call, chunk by chunk.";
   view.setGroup(new Set(machine.nodes.slice(0, machine.devices).keys()));
   view.fade();
   drawRows();
@@ -218,7 +257,11 @@ function show() {
 export function startPlayer() {
   options(byId("play-algorithm"), model.algorithms);
   options(byId("play-size"), playedSizes.map(size), playedSizes.length - 1);
-  options(byId("play-speed"), SPEEDS.map((speed) => `${speed} x`), SPEEDS.indexOf(1));
+  options(
+    byId("play-speed"),
+    SPEEDS.map((speed) => `${speed} x`),
+    SPEEDS.indexOf(1),
+  );
   byId("play-algorithm").addEventListener("change", show);
   byId("play-size").addEventListener("change", show);
   byId("play").addEventListener("click", () => setPlaying(!playing));
@@ -231,11 +274,18 @@ export function startPlayer() {
     const box = lanes.getBoundingClientRect();
     const directed = call.order[Math.floor((event.clientY - box.top) / laneHeight())];
     const us = ((event.clientX - box.left - LEFT) / (box.width - LEFT - 8)) * call.us;
-    const transfer = directed === undefined ? undefined
-      : call.lanes.get(directed).find((each) => each.start <= us && us < each.end);
-    byId("lane-pointed").textContent = directed === undefined ? "" : `${laneName(directed)} at ${micros(Math.max(0, us))}: ${
-      transfer ? `from ${transfer.from} to ${transfer.to}, ${transfer.sum ? "a sum" : "a result or copy"} of tree ${transfer.tree + 1}, `
-        + `${micros(transfer.start)} to ${micros(transfer.end)}` : "idle"}`;
+    const transfer =
+      directed === undefined ? undefined : call.lanes.get(directed).find((each) => each.start <= us && us < each.end);
+    byId("lane-pointed").textContent =
+      directed === undefined
+        ? ""
+        : `${laneName(directed)} at ${micros(Math.max(0, us))}: ${
+            transfer
+              ? `from ${transfer.from} to ${transfer.to}, ${transfer.sum ? "a sum" : "a result or copy"} ` +
+                `of tree ${transfer.tree + 1}, ` +
+                `${micros(transfer.start)} to ${micros(transfer.end)}`
+              : "idle"
+          }`;
   });
   setPlaying(false);
   show();

@@ -36,9 +36,7 @@ function mix(from, to, part) {
 /** Colour of a link of whose bandwidth a percentage is used. */
 export function heat(percents) {
   const part = Math.min(1, percents / 100);
-  return part < 0.5
-    ? mix(colour("idle"), colour("half"), 2 * part)
-    : mix(colour("half"), colour("full"), 2 * part - 1);
+  return part < 0.5 ? mix(colour("idle"), colour("half"), 2 * part) : mix(colour("half"), colour("full"), 2 * part - 1);
 }
 
 function setTheme(dark) {

@@ -13,7 +13,8 @@ import java.util.stream.IntStream;
  * below one hub next to each other. NVSwitches are in its middle. PCIe switches, host bridges and CPU sockets are
  * outside where the devices have links of their own, the sockets outermost, and inside where they have none.
  *
- * <p>Outside, the line from a hub to what it joins goes along the ellipse, so that no line crosses the devices. The same
+ * <p>Outside, the line from a hub to what it joins goes along the ellipse, so that no line crosses the devices. The
+ * same
  * machine gives the same drawing.
  */
 public final class MachineDrawing {
@@ -24,7 +25,7 @@ public final class MachineDrawing {
 
     private static final double MARGIN_X = 62;
     private static final double MARGIN_Y = 36;
-    /** Distance of two tiers beside the devices and below them, as a fraction of the devices' radius: names are wide. */
+    /** Distance of two tiers, as a fraction of the devices' radius; greater beside the devices, as names are wide. */
     private static final double TIER_X = 0.26;
 
     private static final double TIER_Y = 0.17;
