@@ -13,6 +13,7 @@ import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.page.PageCommand;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.cli.scaling.ScalingCommand;
 import dev.banyan.cli.trace.TraceCommand;
@@ -43,6 +44,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TreesCommand.class,
             CompareCommand.class,
             BoundCommand.class,
+            PageCommand.class,
             BenchCommand.class,
             TuneCommand.class,
             CalibrateCommand.class,

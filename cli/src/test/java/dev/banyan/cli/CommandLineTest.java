@@ -42,7 +42,7 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        ''                                            | which command? topo, probe, trees, compare, bound, bench, tune, calibrate, validate, diagnose, figures, scaling, trace, selftest, gpu-day or settings
+        ''                                            | which command? topo, probe, trees, compare, bound, page, bench, tune, calibrate, validate, diagnose, figures, scaling, trace, selftest, gpu-day or settings
         tpoo                                          | tpoo
         topo --nonsense                               | --nonsense
         topo extra                                    | 'extra' belongs to no option

@@ -4,9 +4,11 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.packing.PackedTree;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -315,6 +317,16 @@ public final class Planner {
                 choice.cuts() ? choice.chunkBytes() : request.chunkBytes());
         return new PlannedSchedule(
                 choice, algorithms.ordered(algorithms.get(choice)).schedule(cut), algorithms.links(choice, request));
+    }
+
+    /**
+     * Returns the trees of an algorithm, as {@link TreeAlgorithm#trees} does.
+     *
+     * @param root the root, or -1 where the collective has none
+     * @throws IllegalArgumentException if the choice is {@link AlgorithmChoice#AUTO}, or the root is no rank
+     */
+    public List<PackedTree> trees(AlgorithmConfig choice, Collective collective, int root) {
+        return algorithms.get(choice).trees(collective, root);
     }
 
     /** Makes the schedule of a request with a hint. */

@@ -1,0 +1,99 @@
+package dev.banyan.cli.page;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.cli.CommandRun;
+import dev.banyan.page.model.Curve;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PageCommandTest {
+    private static final String NCCL_TESTS = """
+        #       size         count    type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+        #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+             1048576        262144   float     sum      -1    60.10   17.45   26.17      0    59.90   17.51   26.26      0
+             2097152        524288   float     sum      -1    85.00   24.67   37.01      0    84.90   24.70   37.05      0
+        """;
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void pageIsWrittenWithWhatWasMeasured() throws IOException {
+        Path sweep = Files.writeString(folder.resolve("sweep.txt"), NCCL_TESTS);
+        Path page = folder.resolve("machine.html");
+        CommandRun run = CommandRun.of("page --machine p3.8xlarge --output " + page + " --results " + sweep);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out()).isEqualTo("# p3.8xlarge: " + page + " (open it in a browser)\n");
+        assertThat(Files.readString(page)).contains("<title>p3.8xlarge - Banyan</title>");
+    }
+
+    @Test
+    void sweepOfNcclTestsIsACurve() throws IOException {
+        Path sweep = Files.writeString(folder.resolve("sweep.txt"), NCCL_TESTS);
+        List<Curve> curves = MeasuredCurves.read(sweep, 4);
+        assertThat(curves)
+                .containsExactly(new Curve(
+                        "NCCL, sweep.txt",
+                        true,
+                        List.of(new Curve.Point(1 << 20, 60.1), new Curve.Point(2 << 20, 85))));
+    }
+
+    @Test
+    void sweepOfAnotherCollectiveIsRefused() throws IOException {
+        Path sweep = Files.writeString(
+                folder.resolve("sweep.txt"), "# Collective test starting: broadcast_perf\n" + NCCL_TESTS);
+        assertThatThrownBy(() -> MeasuredCurves.read(sweep, 4))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("sweep of broadcast")
+                .hasMessageContaining("all_reduce_perf");
+    }
+
+    @Test
+    void benchIsACurveForEachAlgorithm() throws IOException {
+        Path bench = folder.resolve("bench.json");
+        CommandRun run =
+                CommandRun.of("bench --machine p3.8xlarge -b 1K -e 4K -f 4 -n 2 --algorithm star,ring --format json");
+        assertThat(run.status()).as(run.err()).isZero();
+        Files.writeString(bench, run.out());
+        List<Curve> curves = MeasuredCurves.read(bench, 4);
+        assertThat(curves).extracting(Curve::name).containsExactly("star, bench.json", "ring, bench.json");
+        assertThat(curves).allSatisfy(curve -> {
+            assertThat(curve.measured()).isTrue();
+            assertThat(curve.points()).extracting(Curve.Point::bytes).containsExactly(1024L, 4096L);
+        });
+        assertThat(MeasuredCurves.read(folder, 4)).isEqualTo(curves);
+        assertThatThrownBy(() -> MeasuredCurves.read(bench, 8)).hasMessageContaining("between 8 ranks");
+    }
+
+    @Test
+    void predictionsAreNotCalledMeasured() throws IOException {
+        Path bench = folder.resolve("predicted.json");
+        Files.writeString(
+                bench,
+                CommandRun.of("bench --backend sim --machine p3.8xlarge -b 1K -e 1K --algorithm star --format json")
+                        .out());
+        assertThat(MeasuredCurves.read(bench, 4))
+                .singleElement()
+                .satisfies(curve -> assertThat(curve.measured()).isFalse());
+    }
+
+    @Test
+    void wrongUsageIsRefusedBeforeAnythingIsComputed() throws IOException {
+        assertThat(CommandRun.of("page --machine p3.8xlarge --output " + folder.resolve("none/page.html"))
+                        .err())
+                .contains("there is no folder", "make it first");
+        Path broken = Files.writeString(folder.resolve("broken.json"), "[{");
+        assertThat(CommandRun.of("page --machine p3.8xlarge --results " + broken)
+                        .err())
+                .contains("is no whole JSON", "--format json");
+        assertThat(CommandRun.of("page --machine p3.8xlarge --results " + folder.resolve("missing"))
+                        .err())
+                .contains("can't read");
+    }
+}

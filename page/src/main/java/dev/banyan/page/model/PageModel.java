@@ -1,0 +1,27 @@
+package dev.banyan.page.model;
+
+import java.util.List;
+
+/**
+ * All that a page shows, in the order of its JSON. The JSON is compact: it has no field for what is null.
+ *
+ * @param version of Banyan
+ * @param machine the nodes and links
+ * @param algorithms names; others refer to them by index
+ * @param sets sets of devices, what limits them and how fast they are
+ * @param predictedBy the profile and the execution that the simulator went by, in words
+ * @param curves time of a call over its size
+ * @param playbacks calls, transfer by transfer
+ * @param steps the gradients of models
+ * @param notes one sentence each
+ */
+public record PageModel(
+        String version,
+        MachineModel machine,
+        List<String> algorithms,
+        SetsModel sets,
+        String predictedBy,
+        List<Curve> curves,
+        List<Playback> playbacks,
+        List<StepModel> steps,
+        List<String> notes) {}

@@ -1,0 +1,5 @@
+/** What a page shows, as its JSON has it. */
+@NullMarked
+package dev.banyan.page.model;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,74 @@
+package dev.banyan.page.study;
+
+import dev.banyan.config.Config;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Job;
+import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.simulate.Simulator;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.packing.LogicalLink;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Plans allreduces of 4-byte elements on all devices of a machine, in place. Not safe for use from several threads. */
+final class Calls {
+    static final int ELEMENT_BYTES = 4;
+
+    private final Planner planner;
+    private final SimulatedCosts costs;
+
+    Calls(Machine machine, Config config, SimulatedCosts costs) {
+        planner = new Planner(machine, config, costs);
+        this.costs = costs;
+    }
+
+    /** What prices the calls. */
+    SimulatedCosts costs() {
+        return costs;
+    }
+
+    /**
+     * An algorithm with chunks as long as the simulator finds best; open, if it runs as programs.
+     *
+     * @param algorithm may be the automatic choice
+     */
+    AlgorithmConfig choose(AlgorithmChoice algorithm, long elements) {
+        CollectiveRequest request = request(elements);
+        AlgorithmConfig choice =
+                algorithm == AlgorithmChoice.AUTO ? planner.choose(request) : AlgorithmConfig.of(algorithm);
+        return planner.cut(choice, request);
+    }
+
+    /** Predicted time in us of a call alone; that of many chunks is extrapolated. */
+    double predictedUs(AlgorithmConfig choice, long elements) {
+        return planner.predictedUs(choice, request(elements));
+    }
+
+    PlannedSchedule plan(AlgorithmConfig choice, long elements) {
+        return planner.plan(choice, request(elements));
+    }
+
+    private static CollectiveRequest request(long elements) {
+        return new CollectiveRequest(Collective.ALL_REDUCE, -1, elements, ELEMENT_BYTES, true, Long.MAX_VALUE);
+    }
+
+    /** The simulator of several calls: a pair of ranks goes the paths of the first call that has some for it. */
+    Simulator simulator(List<PlannedSchedule> calls) {
+        Map<List<Integer>, LogicalLink> links = new LinkedHashMap<>();
+        for (PlannedSchedule call : calls) {
+            call.links().forEach(link -> links.putIfAbsent(List.of(link.from(), link.to()), link));
+        }
+        return costs.simulator(List.copyOf(links.values()));
+    }
+
+    /** Jobs of calls that are all in flight at once. */
+    static List<Job> together(List<PlannedSchedule> calls) {
+        return calls.stream().map(call -> Job.of(call.schedule())).toList();
+    }
+}

@@ -1,0 +1,130 @@
+package dev.banyan.page.study;
+
+import dev.banyan.config.Config;
+import dev.banyan.page.model.Curve;
+import dev.banyan.page.model.PageModel;
+import dev.banyan.page.model.Playback;
+import dev.banyan.page.model.SetModel;
+import dev.banyan.page.model.SetsModel;
+import dev.banyan.page.model.StepModel;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.topology.Machine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Computes all that the page of a machine shows: bounds and trees of many sets of its devices, and predictions of calls
+ * on all of them by the simulator. The same input gives the same page.
+ *
+ * <p>It takes seconds: the packed trees of every set, with and without relays, and a simulation for each algorithm and
+ * size. Not safe for use from several threads at once.
+ */
+public final class PageStudy {
+    /** Algorithms by name; the page shows the first one at first. */
+    private static final List<AlgorithmChoice> ALGORITHMS = List.of(
+            AlgorithmChoice.PACKING,
+            AlgorithmChoice.MULTI_TREE,
+            AlgorithmChoice.SINGLE_TREE,
+            AlgorithmChoice.RING,
+            AlgorithmChoice.STAR,
+            AlgorithmChoice.ONE_SHOT);
+
+    private static final List<Long> PLAYED_BYTES = List.of(64L << 10, 64L << 20);
+
+    private final Machine machine;
+    private final Config config;
+    private final Profile profile;
+    private final Execution execution;
+    private final DeviceGroups groups;
+
+    /**
+     * @param machine of at least two devices
+     * @param config what chooses algorithms beside the simulator
+     * @param profile the simulator's constants
+     * @param execution what the curves are of; playbacks and steps of training are of chunks
+     */
+    public PageStudy(Machine machine, Config config, Profile profile, Execution execution) {
+        if (machine.size() < 2) {
+            throw new IllegalArgumentException(machine.name() + " has " + machine.size()
+                    + " devices, and a page shows what at least 2 exchange; name another machine");
+        }
+        this.machine = machine;
+        this.config = config;
+        this.profile = profile;
+        this.execution = execution;
+        groups = new DeviceGroups(machine.size());
+    }
+
+    /**
+     * Returns the number of parts of {@link #run}, for progress.
+     *
+     * @param models number of models whose gradients are shown
+     */
+    public int parts(int models) {
+        return groups.sets().size() + ALGORITHMS.size() + 1 + ALGORITHMS.size() * PLAYED_BYTES.size() + models;
+    }
+
+    /**
+     * Computes the model.
+     *
+     * @param version of Banyan
+     * @param words writes certificates
+     * @param measured further curves, which are shown beside the predicted ones
+     * @param models gradients of models
+     * @param notes what else the page should say, one sentence each
+     * @param onPart called after each part
+     */
+    public PageModel run(
+            String version,
+            CertificateWords words,
+            List<Curve> measured,
+            List<Gradients> models,
+            List<String> notes,
+            Runnable onPart) {
+        DrawnLinks links = new DrawnLinks(machine);
+        SetStudy study = new SetStudy(machine, links, words, ALGORITHMS, config);
+        List<SetModel> sets = new ArrayList<>();
+        for (int[] devices : groups.sets()) {
+            sets.add(study.of(devices));
+            onPart.run();
+        }
+        PredictedCurves predicted = new PredictedCurves(machine, config, profile, execution);
+        List<Curve> curves = new ArrayList<>();
+        Stream.concat(ALGORITHMS.stream(), Stream.of(AlgorithmChoice.AUTO)).forEach(algorithm -> {
+            curves.add(predicted.of(algorithm));
+            onPart.run();
+        });
+        curves.addAll(measured);
+        Calls chunks = new Calls(machine, config, new SimulatedCosts(machine, profile));
+        List<Playback> playbacks = new ArrayList<>();
+        for (int algorithm = 0; algorithm < ALGORITHMS.size(); algorithm++) {
+            for (long bytes : PLAYED_BYTES) {
+                playbacks.add(Recording.of(ALGORITHMS.get(algorithm), algorithm, bytes, chunks, links));
+                onPart.run();
+            }
+        }
+        GradientExchange exchange = new GradientExchange(chunks, ALGORITHMS);
+        List<StepModel> steps = new ArrayList<>();
+        for (Gradients gradients : models) {
+            steps.add(exchange.of(gradients));
+            onPart.run();
+        }
+        return new PageModel(
+                version,
+                links.model(),
+                ALGORITHMS.stream().map(AlgorithmChoice::label).toList(),
+                new SetsModel(groups.largest(), sets),
+                "profile " + profile.name()
+                        + (execution == Execution.PROGRAMS
+                                ? ", one kernel on each GPU where GPUs reach each other, else chunk by chunk"
+                                : ", chunk by chunk"),
+                curves,
+                playbacks,
+                steps,
+                notes);
+    }
+}

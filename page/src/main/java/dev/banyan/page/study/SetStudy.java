@@ -1,0 +1,224 @@
+package dev.banyan.page.study;
+
+import dev.banyan.config.Config;
+import dev.banyan.page.model.SetModel;
+import dev.banyan.page.model.WayModel;
+import dev.banyan.page.model.WayModel.TreeModel;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.ScheduleTraffic;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.Tree;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.bound.Certificate;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.LogicalLink;
+import dev.banyan.trees.packing.PackedTree;
+import dev.banyan.trees.packing.TreePacking;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Finds how fast an allreduce between some devices can be, and how the algorithms carry it. */
+final class SetStudy {
+    private static final int ELEMENT_BYTES = 4;
+    /** Elements of a call that up to 16 trees can share out evenly. */
+    private static final long ELEMENTS = 16 * 720_720L;
+
+    private final Machine machine;
+    private final DrawnLinks links;
+    private final CertificateWords words;
+    private final List<AlgorithmChoice> algorithms;
+    private final Config config;
+
+    SetStudy(
+            Machine machine,
+            DrawnLinks links,
+            CertificateWords words,
+            List<AlgorithmChoice> algorithms,
+            Config config) {
+        this.machine = machine;
+        this.links = links;
+        this.words = words;
+        this.algorithms = algorithms;
+        this.config = config;
+    }
+
+    /** @param devices ascending, at least 2 */
+    SetModel of(int... devices) {
+        TreePacking packing = AllReducePacking.of(Network.of(machine, devices));
+        List<WayModel> ways = new ArrayList<>();
+        Planner planner = new Planner(machine.subset(devices), config, null);
+        for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
+            ways.add(
+                    algorithms.get(algorithm) == AlgorithmChoice.PACKING
+                            ? packed(algorithm, packing, devices)
+                            : planned(algorithm, planner, devices));
+        }
+        return model(packing, devices, ways, relayed(packing, devices));
+    }
+
+    private @Nullable SetModel relayed(TreePacking alone, int... devices) {
+        int[] relays = IntStream.range(0, machine.size())
+                .filter(device -> Arrays.binarySearch(devices, device) < 0)
+                .toArray();
+        if (relays.length == 0) {
+            return null;
+        }
+        TreePacking packing = AllReducePacking.of(Network.of(machine, devices, relays));
+        if (packing.rateGbs().compareTo(alone.rateGbs()) <= 0) {
+            return null;
+        }
+        int algorithm = algorithms.indexOf(AlgorithmChoice.PACKING);
+        return model(packing, devices, List.of(packed(algorithm, packing, devices)), null);
+    }
+
+    private SetModel model(TreePacking packing, int[] devices, List<WayModel> ways, @Nullable SetModel relayed) {
+        Bound bound = packing.bound();
+        Network network = packing.network();
+        List<List<Integer>> parts = bound.certificate() instanceof Certificate.Partition partition
+                ? partition.parts().stream()
+                        .map(part -> part.stream().map(rank -> devices[rank]).toList())
+                        .toList()
+                : null;
+        return new SetModel(
+                Arrays.stream(devices).boxed().toList(),
+                bound.gbs().doubleValue(),
+                exact(bound.gbs()),
+                words.of(bound, network),
+                parts,
+                limit(bound.certificate(), network),
+                ways,
+                relayed);
+    }
+
+    private static String exact(Object fraction) {
+        return fraction.toString().replace(" ", "");
+    }
+
+    /** The directed links that a certificate counts. */
+    private List<Integer> limit(Certificate certificate, Network network) {
+        return arcs(certificate, network)
+                .map(arc -> links.ofArc(network, arc))
+                .boxed()
+                .toList();
+    }
+
+    private static IntStream arcs(Certificate certificate, Network network) {
+        return switch (certificate) {
+            case Certificate.Partition partition -> {
+                int[] partOf = new int[network.ranks()];
+                for (int part = 0; part < partition.parts().size(); part++) {
+                    for (int rank : partition.parts().get(part)) {
+                        partOf[rank] = part;
+                    }
+                }
+                yield arcs(network).filter(arc -> partOf[network.from(arc)] != partOf[network.to(arc)]);
+            }
+            case Certificate.Cut cut -> {
+                Set<Integer> inside = new HashSet<>(cut.nodes());
+                yield arcs(network)
+                        .filter(arc -> inside.contains(network.from(arc)) != cut.entering()
+                                && inside.contains(network.to(arc)) == cut.entering());
+            }
+            case Certificate.Prices prices -> prices.prices().keySet().stream().mapToInt(Integer::intValue);
+        };
+    }
+
+    private static IntStream arcs(Network network) {
+        return IntStream.range(0, network.arcs());
+    }
+
+    private WayModel packed(int algorithm, TreePacking packing, int... devices) {
+        LinkLoads loads = new LinkLoads(packing.network(), packing.links());
+        for (PackedTree tree : packing.trees()) {
+            loads.addUp(tree.share(), tree.up());
+            loads.addDown(tree.share(), tree.down());
+        }
+        return way(algorithm, packing.network(), loads, packing.trees(), devices);
+    }
+
+    private WayModel planned(int algorithm, Planner planner, int... devices) {
+        AlgorithmConfig choice = AlgorithmConfig.of(algorithms.get(algorithm));
+        Schedule schedule = planner.plan(
+                        choice,
+                        new CollectiveRequest(
+                                Collective.ALL_REDUCE, -1, ELEMENTS, ELEMENT_BYTES, false, Long.MAX_VALUE))
+                .schedule();
+        ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
+        Network network = Network.ofAllLinks(machine, devices);
+        LinkLoads loads = new LinkLoads(network);
+        for (int from = 0; from < devices.length; from++) {
+            for (int to = 0; to < devices.length; to++) {
+                if (traffic.bytesBetween(from, to) > 0) {
+                    loads.addTransfer(traffic.shareBetween(from, to), from, to);
+                }
+            }
+        }
+        List<PackedTree> trees = algorithms.get(algorithm) == AlgorithmChoice.ONE_SHOT
+                ? null
+                : planner.trees(choice, Collective.ALL_REDUCE, -1);
+        return way(algorithm, network, loads, trees, devices);
+    }
+
+    private WayModel way(
+            int algorithm, Network network, LinkLoads loads, @Nullable List<PackedTree> trees, int... devices) {
+        return new WayModel(
+                algorithm,
+                loads.rateGbs().doubleValue(),
+                exact(loads.rateGbs()),
+                percents(network, loads),
+                trees == null ? null : trees.stream().map(SetStudy::tree).toList(),
+                paths(network, loads.links(), devices));
+    }
+
+    private static TreeModel tree(PackedTree tree) {
+        return new TreeModel(
+                exact(tree.share()), parents(tree.up()), tree.up().equals(tree.down()) ? null : parents(tree.down()));
+    }
+
+    private static List<Integer> parents(Tree tree) {
+        return IntStream.range(0, tree.size()).map(tree::parent).boxed().toList();
+    }
+
+    /** Triples of a link and the percents that are used of it, both ways. */
+    private List<Double> percents(Network network, LinkLoads loads) {
+        double rate = loads.rateGbs().doubleValue();
+        double[] used = new double[2 * links.count()];
+        for (int arc = 0; arc < network.arcs(); arc++) {
+            used[links.ofArc(network, arc)] =
+                    Math.rint(1000 * rate * loads.load(arc).doubleValue() / network.gbs(arc)) / 10;
+        }
+        return IntStream.range(0, links.count())
+                .filter(link -> used[2 * link] + used[2 * link + 1] > 0)
+                .boxed()
+                .flatMap(link -> Stream.of((double) link, used[2 * link], used[2 * link + 1]))
+                .toList();
+    }
+
+    /** The paths that differ from those of the machine. */
+    private List<List<Integer>> paths(Network network, List<LogicalLink> used, int... devices) {
+        List<List<Integer>> paths = new ArrayList<>();
+        for (LogicalLink link : used) {
+            List<Integer> ends = List.of(devices[link.from()], devices[link.to()]);
+            for (LogicalLink.Path path : link.paths()) {
+                List<Integer> drawn = links.path(network, path.nodes(), ends);
+                if (link.paths().size() > 1 || !links.isUsual(drawn)) {
+                    paths.add(drawn);
+                }
+            }
+        }
+        return paths;
+    }
+}

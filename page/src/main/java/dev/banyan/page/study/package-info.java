@@ -1,0 +1,5 @@
+/** Computes what a page shows. */
+@NullMarked
+package dev.banyan.page.study;
+
+import org.jspecify.annotations.NullMarked;

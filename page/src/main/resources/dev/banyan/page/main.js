@@ -1,0 +1,34 @@
+// Starts the parts of the page.
+
+import { byId, html } from "./dom.js";
+import { count, gbs } from "./format.js";
+import { startTheme } from "./theme.js";
+import { startExplorer } from "./explorer.js";
+import { startCurves } from "./curves.js";
+import { startPlayer } from "./player.js";
+import { startSteps } from "./steps.js";
+import { startTables } from "./tables.js";
+import { machine, model, whole } from "./model.js";
+
+startTheme();
+const packing = whole.ways[0];
+byId("name").textContent = machine.name;
+byId("summary").textContent =
+  `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
+  `${gbs(whole.bound)}; ${count(packing.trees.length, "packed tree")} carry ${gbs(packing.rate)}`;
+byId("about").replaceChildren(
+  ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
+  html(
+    "p",
+    {},
+    `Made by Banyan ${model.version}. GB/s are 1e9 bytes/s; algbw is bytes over time, busbw is algbw times 2(n-1)/n, ` +
+      "as nccl-tests define them. Rates of algorithms are those at which the busiest link is full, without latencies. " +
+      "Hubs forward and neither copy nor reduce.",
+  ),
+);
+startExplorer();
+startCurves();
+startPlayer();
+startSteps();
+startTables();
+document.documentElement.dataset.ready = "true";

@@ -1,0 +1,101 @@
+// The model of the page, and what is looked up in it. The page provides modelText, its JSON.
+
+import { digits, fraction } from "./format.js";
+
+export const model = JSON.parse(modelText);
+export const machine = model.machine;
+
+const directedLinks = new Map();
+machine.links.forEach((link, index) => {
+  directedLinks.set(`${link.a}>${link.b}`, 2 * index);
+  directedLinks.set(`${link.b}>${link.a}`, 2 * index + 1);
+});
+
+function pathTable(paths) {
+  const table = new Map();
+  for (const [from, to, ...links] of paths) {
+    const key = `${from}>${to}`;
+    table.set(key, [...(table.get(key) ?? []), links]);
+  }
+  return table;
+}
+
+const usualPaths = pathTable(machine.paths);
+const sets = new Map(model.sets.sets.map((set) => [set.devices.join(), set]));
+
+/** The set of some devices, or undefined where the page does not hold it. */
+export function setOf(devices) {
+  return sets.get([...devices].sort((a, b) => a - b).join());
+}
+
+/** Node at which a directed link begins. */
+export function startOf(directed) {
+  const link = machine.links[directed >> 1];
+  return directed & 1 ? link.b : link.a;
+}
+
+/** Node at which a directed link ends. */
+export function endOf(directed) {
+  return startOf(directed ^ 1);
+}
+
+/** GB/s of a directed link. */
+export function widthOf(directed) {
+  const link = machine.links[directed >> 1];
+  return directed & 1 ? link.gbsBToA : link.gbsAToB;
+}
+
+export function nameOf(node) {
+  return machine.nodes[node].name;
+}
+
+/** What a link is, in words. */
+export function kindOf(link) {
+  const kinds = { nvlink: "NVLink", xgmi: "xGMI", pcie: "PCIe", socket: "between sockets" };
+  return `${kinds[link.kind]}${link.lanes > 1 ? ` x${link.lanes}` : ""}`;
+}
+
+/** Used percent of each directed link, by its number. */
+export function loadsOf(way) {
+  const loads = new Map();
+  for (let i = 0; i < way.load.length; i += 3) {
+    loads.set(2 * way.load[i], way.load[i + 1]);
+    loads.set(2 * way.load[i] + 1, way.load[i + 2]);
+  }
+  return loads;
+}
+
+/** The paths from one device to another: an array of directed links for each. */
+export function pathsBetween(way, from, to) {
+  way.table ??= pathTable(way.paths);
+  const key = `${from}>${to}`;
+  const direct = directedLinks.get(key);
+  return way.table.get(key) ?? (direct === undefined ? (usualPaths.get(key) ?? []) : [[direct]]);
+}
+
+/** Depth of each rank below the root. */
+export function depthsOf(parents) {
+  return parents.map((_, rank) => {
+    let depth = 0;
+    for (let at = rank; parents[at] >= 0; at = parents[at]) {
+      depth++;
+    }
+    return depth;
+  });
+}
+
+/** Greatest depth of a way's trees. */
+export function depthOf(way) {
+  return Math.max(...way.trees.map((tree) => Math.max(...depthsOf(tree.up), ...depthsOf(tree.down ?? tree.up))));
+}
+
+/** Share of a tree in words: a fraction where that is short, else percents. */
+export function shareOf(tree) {
+  return tree.share.length <= 7 ? tree.share : `${digits(100 * fraction(tree.share), 3)}%`;
+}
+
+/** busbw over algbw of an all_reduce between all devices. */
+export const BUS_FACTOR = (2 * (machine.devices - 1)) / machine.devices;
+
+/** The set of all devices. */
+export const whole = model.sets.sets[0];

@@ -1,0 +1,301 @@
+// A simulated call: chunks move over the links, and each link's time is a row of a chart.
+
+import { byId, options, svg } from "./dom.js";
+import { count, digits, micros, size } from "./format.js";
+import { colour, hue, onTheme } from "./theme.js";
+import { endOf, machine, model, nameOf, startOf } from "./model.js";
+import { alongPath, MachineView } from "./drawing.js";
+
+const TICKS_PER_US = 100;
+/** How long a call lasts on the screen at speed 1, in seconds. */
+const SHOWN_SECONDS = 12;
+const SPEEDS = [0.25, 0.5, 1, 2, 4];
+const MOST_LABELLED = 40;
+
+const view = new MachineView(byId("play-drawing"), "The machine with the chunks on its links", null, null);
+
+let call;
+let now = 0;
+let playing = false;
+let lastFrame = 0;
+
+function decode(playback) {
+  let tick = 0;
+  const transfers = playback.route.map((route, i) => {
+    tick += playback.start[i];
+    const start = tick / TICKS_PER_US;
+    const end = start + playback.length[i] / TICKS_PER_US;
+    const [from, to, ...links] = playback.routes[route];
+    return {
+      from,
+      to,
+      links,
+      start,
+      end,
+      arrival: end + playback.delay[i] / TICKS_PER_US,
+      tree: playback.tree[i],
+      sum: playback.sum[i] === 1,
+    };
+  });
+  const lanes = new Map();
+  for (const transfer of transfers) {
+    for (const directed of transfer.links) {
+      if (!lanes.has(directed)) {
+        lanes.set(directed, []);
+      }
+      lanes.get(directed).push(transfer);
+    }
+  }
+  const order = [...lanes.keys()].sort((a, b) => startOf(a) - startOf(b) || endOf(a) - endOf(b));
+  const into = Array.from(
+    { length: machine.devices },
+    (_, device) => transfers.filter((each) => each.to === device).length,
+  );
+  // Times of transfers are rounded to ticks, that of the call is not.
+  const us = Math.max(playback.us, ...transfers.map((transfer) => transfer.arrival));
+  return { ...playback, us, transfers, lanes, order, into };
+}
+
+/** The transfers of the played call, for the table of numbers. */
+export function playedCall() {
+  return call;
+}
+
+function arc(node, radius, part) {
+  const full = 2 * Math.PI * radius;
+  return svg("circle", {
+    cx: node.x,
+    cy: node.y,
+    r: radius,
+    fill: "none",
+    stroke: colour("accent"),
+    "stroke-width": 4,
+    "stroke-dasharray": `${(full * part).toFixed(1)} ${full.toFixed(1)}`,
+    transform: `rotate(-90 ${node.x} ${node.y})`,
+  });
+}
+
+function dot(transfer) {
+  const [x, y] = alongPath(
+    transfer.links,
+    Math.min(1, (now - transfer.start) / (transfer.arrival - transfer.start || 1)),
+  );
+  return svg("circle", {
+    class: "chunk",
+    cx: x.toFixed(1),
+    cy: y.toFixed(1),
+    r: transfer.sum ? 5.5 : 4.5,
+    fill: transfer.sum ? hue(transfer.tree) : colour("paper"),
+    stroke: hue(transfer.tree),
+    "stroke-width": transfer.sum ? 1 : 3,
+  });
+}
+
+function drawMachine() {
+  const flying = call.transfers.filter((each) => each.start <= now && now < each.arrival);
+  const arrived = new Array(machine.devices).fill(0);
+  call.transfers.filter((each) => each.arrival <= now).forEach((each) => arrived[each.to]++);
+  const rings = machine.nodes
+    .slice(0, machine.devices)
+    .map((node, device) => arc(node, 23, call.into[device] ? arrived[device] / call.into[device] : 0));
+  view.moving.replaceChildren(...rings, ...flying.map(dot));
+  const busy = new Set(flying.filter((each) => now < each.end).flatMap((each) => each.links)).size;
+  byId("play-text").textContent =
+    `${micros(now)} of ${micros(call.us)}, ${count(flying.length, "chunk")} on ${count(busy, "link")}`;
+  byId("play-time").value = Math.round((1000 * now) / call.us);
+  byId("play-time").setAttribute("aria-valuetext", micros(now));
+}
+
+const lanes = byId("lanes");
+const LEFT = 118;
+const AXIS = 34;
+
+function laneHeight() {
+  return Math.min(16, Math.max(4, 460 / call.order.length));
+}
+
+function niceStep(span) {
+  const raw = span / 5;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= raw);
+}
+
+/** The rows are drawn once for each call; the line of the present time goes over them. */
+let rows;
+
+function drawRows() {
+  const scale = devicePixelRatio || 1;
+  const width = lanes.parentElement.clientWidth;
+  const height = call.order.length * laneHeight() + AXIS;
+  rows = new OffscreenCanvas(width * scale, height * scale);
+  const paint = rows.getContext("2d");
+  paint.scale(scale, scale);
+  paint.font = "11px system-ui";
+  paint.textBaseline = "middle";
+  const x = (us) => LEFT + ((width - LEFT - 8) * us) / call.us;
+  call.order.forEach((directed, row) => {
+    const top = row * laneHeight();
+    paint.fillStyle = row % 2 ? colour("panel") : colour("paper");
+    paint.fillRect(LEFT, top, width - LEFT, laneHeight());
+    if (call.order.length <= MOST_LABELLED) {
+      paint.fillStyle = colour("soft");
+      paint.textAlign = "right";
+      paint.fillText(laneName(directed, 8), LEFT - 6, top + laneHeight() / 2);
+    }
+    for (const transfer of call.lanes.get(directed)) {
+      paint.globalAlpha = transfer.sum ? 1 : 0.5;
+      paint.fillStyle = hue(transfer.tree);
+      paint.fillRect(
+        x(transfer.start),
+        top + 1,
+        Math.max(0.7, x(transfer.end) - x(transfer.start) - 0.3),
+        laneHeight() - 2,
+      );
+    }
+    paint.globalAlpha = 1;
+  });
+  const bottom = call.order.length * laneHeight();
+  paint.fillStyle = colour("soft");
+  paint.strokeStyle = colour("line");
+  paint.textAlign = "center";
+  for (let us = 0, step = niceStep(call.us); us <= call.us * 1.0001; us += step) {
+    paint.beginPath();
+    paint.moveTo(x(us), 0);
+    paint.lineTo(x(us), bottom + 5);
+    paint.stroke();
+    paint.fillText(micros(us), Math.min(width - 24, x(us)), bottom + 14);
+  }
+  paint.fillText("time since the call", (LEFT + width) / 2, bottom + 28);
+  lanes.width = width * scale;
+  lanes.height = height * scale;
+  lanes.style.height = `${height}px`;
+}
+
+function laneName(directed, most = 40) {
+  const short = (node) => {
+    const name = nameOf(node);
+    return node < machine.devices ? String(node) : name.length > most ? `${name.slice(0, most - 1)}…` : name;
+  };
+  return `${short(startOf(directed))} → ${short(endOf(directed))}`;
+}
+
+function drawLanes() {
+  const scale = devicePixelRatio || 1;
+  const paint = lanes.getContext("2d");
+  paint.clearRect(0, 0, lanes.width, lanes.height);
+  paint.drawImage(rows, 0, 0);
+  const width = lanes.parentElement.clientWidth;
+  const x = (LEFT + ((width - LEFT - 8) * now) / call.us) * scale;
+  paint.fillStyle = colour("ink");
+  paint.fillRect(x - scale, 0, 2 * scale, lanes.height - AXIS * scale + 5);
+}
+
+function drawNow() {
+  drawMachine();
+  drawLanes();
+}
+
+function setPlaying(on) {
+  playing = on;
+  byId("play").textContent = on ? "Pause" : "Play";
+  byId("play").setAttribute("aria-pressed", on);
+  if (on) {
+    if (now >= call.us) {
+      now = 0;
+    }
+    lastFrame = performance.now();
+    requestAnimationFrame(frame);
+  }
+}
+
+function frame(time) {
+  if (!playing) {
+    return;
+  }
+  const speed = SPEEDS[Number(byId("play-speed").value)];
+  now = Math.min(call.us, now + (Math.max(0, time - lastFrame) / 1000 / SHOWN_SECONDS) * speed * call.us);
+  lastFrame = time;
+  drawNow();
+  if (now >= call.us) {
+    setPlaying(false);
+  } else {
+    requestAnimationFrame(frame);
+  }
+}
+
+const listeners = [];
+
+/** Calls a function whenever another call is shown. */
+export function onCall(listener) {
+  listeners.push(listener);
+}
+
+const playedSizes = [...new Set(model.playbacks.map((playback) => playback.bytes))];
+
+function show() {
+  const algorithm = Number(byId("play-algorithm").value);
+  const bytes = playedSizes[Number(byId("play-size").value)];
+  call = decode(model.playbacks.find((each) => each.algorithm === algorithm && each.bytes === bytes));
+  now = 0;
+  const trees = new Set(call.transfers.map((each) => each.tree)).size;
+  byId("lanes-title").textContent =
+    `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: ` +
+    `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
+  byId("play-note").textContent =
+    `${count(call.transfers.length, "transfer")} in chunks of at most ${size(call.chunkBytes)}; ` +
+    `${trees === 1 ? "one colour: all go the same way" : "a colour for each tree"}. ` +
+    "Filled and dark: sums on their way to a root. " +
+    "Rings and pale: results and copies. The ring of a GPU: what it has received. One simulated call, chunk by chunk.";
+  view.setGroup(new Set(machine.nodes.slice(0, machine.devices).keys()));
+  view.fade();
+  drawRows();
+  drawNow();
+  listeners.forEach((listener) => listener());
+}
+
+/** Shows the player. */
+export function startPlayer() {
+  options(byId("play-algorithm"), model.algorithms);
+  options(byId("play-size"), playedSizes.map(size), playedSizes.length - 1);
+  options(
+    byId("play-speed"),
+    SPEEDS.map((speed) => `${speed} x`),
+    SPEEDS.indexOf(1),
+  );
+  byId("play-algorithm").addEventListener("change", show);
+  byId("play-size").addEventListener("change", show);
+  byId("play").addEventListener("click", () => setPlaying(!playing));
+  byId("play-time").addEventListener("input", (event) => {
+    setPlaying(false);
+    now = (call.us * Number(event.target.value)) / 1000;
+    drawNow();
+  });
+  lanes.addEventListener("mousemove", (event) => {
+    const box = lanes.getBoundingClientRect();
+    const directed = call.order[Math.floor((event.clientY - box.top) / laneHeight())];
+    const us = ((event.clientX - box.left - LEFT) / (box.width - LEFT - 8)) * call.us;
+    const transfer =
+      directed === undefined ? undefined : call.lanes.get(directed).find((each) => each.start <= us && us < each.end);
+    byId("lane-pointed").textContent =
+      directed === undefined
+        ? ""
+        : `${laneName(directed)} at ${micros(Math.max(0, us))}: ${
+            transfer
+              ? `from ${transfer.from} to ${transfer.to}, ${transfer.sum ? "a sum" : "a result or copy"} ` +
+                `of tree ${transfer.tree + 1}, ` +
+                `${micros(transfer.start)} to ${micros(transfer.end)}`
+              : "idle"
+          }`;
+  });
+  setPlaying(false);
+  show();
+  onTheme(show);
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth !== width) {
+      width = innerWidth;
+      drawRows();
+      drawNow();
+    }
+  });
+}

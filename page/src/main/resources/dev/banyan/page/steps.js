@@ -1,0 +1,146 @@
+// The exchange of a model's gradients.
+
+import { byId, html, options } from "./dom.js";
+import { count, digits, size } from "./format.js";
+import { hue, onTheme } from "./theme.js";
+import { model, whole } from "./model.js";
+import { chartOptions } from "./curves.js";
+
+const ELEMENT_BYTES = 4;
+let plot;
+
+function bytesOf(step) {
+  return ELEMENT_BYTES * step.elements.reduce((sum, elements) => sum + elements, 0);
+}
+
+/** What the links need at least for a step, in ms. */
+function boundMs(step) {
+  return bytesOf(step) / whole.bound / 1e6;
+}
+
+function beam(ms, longest, name, text, opacity) {
+  const part = (72 * ms) / longest;
+  return html(
+    "div",
+    { class: "beam", title: `${name}, ${text}: ${digits(ms)} ms` },
+    html("i", { style: `width:${part}%;background:${hue(model.algorithms.indexOf(name))};opacity:${opacity}` }),
+    html("span", { style: `left:calc(${part}% + 6px)` }, `${digits(ms)} ms ${text}`),
+  );
+}
+
+function bars(step) {
+  const longest = Math.max(...step.ways.map((way) => Math.max(way.togetherMs, way.oneByOneMs)));
+  byId("step-bars").replaceChildren(
+    html(
+      "div",
+      { class: "exchange" },
+      ...step.ways.flatMap((way) => {
+        const name = model.algorithms[way.algorithm];
+        return [
+          html("span", {}, name),
+          html(
+            "div",
+            { class: "pair" },
+            beam(way.togetherMs, longest, name, "all at once", 1),
+            beam(way.oneByOneMs, longest, name, "one by one", 0.5),
+          ),
+        ];
+      }),
+      html("span", {}, "bound"),
+      html(
+        "div",
+        { class: "pair" },
+        html(
+          "div",
+          { class: "beam" },
+          html("i", { style: `width:${(72 * boundMs(step)) / longest}%;background:currentColor` }),
+          html(
+            "span",
+            { style: `left:calc(${(72 * boundMs(step)) / longest}% + 6px)` },
+            `${digits(boundMs(step))} ms that the links need`,
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function curve(step) {
+  const place = byId("step-chart");
+  const done = step.ways.map((way) =>
+    way.doneMs.map((ms, key) => [ms, step.elements[key]]).sort((a, b) => a[0] - b[0]),
+  );
+  const times = [...new Set([0, ...done.flatMap((keys) => keys.map(([ms]) => ms))])].sort((a, b) => a - b);
+  const data = [
+    times,
+    ...done.map((keys) => {
+      let next = 0;
+      let megabytes = 0;
+      return times.map((ms) => {
+        while (next < keys.length && keys[next][0] <= ms) {
+          megabytes += (keys[next++][1] * ELEMENT_BYTES) / 1e6;
+        }
+        return next === keys.length && keys.at(-1)[0] < ms ? null : megabytes;
+      });
+    }),
+  ];
+  plot?.destroy();
+  place.replaceChildren();
+  plot = new uPlot(
+    chartOptions(
+      place,
+      300,
+      { label: "time since the first gradient", format: (ms) => `${digits(ms)} ms`, space: 60 },
+      { label: "gradients exchanged", format: (megabytes) => `${digits(megabytes)} MB` },
+      step.ways.map((way) => ({
+        stroke: hue(way.algorithm),
+        width: 2,
+        points: { show: false },
+        paths: uPlot.paths.stepped({ align: 1 }),
+      })),
+      { scales: { x: { time: false } } },
+    ),
+    data,
+    place,
+  );
+}
+
+function show() {
+  const step = model.steps[Number(byId("step-model").value)];
+  byId("step-note").textContent =
+    `${count(step.elements.length, "gradient")}, ${size(bytesOf(step))} of F32; ` +
+    "predicted chunk by chunk, without computing in between.";
+  bars(step);
+  curve(step);
+}
+
+/** Rows for the table of numbers. */
+export function stepRows() {
+  return model.steps.flatMap((step) =>
+    step.ways.map((way) => [
+      step.workload,
+      step.elements.length,
+      bytesOf(step),
+      model.algorithms[way.algorithm],
+      digits(way.togetherMs, 6),
+      digits(way.oneByOneMs, 6),
+      digits(boundMs(step), 6),
+    ]),
+  );
+}
+
+/** Shows the training steps. */
+export function startSteps() {
+  options(
+    byId("step-model"),
+    model.steps.map((step) => step.workload),
+    Math.max(
+      0,
+      model.steps.findIndex((step) => step.workload === "resnet-50"),
+    ),
+  );
+  byId("step-model").addEventListener("change", show);
+  show();
+  onTheme(show);
+  addEventListener("resize", show);
+}

@@ -1,0 +1,134 @@
+package dev.banyan.page;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.logging.Level;
+import org.openqa.selenium.By;
+import org.openqa.selenium.JavascriptExecutor;
+import org.openqa.selenium.OutputType;
+import org.openqa.selenium.WebElement;
+import org.openqa.selenium.chrome.ChromeDriver;
+import org.openqa.selenium.chrome.ChromeDriverService;
+import org.openqa.selenium.chrome.ChromeOptions;
+import org.openqa.selenium.interactions.Actions;
+import org.openqa.selenium.logging.LogEntry;
+import org.openqa.selenium.logging.LogType;
+import org.openqa.selenium.logging.LoggingPreferences;
+import org.openqa.selenium.support.ui.Select;
+import org.openqa.selenium.support.ui.WebDriverWait;
+
+/** Headless Chromium without a network, on a screen as large as a laptop's. */
+final class Browser implements AutoCloseable {
+    private static final Path CHROMIUM = Path.of("/usr/bin/chromium");
+    private static final Path DRIVER = Path.of("/usr/bin/chromedriver");
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private final ChromeDriver driver;
+
+    private Browser(ChromeDriver driver) {
+        this.driver = driver;
+    }
+
+    /** Starts it; the test is skipped where it is not installed. */
+    static Browser start() {
+        assumeTrue(
+                Files.isExecutable(CHROMIUM) && Files.isExecutable(DRIVER),
+                "the test needs Chromium: apt-get install chromium chromium-driver");
+        ChromeOptions options = new ChromeOptions();
+        options.setBinary(CHROMIUM.toFile());
+        options.addArguments(
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-dev-shm-usage",
+                "--disable-gpu",
+                "--window-size=1366,768",
+                "--force-device-scale-factor=1",
+                "--host-resolver-rules=MAP * ~NOTFOUND");
+        LoggingPreferences logs = new LoggingPreferences();
+        logs.enable(LogType.BROWSER, Level.ALL);
+        options.setCapability("goog:loggingPrefs", logs);
+        ChromeDriverService service = new ChromeDriverService.Builder()
+                .usingDriverExecutable(DRIVER.toFile())
+                .withSilent(true)
+                .build();
+        return new Browser(new ChromeDriver(service, options));
+    }
+
+    /** Opens a file and waits until the page is ready. */
+    void open(Path page) {
+        driver.get(page.toUri().toString());
+        assertThat(script("return document.documentElement.dataset.ready"))
+                .as("the page's script has run to its end; the console has %s", console())
+                .isEqualTo("true");
+    }
+
+    /** What the console has got since the last look, but for what is only for information. */
+    List<String> console() {
+        return driver.manage().logs().get(LogType.BROWSER).getAll().stream()
+                .filter(entry -> entry.getLevel().intValue() >= Level.WARNING.intValue())
+                .map(LogEntry::toString)
+                .toList();
+    }
+
+    WebElement find(String selector) {
+        return driver.findElement(By.cssSelector(selector));
+    }
+
+    List<WebElement> all(String selector) {
+        return driver.findElements(By.cssSelector(selector));
+    }
+
+    String text(String selector) {
+        return find(selector).getText();
+    }
+
+    void click(String selector) {
+        find(selector).click();
+    }
+
+    void hover(WebElement element, int dx, int dy) {
+        script("arguments[0].scrollIntoView({block: 'center'})", element);
+        new Actions(driver).moveToElement(element, dx, dy).perform();
+    }
+
+    void choose(String selector, String text) {
+        new Select(find(selector)).selectByVisibleText(text);
+    }
+
+    /** Sets a slider as a user does. */
+    void slide(String selector, int value) {
+        script(
+                "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))",
+                find(selector),
+                value);
+    }
+
+    Object script(String text, Object... arguments) {
+        Object result = ((JavascriptExecutor) driver).executeScript(text, arguments);
+        return result == null ? "" : result;
+    }
+
+    /** Waits until a script returns true. */
+    void await(String condition) {
+        new WebDriverWait(driver, PATIENCE).until(_ -> Boolean.TRUE.equals(script("return " + condition)));
+    }
+
+    /** Keeps a picture of what is on the screen, for people. */
+    void screenshot(Path file) throws IOException {
+        File shot = driver.getScreenshotAs(OutputType.FILE);
+        Files.createDirectories(file.toAbsolutePath().getParent());
+        Files.write(file, Files.readAllBytes(shot.toPath()));
+    }
+
+    @Override
+    public void close() {
+        driver.quit();
+    }
+}

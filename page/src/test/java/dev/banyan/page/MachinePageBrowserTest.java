@@ -1,0 +1,333 @@
+package dev.banyan.page;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.page.model.PageModel;
+import dev.banyan.page.model.SetModel;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.openqa.selenium.Keys;
+import org.openqa.selenium.WebElement;
+
+/** The page of p3.16xlarge, used as people do. */
+class MachinePageBrowserTest {
+    @TempDir
+    static Path folder;
+
+    private static PageModel model;
+    private static Path page;
+    private static Browser browser;
+
+    @BeforeAll
+    static void start() throws IOException {
+        browser = Browser.start();
+        model = Pages.model("p3.16xlarge");
+        page = Files.writeString(folder.resolve("page.html"), MachinePage.html(model));
+    }
+
+    @AfterAll
+    static void stop() {
+        if (browser != null) {
+            browser.close();
+        }
+    }
+
+    @BeforeEach
+    void open() {
+        browser.open(page);
+    }
+
+    @AfterEach
+    void consoleHasNoError() {
+        assertThat(browser.console()).isEmpty();
+    }
+
+    private static SetModel set(Integer... devices) {
+        return model.sets().sets().stream()
+                .filter(set -> set.devices().equals(List.of(devices)))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void pageSaysWhatTheMachineReaches() {
+        assertThat(browser.text("#name")).isEqualTo("p3.16xlarge");
+        assertThat(browser.text("#summary")).contains("8 GPUs", "85.714 GB/s");
+        assertThat(browser.text("#bound")).isEqualTo("No schedule exceeds 85.714 GB/s of algbw (600/7).");
+        assertThat(browser.text("#why")).contains("Certificate of 600 / 7 on p3.16xlarge");
+        assertThat(browser.text("#about")).contains("a note with </script> in it");
+    }
+
+    @Test
+    void clickOnGpuLeavesItOut() {
+        browser.click("[data-gpu='3']");
+        assertThat(browser.find("[data-gpu='3']").getAttribute("aria-checked")).isEqualTo("false");
+        assertThat(browser.text("#group-text")).isEqualTo("7 of 8: 0, 1, 2, 4, 5, 6, 7");
+        SetModel left = set(0, 1, 2, 4, 5, 6, 7);
+        assertThat(browser.text("#why")).containsIgnoringCase(left.why());
+        browser.click("#all-gpus");
+        assertThat(browser.text("#group-text")).isEqualTo("all 8");
+    }
+
+    @Test
+    void keyboardTogglesGpus() {
+        WebElement gpu = browser.find("[data-gpu='5']");
+        gpu.sendKeys(Keys.SPACE);
+        assertThat(gpu.getAttribute("aria-checked")).isEqualTo("false");
+        gpu.sendKeys(Keys.ENTER);
+        assertThat(gpu.getAttribute("aria-checked")).isEqualTo("true");
+    }
+
+    @Test
+    void oneGpuHasNothingToReduce() {
+        for (int device = 1; device < 8; device++) {
+            browser.click("[data-gpu='" + device + "']");
+        }
+        assertThat(browser.text("#missing")).contains("at least two GPUs");
+    }
+
+    @Test
+    void relaysRaiseTheBound() {
+        for (int device : new int[] {3, 5, 6, 7}) {
+            browser.click("[data-gpu='" + device + "']");
+        }
+        SetModel alone = set(0, 1, 2, 4);
+        SetModel relayed = Objects.requireNonNull(alone.relayed());
+        String before = browser.text("#bound");
+        browser.click("#relays");
+        assertThat(browser.text("#bound")).isNotEqualTo(before);
+        assertThat(browser.text("#why")).containsIgnoringCase(relayed.why());
+        assertThat(browser.all("#panel input[type=radio]:not(:disabled)")).hasSize(1);
+    }
+
+    @Test
+    void hoverTellsALinkWithItsLoad() {
+        WebElement drawing = browser.find("#drawing svg");
+        browser.script("const hit = document.querySelector('[data-link=\"0\"]');"
+                + "hit.dispatchEvent(new MouseEvent('mouseenter'))");
+        assertThat(browser.text("#pointed")).contains("GPU0 - ", "GB/s", "% used");
+        browser.hover(drawing, 0, -drawing.getSize().getHeight() / 2 + 2);
+        browser.script("document.querySelector('[data-link=\"0\"]').dispatchEvent(new MouseEvent('mouseleave'))");
+        assertThat(browser.text("#pointed")).isEmpty();
+    }
+
+    @Test
+    void pointerOnALinkTellsIt() {
+        // The middle of the line from GPU 0 to GPU 3.
+        WebElement link = browser.find("[data-link='2']");
+        browser.hover(link, 0, 0);
+        assertThat(browser.text("#pointed")).contains("NVLink");
+    }
+
+    @Test
+    void algorithmsColourTheLinks() {
+        Set<String> packed = strokes();
+        browser.click("#panel input[value='4']");
+        Set<String> star = strokes();
+        assertThat(star).isNotEqualTo(packed);
+        assertThat(browser.text("#tree-text")).contains("1 tree, depth 1");
+    }
+
+    private static Set<String> strokes() {
+        return browser.all("#drawing path[stroke-width]").stream()
+                .map(path -> path.getAttribute("d") + path.getAttribute("stroke"))
+                .collect(Collectors.toSet());
+    }
+
+    @Test
+    void treesAreDrawnOneByOneAndTogether() {
+        int trees = Objects.requireNonNull(
+                        model.sets().sets().getFirst().ways().getFirst().trees())
+                .size();
+        browser.click("[data-shown='0']");
+        assertThat(browser.all("#drawing path[data-tree]")).hasSize(7);
+        assertThat(browser.text("#tree-text")).startsWith("Tree 1: sums go up to GPU");
+        assertThat(browser.all("#drawing .gpu.root")).hasSize(1);
+        browser.click("[data-shown='all']");
+        assertThat(browser.all("#drawing path[data-tree]")).hasSize(7 * trees);
+        browser.click("[data-shown='load']");
+        assertThat(browser.all("#drawing path[data-tree]")).isEmpty();
+    }
+
+    @Test
+    void whatLimitsIsMarked() {
+        browser.click("#limit");
+        assertThat(browser.all("#drawing path[data-limit]")).hasSize(16);
+        browser.click("#limit");
+        assertThat(browser.all("#drawing path[data-limit]")).isEmpty();
+    }
+
+    @Test
+    void focusStaysWhereItWasAfterAChange() {
+        WebElement limit = browser.find("#limit");
+        limit.sendKeys(Keys.SPACE);
+        assertThat(browser.script("return document.activeElement.id")).isEqualTo("limit");
+    }
+
+    @Test
+    void curvesTellTimesOfTheChosenSize() {
+        assertThat(browser.text("#curve-size-text")).isEqualTo("64 MiB");
+        assertThat(browser.all("#time-chart canvas, #busbw-chart canvas")).hasSize(2);
+        assertThat(row("NCCL, sweep.txt")).contains("(measured)", "1.1 ms", "106.76 GB/s");
+        assertThat(row("bound")).contains("150 GB/s");
+        String packing = row("packing");
+        browser.slide("#curve-size", 0);
+        assertThat(browser.text("#curve-size-text")).isEqualTo("1 KiB");
+        assertThat(row("packing")).isNotEqualTo(packing);
+        assertThat(row("NCCL, sweep.txt")).doesNotContain("GB/s");
+    }
+
+    private static String row(String curve) {
+        return browser.all("#curve-legend tr[data-curve]").stream()
+                .filter(row -> curve.equals(row.getAttribute("data-curve")))
+                .findFirst()
+                .orElseThrow()
+                .getText();
+    }
+
+    @Test
+    void pointerOnACurveChoosesTheSize() {
+        WebElement chart = browser.find("#busbw-chart .u-over");
+        browser.hover(chart, -chart.getSize().getWidth() / 2 + 3, 0);
+        browser.await("document.getElementById('curve-size-text').textContent === '1 KiB'");
+    }
+
+    @Test
+    void curvesCanBeHiddenAndHighlighted() {
+        int shown = pixels("#busbw-chart canvas");
+        browser.click("tr[data-curve='star'] input");
+        int hidden = pixels("#busbw-chart canvas");
+        assertThat(hidden).isNotEqualTo(shown);
+        browser.click("tr[data-curve='ring'] button");
+        assertThat(browser.find("tr[data-curve='ring'] button").getAttribute("aria-pressed"))
+                .isEqualTo("true");
+        assertThat(pixels("#busbw-chart canvas")).isNotEqualTo(hidden);
+    }
+
+    /** A sum over what a canvas shows. */
+    private static int pixels(String canvas) {
+        browser.await("true");
+        return ((Number) browser.script(
+                        "const c = document.querySelector(arguments[0]);"
+                                + "return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {"
+                                + "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+                                + "let sum = 0; for (let i = 0; i < d.length; i++) sum = (sum * 31 + d[i]) | 0;"
+                                + "done(sum);})))",
+                        canvas))
+                .intValue();
+    }
+
+    @Test
+    void scheduleIsPlayedPausedAndScrubbed() {
+        browser.choose("#play-speed", "0.25 x");
+        browser.click("#play");
+        browser.await("document.querySelectorAll('#play-drawing .chunk').length > 3");
+        assertThat(browser.text("#play")).isEqualTo("Pause");
+        browser.click("#play");
+        String paused = browser.text("#play-text");
+        assertThat(paused).contains(" of ").contains("chunks on");
+        assertThat(browser.text("#play-text")).isEqualTo(paused);
+        browser.slide("#play-time", 1000);
+        assertThat(browser.all("#play-drawing .chunk")).isEmpty();
+        assertThat(browser.text("#play-text")).endsWith("0 chunks on 0 links");
+        browser.slide("#play-time", 500);
+        assertThat(browser.all("#play-drawing .chunk")).isNotEmpty();
+    }
+
+    @Test
+    void playbackEndsByItselfAndStartsAgain() {
+        browser.choose("#play-speed", "4 x");
+        browser.slide("#play-time", 900);
+        browser.click("#play");
+        browser.await("document.getElementById('play').textContent === 'Play'");
+        assertThat(browser.find("#play-time").getAttribute("value")).isEqualTo("1000");
+        browser.click("#play");
+        browser.await("Number(document.getElementById('play-time').value) < 900");
+    }
+
+    @Test
+    void everyAlgorithmAndSizeIsPlayed() {
+        for (String algorithm : model.algorithms()) {
+            for (String size : List.of("64 KiB", "64 MiB")) {
+                browser.choose("#play-algorithm", algorithm);
+                browser.choose("#play-size", size);
+                browser.slide("#play-time", 400);
+                assertThat(browser.text("#lanes-title")).contains(algorithm + " of " + size);
+                assertThat(browser.text("#play-text")).contains("chunk");
+            }
+        }
+    }
+
+    @Test
+    void pointerOnALaneTellsItsTransfer() {
+        WebElement lanes = browser.find("#lanes");
+        browser.hover(lanes, 0, -lanes.getSize().getHeight() / 2 + 4);
+        assertThat(browser.text("#lane-pointed")).contains("→").contains(" at ");
+    }
+
+    @Test
+    void stepsShowTheChosenModel() {
+        assertThat(browser.text("#step-note")).startsWith("3 gradients");
+        browser.choose("#step-model", "large");
+        assertThat(browser.text("#step-note")).startsWith("2 gradients, 19.07 MiB");
+        assertThat(browser.text("#step-bars")).contains("packing", "all at once", "one by one");
+        assertThat(browser.all("#step-chart canvas")).hasSize(1);
+    }
+
+    @Test
+    void tablesHoldTheNumbersAndAreCopied() {
+        browser.choose("#table-choice", "Sets of GPUs");
+        assertThat(browser.all("#table tbody tr")).hasSize(247);
+        browser.choose("#table-choice", "Algorithms, of the chosen GPUs");
+        assertThat(browser.text("#table")).contains("packing 85.7143 600/7 100");
+        browser.click("#table-copy");
+        assertThat(browser.text("#table-text")).isEqualTo("6 rows copied");
+        browser.script("const area = document.createElement('textarea'); area.id = 'pasted';"
+                + "document.querySelector('main').prepend(area); area.focus()");
+        browser.find("#pasted").sendKeys(Keys.chord(Keys.CONTROL, "v"));
+        assertThat(browser.find("#pasted").getAttribute("value"))
+                .startsWith("algorithm\tGB/s of algbw\texact\t% of the bound\ttrees\tdepth\n"
+                        + "packing\t85.7143\t600/7\t100\t");
+    }
+
+    @Test
+    void everyTableHasRows() {
+        List<WebElement> choices = browser.all("#table-choice option");
+        for (WebElement choice : choices) {
+            choice.click();
+            assertThat(browser.all("#table tbody tr")).as(choice.getText()).isNotEmpty();
+            assertThat(browser.text("#table")).doesNotContain("undefined").doesNotContain("NaN");
+        }
+    }
+
+    @Test
+    void coloursAreLightOrDark() {
+        String before = background();
+        browser.click("#theme");
+        String after = background();
+        assertThat(after).isNotEqualTo(before);
+        browser.click("#theme");
+        assertThat(background()).isEqualTo(before);
+    }
+
+    private static String background() {
+        return browser.find("body").getCssValue("background-color");
+    }
+
+    @Test
+    void nothingIsWiderThanTheScreen() {
+        assertThat(browser.script("return document.documentElement.scrollWidth <= innerWidth"))
+                .isEqualTo(true);
+    }
+}

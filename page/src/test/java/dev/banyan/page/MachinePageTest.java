@@ -1,0 +1,221 @@
+package dev.banyan.page;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.page.model.Curve;
+import dev.banyan.page.model.PageModel;
+import dev.banyan.page.model.Playback;
+import dev.banyan.page.model.SetModel;
+import dev.banyan.page.model.WayModel;
+import dev.banyan.topology.Device;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import dev.banyan.trees.bound.AllReduceBound;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class MachinePageTest {
+    private static final Pattern MODEL =
+            Pattern.compile("<script type=\"application/gzip\" id=\"model\">(.*?)</script>", Pattern.DOTALL);
+    private static final long MOST_BYTES = 1_500_000;
+    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+
+    private static PageModel model;
+    private static String html;
+
+    @BeforeAll
+    static void makePage() {
+        model = Pages.model(MACHINE);
+        html = MachinePage.html(model);
+    }
+
+    @Test
+    void pageIsOneFileWithTheLicenceOfItsLibrary() {
+        assertThat(html.getBytes(StandardCharsets.UTF_8).length).isLessThan((int) MOST_BYTES);
+        assertThat(html)
+                .doesNotContain(" src=")
+                .doesNotContain("<link")
+                .doesNotContain("@import")
+                .doesNotContain("{{")
+                .contains("uPlot", "The MIT License (MIT)", "Leon Sorokin");
+    }
+
+    @Test
+    void modelKeepsTextThatLooksLikeHtml() throws IOException {
+        JsonNode json = json();
+        assertThat(json.get("notes").get(0).asText()).isEqualTo("a note with </script> in it");
+    }
+
+    @Test
+    void numbersKeepSixDigits() throws IOException {
+        JsonNode whole = json().get("sets").get("sets").get(0);
+        assertThat(whole.get("bound").asDouble()).isEqualTo(85.7143);
+        assertThat(whole.get("exact").asText()).isEqualTo("600/7");
+    }
+
+    private static JsonNode json() throws IOException {
+        Matcher found = MODEL.matcher(html);
+        assertThat(found.find()).isTrue();
+        byte[] packed = Base64.getDecoder().decode(found.group(1));
+        return new ObjectMapper().readTree(new GZIPInputStream(new ByteArrayInputStream(packed)));
+    }
+
+    @Test
+    void boundsOfAllSetsAreThoseOfTheirNetworks() {
+        assertThat(model.sets().sets()).hasSize(247).allSatisfy(set -> {
+            Network network = Network.of(MACHINE, devices(set));
+            double bound = AllReduceBound.applies(network)
+                    ? AllReduceBound.of(network).gbs().doubleValue()
+                    : AllReducePacking.of(network).bound().gbs().doubleValue();
+            assertThat(set.bound()).isEqualTo(bound);
+            assertThat(set.ways()).hasSize(model.algorithms().size());
+            assertThat(set.ways()).allSatisfy(way -> checkLoads(way, set));
+            SetModel relayed = set.relayed();
+            if (relayed != null) {
+                assertThat(relayed.ways().getFirst().rate())
+                        .isGreaterThan(set.ways().getFirst().rate());
+                checkLoads(relayed.ways().getFirst(), relayed);
+            }
+        });
+    }
+
+    private static int[] devices(SetModel set) {
+        return set.devices().stream().mapToInt(Integer::intValue).toArray();
+    }
+
+    /** At its rate, an algorithm fills its busiest link and no link more than that. */
+    private static void checkLoads(WayModel way, SetModel set) {
+        double most = IntStream.range(0, way.load().size())
+                .filter(i -> i % 3 != 0)
+                .mapToDouble(i -> way.load().get(i))
+                .max()
+                .orElseThrow();
+        assertThat(most)
+                .as("greatest load of %s on %s", way.algorithm(), set.devices())
+                .isCloseTo(100, within(0.1));
+    }
+
+    @Test
+    void ratesAreThoseOfTheComparison() {
+        List<WayModel> ways = model.sets().sets().getFirst().ways();
+        assertThat(rate(ways, "packing")).isCloseTo(600 / 7.0, within(1e-9));
+        assertThat(rate(ways, "multi-tree")).isCloseTo(66.667, within(0.001));
+        assertThat(model.sets().sets().getFirst().parts()).hasSize(8);
+        assertThat(model.sets().sets().getFirst().limit()).hasSize(32);
+    }
+
+    private static double rate(List<WayModel> ways, String algorithm) {
+        return ways.get(model.algorithms().indexOf(algorithm)).rate();
+    }
+
+    @Test
+    void treesSpanTheirSetAndShareAllData() {
+        for (SetModel set : model.sets().sets()) {
+            for (WayModel way : set.ways()) {
+                if (way.trees() != null) {
+                    assertThat(way.trees()).isNotEmpty().allSatisfy(tree -> {
+                        assertThat(tree.up()).hasSize(set.devices().size());
+                        assertThat(tree.up()).filteredOn(parent -> parent < 0).hasSize(1);
+                    });
+                    double sum = way.trees().stream()
+                            .mapToDouble(tree -> fraction(tree.share()))
+                            .sum();
+                    assertThat(sum).isCloseTo(1, within(1e-9));
+                }
+            }
+        }
+    }
+
+    private static double fraction(String text) {
+        String[] parts = text.split("/", -1);
+        return Double.parseDouble(parts[0]) / (parts.length > 1 ? Double.parseDouble(parts[1]) : 1);
+    }
+
+    @Test
+    void curvesHoldPredictionsWithRangesAndWhatWasMeasured() {
+        assertThat(model.curves())
+                .extracting(Curve::name)
+                .containsExactly(
+                        "packing", "multi-tree", "single-tree", "ring", "star", "one-shot", "auto", "NCCL, sweep.txt");
+        Curve auto = model.curves().get(6);
+        for (int i = 0; i < auto.points().size(); i++) {
+            int size = i;
+            double best = model.curves().subList(0, 6).stream()
+                    .mapToDouble(curve -> curve.points().get(size).us())
+                    .min()
+                    .orElseThrow();
+            assertThat(auto.points().get(i).us()).isLessThanOrEqualTo(best * 1.03);
+        }
+        assertThat(model.curves().getFirst().points())
+                .allSatisfy(point -> assertThat(point.us()).isBetween(point.least(), point.most()));
+    }
+
+    @Test
+    void playbacksEndWithTheirLastTransferAndCrossLinksInTurn() {
+        assertThat(model.playbacks()).hasSize(12).allSatisfy(playback -> {
+            assertThat(playback.us() - lastArrivalUs(playback))
+                    .as("time after the last arrival, for kernels, of %s", playback.algorithm())
+                    .isBetween(-0.02, 0.2 * playback.us() + 10);
+            assertThat(playback.routes()).allSatisfy(route -> {
+                assertThat(start(route.get(2))).isEqualTo(route.get(0));
+                assertThat(start(route.getLast() ^ 1)).isEqualTo(route.get(1));
+            });
+            assertThat(playback.start()).hasSizeLessThanOrEqualTo(1500).allMatch(step -> step >= 0);
+        });
+    }
+
+    private static double lastArrivalUs(Playback playback) {
+        int now = 0;
+        int last = 0;
+        for (int i = 0; i < playback.start().size(); i++) {
+            now += playback.start().get(i);
+            last = Math.max(
+                    last, now + playback.length().get(i) + playback.delay().get(i));
+        }
+        return last / 100.0;
+    }
+
+    private static int start(int directed) {
+        var link = model.machine().links().get(directed / 2);
+        return directed % 2 == 0 ? link.a() : link.b();
+    }
+
+    @Test
+    void gradientsTogetherTakeNoLongerThanOneByOne() {
+        assertThat(model.steps())
+                .hasSize(2)
+                .allSatisfy(step -> assertThat(step.ways()).allSatisfy(way -> {
+                    assertThat(way.togetherMs()).isLessThanOrEqualTo(way.oneByOneMs() * 1.01);
+                    assertThat(Collections.max(way.doneMs())).isCloseTo(way.togetherMs(), within(0.001));
+                }));
+    }
+
+    @Test
+    void samePageEveryTime() {
+        assertThat(MachinePage.html(Pages.model(MACHINE))).isEqualTo(html);
+    }
+
+    @Test
+    void machineOfOneDeviceIsRefused() {
+        Machine one = new Machine("one", List.of(Device.named("GPU0")), List.of(), List.of(), List.of(), List.of());
+        assertThatThrownBy(() -> Pages.model(one))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("at least 2");
+    }
+}

@@ -1,0 +1,62 @@
+package dev.banyan.page;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Pages of several kinds of machines; pictures of them are left in target/screenshots. */
+class PresetPagesBrowserTest {
+    @TempDir
+    static Path folder;
+
+    private static Browser browser;
+
+    @BeforeAll
+    static void start() {
+        browser = Browser.start();
+    }
+
+    @AfterAll
+    static void stop() {
+        if (browser != null) {
+            browser.close();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"dgx-a100", "pcie-8", "mi250x8"})
+    void pageOpensWithoutErrorAndLeavesAGpuOut(String preset) throws IOException {
+        Path page = Files.writeString(folder.resolve(preset + ".html"), MachinePage.html(Pages.model(preset)));
+        assertThat(Files.size(page)).isLessThan(1_500_000);
+        browser.open(page);
+        browser.screenshot(Path.of("target/screenshots", preset + ".png"));
+        browser.click("[data-gpu='1']");
+        assertThat(browser.text("#bound")).contains("GB/s");
+        browser.click("[data-shown='all']");
+        assertThat(browser.all("#drawing path[data-tree]")).isNotEmpty();
+        browser.click("#play");
+        browser.await("document.querySelectorAll('#play-drawing .chunk').length > 0");
+        assertThat(browser.console()).isEmpty();
+    }
+
+    @Test
+    void setThatThePageDoesNotHoldNamesTheCommand() throws IOException {
+        browser.open(Files.writeString(folder.resolve("large.html"), MachinePage.html(Pages.model("mi250x8"))));
+        for (int device : new int[] {3, 7, 11}) {
+            browser.click("[data-gpu='" + device + "']");
+        }
+        assertThat(browser.text("#missing"))
+                .contains("banyan compare --machine mi250x8 --devices 0,1,2,4,5,6,8,9,10,12,13,14,15");
+        browser.click("#all-gpus");
+        assertThat(browser.all("#bound")).hasSize(1);
+        assertThat(browser.console()).isEmpty();
+    }
+}

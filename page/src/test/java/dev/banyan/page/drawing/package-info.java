@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.page.drawing;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.page;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.page.study;
+
+import org.jspecify.annotations.NullMarked;
