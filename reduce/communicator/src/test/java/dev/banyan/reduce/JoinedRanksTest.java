@@ -170,8 +170,7 @@ class JoinedRanksTest {
             boolean hasRoot =
                     root >= communicator.firstRank() && root < communicator.firstRank() + communicator.ranksHeld();
             List<MemorySegment> roots = hasRoot ? List.of(inputs.get(root - communicator.firstRank())) : List.of();
-            List<MemorySegment> rootsOut =
-                    hasRoot ? List.of(outputs.get(root - communicator.firstRank())) : List.of();
+            List<MemorySegment> rootsOut = hasRoot ? List.of(outputs.get(root - communicator.firstRank())) : List.of();
             CollectiveCall call = inPlace
                     ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
                     : CollectiveCall.outOfPlace(

@@ -45,9 +45,10 @@ final class IpcHandle {
             int result = call(Symbols.OPEN, address, copy);
             if (result != CUresult.CUDA_SUCCESS) {
                 throw new CudaException("device " + viewer.ordinal() + " cannot open the memory of " + owners + ": "
-                        + Cuda.name(result) + (result == CUresult.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
-                                ? "; the devices have no peer access (nvidia-smi topo -p2p r lists the reasons), so hold"
-                                        + " their ranks in one process"
+                        + Cuda.name(result)
+                        + (result == CUresult.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+                                ? "; the devices have no peer access (nvidia-smi topo -p2p r lists the reasons), so"
+                                        + " hold their ranks in one process"
                                 : "; containers of one job need one IPC and PID namespace (--ipc=host --pid=host)"));
             }
             return address.get(ValueLayout.JAVA_LONG, 0);
@@ -93,8 +94,8 @@ final class IpcHandle {
         static final MethodHandle OPEN = function(
                 "cuIpcOpenMemHandle_v2",
                 FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, HANDLE, ValueLayout.JAVA_INT));
-        static final MethodHandle CLOSE = function(
-                "cuIpcCloseMemHandle", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG));
+        static final MethodHandle CLOSE =
+                function("cuIpcCloseMemHandle", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG));
 
         @SuppressWarnings("restricted")
         private static MethodHandle function(String name, FunctionDescriptor descriptor) {

@@ -82,7 +82,16 @@ final class IpcTrial {
                     check(
                             device,
                             JCudaDriver.cuLaunchKernel(
-                                    device.function(STORE), blocks, 1, 1, Kernel.BLOCK, 1, 1, 0, stream, parameters,
+                                    device.function(STORE),
+                                    blocks,
+                                    1,
+                                    1,
+                                    Kernel.BLOCK,
+                                    1,
+                                    1,
+                                    0,
+                                    stream,
+                                    parameters,
                                     null),
                             "cuLaunchKernel of " + STORE.name());
                     await(device, stream, "stores to the device of " + ranks.ranksOf(to));

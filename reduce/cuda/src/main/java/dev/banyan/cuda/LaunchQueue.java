@@ -84,8 +84,8 @@ final class LaunchQueue {
                         ? LaunchThreads.fitting(devices.size())
                         : tuning.launchThreads());
         updateLauncher = new UpdateLauncher(ranks, List.copyOf(devices), programLauncher);
-        ncclLauncher =
-                new NcclLauncher(ranks.held(), List.copyOf(devices), programLauncher, tuning.ncclLibrary(), timeoutNanos);
+        ncclLauncher = new NcclLauncher(
+                ranks.held(), List.copyOf(devices), programLauncher, tuning.ncclLibrary(), timeoutNanos);
         runs = new Runs(ranks.leader(), devices, timeoutNanos, tuning.clock(), this::isBusy, company);
         graphs = new GraphCache(
                 tuning.graphNodes(),

@@ -65,7 +65,9 @@ public final class PeerMeter implements AutoCloseable {
             throw e;
         }
         peers = new PeerAccess(
-                Ranks.of(gpus.stream().map(gpu -> gpu.device).toList()), PeerRule.ALL, new PeerTrials(deadlineNanos, false));
+                Ranks.of(gpus.stream().map(gpu -> gpu.device).toList()),
+                PeerRule.ALL,
+                new PeerTrials(deadlineNanos, false));
     }
 
     /** One GPU with what is sent, what arrives, and what is staged. */

@@ -78,6 +78,7 @@ final class ProgramMemory {
 
     /** How many flags of each rank are free. */
     private final long[] freeFlags;
+
     private final Map<Regions, List<Spot>> regions = new HashMap<>();
     /** Bytes of slots by place. */
     private final Map<Integer, Long> used = new HashMap<>();
@@ -127,10 +128,7 @@ final class ProgramMemory {
                         + " BANYAN_BUFFER_LIMIT, " + limit + ", allows");
             }
             Spot start = new Spot(
-                    pieces.add(
-                            place,
-                            Math.max(pieces.leastBytes(), missing * bytes),
-                            form == ProgramLoop.Form.LINES),
+                    pieces.add(place, Math.max(pieces.leastBytes(), missing * bytes), form == ProgramLoop.Form.LINES),
                     0);
             used.merge(place, missing * bytes, Long::sum);
             for (int block = 0; block < missing; block++) {

@@ -48,11 +48,7 @@ final class ProgramPlanner {
      * @param memory for flags and slots
      */
     ProgramPlanner(
-            Ranks ranks,
-            Map<CudaDevice, CopyLane> lanes,
-            PeerAccess peers,
-            ProgramSizes sizes,
-            ProgramMemory memory) {
+            Ranks ranks, Map<CudaDevice, CopyLane> lanes, PeerAccess peers, ProgramSizes sizes, ProgramMemory memory) {
         this.ranks = ranks;
         this.lanes = lanes;
         this.peers = peers;
@@ -446,7 +442,8 @@ final class ProgramPlanner {
                 return memory.address(memory.flag(flag), viewer);
             }
 
-            private void receive(int l, int c, CudaDevice viewer, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
+            private void receive(
+                    int l, int c, CudaDevice viewer, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
                 Lane lane = program.lanes().get(l);
                 Channel channel = lane.channels().get(c);
                 if (channel.kind() == Channel.Kind.ORDER) {
@@ -462,11 +459,14 @@ final class ProgramPlanner {
                         address(creditFlag(l, c), viewer), ProgramLoop.PostKind.WHEN_READY_AND_AFTER_SLICES));
             }
 
-            private void send(int l, int c, CudaDevice viewer, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
+            private void send(
+                    int l, int c, CudaDevice viewer, List<ProgramLoop.Wait> waits, List<ProgramLoop.Post> posts) {
                 Channel channel = program.lanes().get(l).channels().get(c);
                 if (channel.kind() != Channel.Kind.ORDER) {
                     waits.add(new ProgramLoop.Wait(
-                            address(creditFlag(l, c), viewer), lowLatency ? ProgramLoop.Wait.READINESS : sizes.slots(), c));
+                            address(creditFlag(l, c), viewer),
+                            lowLatency ? ProgramLoop.Wait.READINESS : sizes.slots(),
+                            c));
                 }
                 if (channel.kind() == Channel.Kind.ORDER || !lowLatency) {
                     posts.add(new ProgramLoop.Post(address(dataFlag(l, c), viewer), ProgramLoop.PostKind.AFTER_SLICES));

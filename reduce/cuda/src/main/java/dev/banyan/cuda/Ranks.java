@@ -26,7 +26,8 @@ final class Ranks {
     /** Returns ranks that this process holds all of. */
     static Ranks of(List<CudaDevice> devices) {
         List<CudaDevice> distinct = devices.stream().distinct().toList();
-        return new Ranks(devices, 0, devices.stream().mapToInt(distinct::indexOf).toArray());
+        return new Ranks(
+                devices, 0, devices.stream().mapToInt(distinct::indexOf).toArray());
     }
 
     /** Returns the number of ranks of all processes. */
@@ -104,8 +105,8 @@ final class Ranks {
     /** Returns the greatest number of ranks of a device. */
     int mostRanksOfADevice() {
         return IntStream.of(places)
-                .map(place -> (int)
-                        IntStream.of(places).filter(each -> each == place).count())
+                .map(place ->
+                        (int) IntStream.of(places).filter(each -> each == place).count())
                 .max()
                 .orElseThrow();
     }

@@ -75,8 +75,8 @@ class JoinedGpusTest {
             for (int p = 0; p < 2; p++) {
                 Path machine = Files.writeString(
                         folder.resolve("machine" + p), "devices 1\nworkers 2\nbus 0 0000:00:1" + p + ".0\n");
-                processes.add(
-                        builder(machine, "compare", 2, "0", "ring", 97, p, 2, 60_000).start());
+                processes.add(builder(machine, "compare", 2, "0", "ring", 97, p, 2, 60_000)
+                        .start());
             }
             for (Process process : processes) {
                 assertThat(lastLine(process.inputReader())).isEqualTo("done");
@@ -88,11 +88,11 @@ class JoinedGpusTest {
 
     @Test
     void devicesWithoutPeerAccessAreNamed() throws Exception {
-        List<Process> processes =
-                start(MACHINE + "peer 0 1 none\n", "sum", "0;1", "auto", 1, 20_000);
+        List<Process> processes = start(MACHINE + "peer 0 1 none\n", "sum", "0;1", "auto", 1, 20_000);
         try {
             assertThat(lastLine(processes.get(0).inputReader()))
-                    .startsWith("failed: device 0 cannot open the memory of rank 1: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
+                    .startsWith(
+                            "failed: device 0 cannot open the memory of rank 1: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
         } finally {
             end(processes);
         }
@@ -107,8 +107,8 @@ class JoinedGpusTest {
                 last.add(lastLine(process.inputReader()));
             }
             assertThat(last.subList(1, 3))
-                    .allMatch(line -> line.startsWith("failed: rank 0 (process "
-                            + processes.get(0).pid() + ") has closed its communicator"));
+                    .allMatch(line -> line.startsWith(
+                            "failed: rank 0 (process " + processes.get(0).pid() + ") has closed its communicator"));
         } finally {
             end(processes);
         }
@@ -119,7 +119,9 @@ class JoinedGpusTest {
         List<Process> processes = start("differ", "0;1", "auto", 1, 20_000);
         try {
             for (Process process : processes) {
-                assertThat(lastLine(process.inputReader())).startsWith("failed: ").contains("process ");
+                assertThat(lastLine(process.inputReader()))
+                        .startsWith("failed: ")
+                        .contains("process ");
             }
         } finally {
             end(processes);
@@ -182,9 +184,9 @@ class JoinedGpusTest {
         int ranks = devices.split("[;,]", -1).length;
         List<Process> processes = new ArrayList<>();
         for (int p = 0; p < ofProcess.length; p++) {
-            processes.add(builder(
-                            file, program, ranks, ofProcess[p], algorithm, number, p, ofProcess.length, timeoutMillis)
-                    .start());
+            processes.add(
+                    builder(file, program, ranks, ofProcess[p], algorithm, number, p, ofProcess.length, timeoutMillis)
+                            .start());
         }
         return processes;
     }

@@ -40,11 +40,7 @@ final class ProcessBatch implements Backend.Group {
         private final MemorySegment[] outputs;
         private final Completion completion;
 
-        Member(
-                ProcessExecutable executable,
-                MemorySegment[] inputs,
-                MemorySegment[] outputs,
-                Completion completion) {
+        Member(ProcessExecutable executable, MemorySegment[] inputs, MemorySegment[] outputs, Completion completion) {
             this.executable = executable;
             this.inputs = inputs.clone();
             this.outputs = outputs.clone();
@@ -250,11 +246,7 @@ final class ProcessBatch implements Backend.Group {
     }
 
     private static void add(
-            List<Range> ranges,
-            MemorySegment buffer,
-            int member,
-            ProcessExecutable.Sizes sizes,
-            boolean isOutput) {
+            List<Range> ranges, MemorySegment buffer, int member, ProcessExecutable.Sizes sizes, boolean isOutput) {
         long length = sizes.of(buffer, isOutput);
         if (length > 0) {
             ranges.add(new Range(buffer.address(), buffer.address() + length, member, isOutput));
@@ -299,7 +291,13 @@ final class ProcessBatch implements Backend.Group {
 
     /** Returns the first free byte of the staging memory behind the buffer's copy, if it has one. */
     private long post(
-            MemorySegment table, long at, MemorySegment buffer, long length, long free, boolean isInput, boolean isOutput) {
+            MemorySegment table,
+            long at,
+            MemorySegment buffer,
+            long length,
+            long free,
+            boolean isInput,
+            boolean isOutput) {
         SharedPieces.Place place = length == 0 ? null : pieces.find(buffer);
         table.set(ValueLayout.JAVA_LONG, at, place == null ? NONE : place.piece());
         table.set(ValueLayout.JAVA_LONG, at + 8, place == null ? free : place.offset());

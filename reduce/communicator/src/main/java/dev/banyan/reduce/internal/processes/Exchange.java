@@ -54,8 +54,8 @@ public final class Exchange implements AutoCloseable {
      */
     public synchronized List<byte[]> swap(String what, byte[] given) {
         if (given.length > BYTES - FIRST) {
-            throw new IllegalArgumentException(given.length + " bytes for the other processes; give at most "
-                    + (BYTES - FIRST));
+            throw new IllegalArgumentException(
+                    given.length + " bytes for the other processes; give at most " + (BYTES - FIRST));
         }
         own.memory().set(ValueLayout.JAVA_INT, 0, given.length);
         MemorySegment.copy(given, 0, own.memory(), ValueLayout.JAVA_BYTE, FIRST, given.length);

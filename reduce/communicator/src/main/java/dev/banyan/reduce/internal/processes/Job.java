@@ -204,7 +204,9 @@ public final class Job implements AutoCloseable {
         long deadline = System.nanoTime() + timeoutNanos;
         for (int other = 0; other < processes(); other++) {
             while (!state.test(other)) {
-                if (block.breaker() >= 0 || System.nanoTime() - deadline > 0 || !block.id(other).isAlive()) {
+                if (block.breaker() >= 0
+                        || System.nanoTime() - deadline > 0
+                        || !block.id(other).isAlive()) {
                     return state.test(other);
                 }
                 Naps.nap();
