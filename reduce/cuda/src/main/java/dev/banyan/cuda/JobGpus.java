@@ -16,8 +16,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The GPU of each rank of a job, by its bus id: a process may see only some of the machine's GPUs, and number them as
- * it
- * likes (CUDA_VISIBLE_DEVICES).
+ * it likes (CUDA_VISIBLE_DEVICES).
  */
 final class JobGpus {
     private static final Logger LOG = LoggerFactory.getLogger(JobGpus.class);
@@ -70,8 +69,7 @@ final class JobGpus {
 
     /**
      * Returns the machine with a device for each rank: those of the ranks' bus ids, or all of a machine that has as
-     * many
-     * and does not know them.
+     * many and does not know them.
      *
      * @throws IllegalArgumentException if it has another number of devices
      */
