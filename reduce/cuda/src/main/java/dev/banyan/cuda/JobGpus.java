@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -38,22 +39,33 @@ final class JobGpus {
         for (byte[] given : exchange.swap("joining", String.join(" ", own).getBytes(StandardCharsets.UTF_8))) {
             busIds.addAll(List.of(new String(given, StandardCharsets.UTF_8).split(" ", -1)));
         }
-        warnOfSharing();
     }
 
-    private void warnOfSharing() {
+    /** Logs a warning if two processes have the same GPU. */
+    void warnOfSharing() {
+        sharing()
+                .ifPresent(shared -> LOG.warn(
+                        "{}, which gives each process its turn; such calls are slow: start a"
+                                + " process for each GPU, or let one process hold these ranks",
+                        shared));
+    }
+
+    /** @throws IllegalStateException if two processes have the same GPU */
+    void refuseSharing() {
+        sharing().ifPresent(shared -> {
+            throw new IllegalStateException(shared);
+        });
+    }
+
+    private Optional<String> sharing() {
         for (int rank = 0; rank < busIds.size(); rank++) {
             int first = busIds.indexOf(busIds.get(rank));
             if (job.processOf(first) != job.processOf(rank)) {
-                LOG.warn(
-                        "ranks {} and {} of two processes are on one GPU, {}, which gives each process its turn; such"
-                                + " calls are slow: start a process for each GPU, or let one process hold these ranks",
-                        first,
-                        rank,
-                        busIds.get(rank));
-                return;
+                return Optional.of(
+                        "ranks " + first + " and " + rank + " of two processes are on one GPU, " + busIds.get(rank));
             }
         }
+        return Optional.empty();
     }
 
     /** Returns the place of each rank, see {@link Ranks}. */

@@ -65,7 +65,10 @@ class CudaBackendTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = AlgorithmChoice.class, names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
+    @EnumSource(
+            value = AlgorithmChoice.class,
+            names = {"AUTO", "NCCL"},
+            mode = EnumSource.Mode.EXCLUDE)
     void everyKindOfCallGivesTheBitsOfTheHost(AlgorithmChoice algorithm) {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Config config = Config.builder()
