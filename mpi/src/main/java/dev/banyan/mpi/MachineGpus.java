@@ -63,7 +63,8 @@ final class MachineGpus implements AutoCloseable {
                     Agreement.on(whole, config),
                     TimeUnit.NANOSECONDS.convert(config.get(Communicator.TIMEOUT)),
                     new MachineMeeting(all, machine));
-        } catch (NoSharedMemoryException e) {
+        } catch (NoSharedMemoryException | IllegalStateException e) {
+            // All processes see the same difference of machines or settings.
             warn(e);
             return null;
         }
