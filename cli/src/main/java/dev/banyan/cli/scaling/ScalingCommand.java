@@ -29,7 +29,7 @@ import picocli.CommandLine.Option;
         name = "scaling",
         description = {
             "Predict training on several machines joined by a network, by simulation: time of a step and of an epoch",
-            "over the stores funnel, concum and depcha, for as many machines as one likes.",
+            "over the stores funnel, concum and depcha, for any number of machines.",
         },
         footer = {
             "",
