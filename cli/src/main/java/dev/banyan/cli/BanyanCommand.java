@@ -11,6 +11,8 @@ import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.gpuday.GpuDayCommand;
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.Names;
+import dev.banyan.cli.output.CheckedOutput;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.page.PageCommand;
@@ -19,8 +21,11 @@ import dev.banyan.cli.scaling.ScalingCommand;
 import dev.banyan.cli.trace.TraceCommand;
 import dev.banyan.cli.tune.TuneCommand;
 import dev.banyan.topology.Machine;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.nio.charset.Charset;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
@@ -55,7 +60,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TraceCommand.class,
             SelftestCommand.class,
             GpuDayCommand.class,
-            SettingsCommand.class
+            SettingsCommand.class,
+            HelpCommand.class
         },
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
@@ -76,6 +82,7 @@ final class BanyanCommand extends Subcommand {
                 .setParameterExceptionHandler(root::wrongUsage)
                 .setExecutionExceptionHandler(root::failed);
         Converters converters = new Converters(command);
+        converters.add(OutputFile.class, OutputFile::of);
         converters.add(PlotFile.class, PlotFile::of);
         converters.add(Machine.class, ScalingCommand::machine);
         converters.add(ProbeCommand.Output.class, ProbeCommand.Output::of);
@@ -83,6 +90,25 @@ final class BanyanCommand extends Subcommand {
         converters.add(TreeAlgorithm.class, "tree algorithm", Names.of(TreeAlgorithm.values(), TreeAlgorithm::label));
         BenchCommand.registerConverters(converters);
         return command;
+    }
+
+    /**
+     * Runs one command.
+     *
+     * @param stdout where its answer goes
+     * @return its exit status; that of a failure also where the answer could not be written
+     */
+    static int run(OutputStream stdout, PrintWriter err, String... args) {
+        CheckedOutput checked = new CheckedOutput(stdout);
+        PrintWriter out = new PrintWriter(checked, false, Charset.defaultCharset());
+        CommandLine command = commandLine(out, err);
+        int status = command.execute(args);
+        out.flush();
+        Optional<IOException> lost = checked.failure();
+        lost.ifPresent(failure -> err.println("banyan: can't write to standard output ("
+                + TerminalText.of(String.valueOf(failure.getMessage()))
+                + "), so that the answer is incomplete; make room, or send it elsewhere"));
+        return lost.isPresent() && status == 0 ? command.getCommandSpec().exitCodeOnExecutionException() : status;
     }
 
     /** Without a subcommand there is nothing to do but to say what there is. */

@@ -6,6 +6,7 @@ import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
@@ -19,7 +20,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -211,7 +211,7 @@ public final class BenchCommand extends Subcommand {
                     "With --backend sim and one algorithm: write the timeline of the largest size, or of a workload"
                             + " with all keys in flight, for ui.perfetto.dev: a row per device and per direction of a"
                             + " link.")
-    private @Nullable Path trace;
+    private @Nullable OutputFile trace;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;

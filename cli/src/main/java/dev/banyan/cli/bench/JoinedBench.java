@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -52,7 +53,7 @@ record JoinedBench(ChosenMachine chosen, int processes, Repeats repeats, Reporte
         reporter.lines(NcclTable.MEASURED.footer(rows));
         reporter.lines(new Summary(rows).comparison("median time (us)"));
         reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(chosen.machine().name(), rows);
+        reporter.draw(Numbers.count(processes, "process") + " in host memory", rows, null);
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 
