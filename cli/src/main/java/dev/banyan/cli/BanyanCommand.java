@@ -43,7 +43,15 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @Command(
         name = "banyan",
         description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to its links.",
-        subcommands = {
+        mixinStandardHelpOptions = true,
+        scope = ScopeType.INHERIT,
+        versionProvider = BanyanCommand.Version.class,
+        usageHelpAutoWidth = true,
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {"0:done", "1:failed", "2:wrong usage"})
+final class BanyanCommand extends Subcommand {
+    /** The subcommands, in the order of the help text. */
+    private static final List<Class<? extends Subcommand>> SUBCOMMANDS = List.of(
             TopoCommand.class,
             ProbeCommand.class,
             TreesCommand.class,
@@ -61,23 +69,22 @@ import picocli.CommandLine.UnmatchedArgumentException;
             SelftestCommand.class,
             GpuDayCommand.class,
             SettingsCommand.class,
-            HelpCommand.class
-        },
-        mixinStandardHelpOptions = true,
-        scope = ScopeType.INHERIT,
-        versionProvider = BanyanCommand.Version.class,
-        usageHelpAutoWidth = true,
-        exitCodeListHeading = "%nExit status:%n",
-        exitCodeList = {"0:done", "1:failed", "2:wrong usage"})
-final class BanyanCommand extends Subcommand {
+            HelpCommand.class);
+
     @Option(names = "--debug", scope = ScopeType.INHERIT, description = "Show the stack trace of an error.")
     private boolean debug;
 
-    /** The command, writing to the given places. */
-    static CommandLine commandLine(PrintWriter out, PrintWriter err) {
+    /**
+     * The command, writing to the given places.
+     *
+     * @param args what it will be executed with: if they name a subcommand it has this one alone, since the options of
+     *     all take longer to set up than most subcommands run
+     */
+    static CommandLine commandLine(PrintWriter out, PrintWriter err, String... args) {
         BanyanCommand root = new BanyanCommand();
-        CommandLine command = new CommandLine(root)
-                .setOut(out)
+        CommandLine command = new CommandLine(root);
+        needed(args).forEach(subcommand -> command.addSubcommand(subcommand));
+        command.setOut(out)
                 .setErr(err)
                 .setParameterExceptionHandler(root::wrongUsage)
                 .setExecutionExceptionHandler(root::failed);
@@ -92,6 +99,18 @@ final class BanyanCommand extends Subcommand {
         return command;
     }
 
+    private static List<Class<? extends Subcommand>> needed(String... args) {
+        String first = args.length == 0 ? "" : args[0];
+        if (args.length == 1 && (first.equals("--version") || first.equals("-V"))) {
+            return List.of();
+        }
+        Optional<Class<? extends Subcommand>> named = SUBCOMMANDS.stream()
+                .filter(subcommand -> subcommand != HelpCommand.class
+                        && subcommand.getAnnotation(Command.class).name().equals(first))
+                .findFirst();
+        return named.<List<Class<? extends Subcommand>>>map(List::of).orElse(SUBCOMMANDS);
+    }
+
     /**
      * Runs one command.
      *
@@ -101,7 +120,7 @@ final class BanyanCommand extends Subcommand {
     static int run(OutputStream stdout, PrintWriter err, String... args) {
         CheckedOutput checked = new CheckedOutput(stdout);
         PrintWriter out = new PrintWriter(checked, false, Charset.defaultCharset());
-        CommandLine command = commandLine(out, err);
+        CommandLine command = commandLine(out, err, args);
         int status = command.execute(args);
         out.flush();
         Optional<IOException> lost = checked.failure();
