@@ -6,6 +6,8 @@ import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.output.OutputFile;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
@@ -21,7 +23,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -215,7 +216,7 @@ public final class BenchCommand extends Subcommand {
                     "With --backend sim and one algorithm: write the timeline of the largest size, or of a workload"
                             + " with all keys in flight, for ui.perfetto.dev: a row per device and per direction of a"
                             + " link.")
-    private @Nullable Path trace;
+    private @Nullable OutputFile trace;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
@@ -310,7 +311,7 @@ public final class BenchCommand extends Subcommand {
         } else {
             ChosenMachine chosen = oneForEach(machine.choose(count), count);
             own.introduce(chosen, count + " processes on the host backend: " + HostSite.host(), config.warnings());
-            run(chosen, count, joining -> Communicator.join(chosen.machine(), joining, 1), own);
+            run(count, " in host memory", joining -> Communicator.join(chosen.machine(), joining, 1), own);
         }
     }
 
@@ -320,14 +321,14 @@ public final class BenchCommand extends Subcommand {
         if (CudaDevices.busIds().size() == 1) {
             ChosenMachine whole = machine.choose(count);
             own.introduce(whole, count + " processes, each with the GPU that it sees", config.warnings());
-            run(whole, count, joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
+            run(count, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
             return;
         }
         RankedGpus ranked = machine.chooseGpus(count);
         ChosenMachine chosen = oneForEach(ranked.chosen(), count);
         int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
         own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), config.warnings());
-        run(chosen, count, joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
+        run(count, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
     }
 
     /** Returns the first devices of a machine, or those that the user named, of which there must be as many. */
@@ -341,8 +342,9 @@ public final class BenchCommand extends Subcommand {
         return chosen;
     }
 
-    private void run(ChosenMachine chosen, int count, Function<Config, Communicator> join, Reporter own) {
-        refuseWrong(new JoinedBench(chosen.machine().name(), count, join, repeats(), own).run(sweep(count)));
+    private void run(int count, String where, Function<Config, Communicator> join, Reporter own) {
+        String title = Numbers.count(count, "process") + where;
+        refuseWrong(new JoinedBench(title, count, join, repeats(), own).run(sweep(count)));
     }
 
     private void run(Bench bench, ChosenMachine chosen, Config config, Reporter reporter) {

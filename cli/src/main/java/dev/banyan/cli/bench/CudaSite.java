@@ -39,6 +39,11 @@ public final class CudaSite implements RankSite {
     }
 
     @Override
+    public String place() {
+        return machine.name();
+    }
+
+    @Override
     public Communicator open(SizeRules rules) {
         return Communicator.create(
                 machine, Config.builder().set(Planner.ALGORITHM, rules).load(), backend);

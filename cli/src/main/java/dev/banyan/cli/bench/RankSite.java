@@ -17,6 +17,9 @@ public interface RankSite extends AutoCloseable {
     /** What stands for the devices, in words. */
     String devices();
 
+    /** Where the ranks are, as titles of pictures have it. */
+    String place();
+
     /** A communicator that goes by the given rules, set up by the user's configuration otherwise. */
     Communicator open(SizeRules rules);
 

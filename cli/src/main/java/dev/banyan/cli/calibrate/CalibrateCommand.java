@@ -3,6 +3,7 @@ package dev.banyan.cli.calibrate;
 import dev.banyan.cli.gpuday.DayFolder;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
@@ -70,7 +71,7 @@ public final class CalibrateCommand extends Subcommand {
             names = {"-o", "--output"},
             paramLabel = "FILE",
             description = "Write the profile as JSON to a file.")
-    private @Nullable Path output;
+    private @Nullable OutputFile output;
 
     @Override
     public void run() {
@@ -156,7 +157,7 @@ public final class CalibrateCommand extends Subcommand {
 
     private void write(Profile profile) {
         if (output != null) {
-            TextFile.write(output, ProfileJson.write(profile));
+            TextFile.write(output.path(), ProfileJson.write(profile));
             out().println("#");
             out().println("# written to " + TerminalText.of(output.toString()));
         }

@@ -12,6 +12,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Subcommand;
@@ -19,6 +20,7 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
+import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
@@ -28,10 +30,10 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -41,8 +43,9 @@ import picocli.CommandLine.Option;
 @Command(
         name = "tune",
         description = {
-            "Find the best algorithm, chunk length and number of trees for each size on a machine, in the simulator or",
-            "by measuring, and write them to a file that every later run on that machine follows."
+            "Find the best algorithm, chunk length and number of trees for each size on a machine.",
+            "They are found in the simulator or by measuring, and written to a file that every later run on that"
+                    + " machine follows."
         },
         footer = {
             "",
@@ -113,7 +116,7 @@ public final class TuneCommand extends Subcommand {
             paramLabel = "FILE",
             description = "Where the settings go (default: ${DEFAULT-VALUE}).",
             defaultValue = "banyan-tuned.properties")
-    private Path output = Path.of("banyan-tuned.properties");
+    private @Nullable OutputFile output; // has a default
 
     @Option(
             names = "--plot",
@@ -221,22 +224,41 @@ public final class TuneCommand extends Subcommand {
         return tuner;
     }
 
+    /** Where the times are from, as the picture's title has it. */
+    private String place(Machine group) {
+        return switch (backend) {
+            case SIM -> group.name() + ", simulated";
+            case HOST -> new HostSite(group).place();
+            case CUDA -> group.name();
+        };
+    }
+
     private void report(ChosenMachine chosen, TuneReport report) {
-        TextFile.write(output, report.properties());
+        OutputFile file = Objects.requireNonNull(output);
+        TextFile.write(file.path(), report.properties());
         if (plot != null) {
-            TunePicture.of(chosen.machine().name(), chosen.machine().size(), collective, report.sizes())
+            Machine group = chosen.machine();
+            boolean ofLinks = backend != BenchBackend.HOST;
+            Double bound = ofLinks
+                    ? (Double) Packings.best(chosen.network())
+                            .packing(collective, root())
+                            .bound()
+                            .gbs()
+                            .doubleValue()
+                    : null;
+            TunePicture.of(place(group), group.size(), collective, report.sizes(), bound)
                     .write(plot);
         }
         PrintWriter err = err();
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
         PrintWriter out = out();
         if (format == OutputFormat.json) {
-            Json.print(out, report.json(output.toString()));
+            Json.print(out, report.json(file.toString()));
         } else {
             if (chosen.remark() != null) {
                 out.println("# " + TerminalText.of(chosen.remark()));
             }
-            report.lines(output.toString()).forEach(out::println);
+            report.lines(file.toString()).forEach(out::println);
         }
     }
 }
