@@ -10,7 +10,7 @@ import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -79,6 +79,7 @@ public final class CudaBackend implements Backend {
     private final PeerTrials trials;
     private final PlanMaker plans;
     private final ExecutorChoice executor;
+    private final Platform platform;
     private final ProgramPieces pieces;
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
@@ -152,6 +153,8 @@ public final class CudaBackend implements Backend {
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         executor = tuning.executor();
+        platform = new Platform(
+                "cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         synchronized (LIVING) {
@@ -188,8 +191,8 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
-    public Execution execution() {
-        return executor.execution();
+    public Platform platform() {
+        return platform;
     }
 
     @Override

@@ -83,7 +83,7 @@ public final class CudaBackendProvider implements Backend.Provider {
             JobGpus gpus = new JobGpus(job, exchange, devices);
             Machine ranked = gpus.machine(machine);
             Tuning tuning = tuning(config);
-            JobCompany company = new JobCompany(job, exchange, gpus.places(), timeoutNanos, tuning.triesPeers());
+            JobCompany company = new JobCompany(job, exchange, gpus, timeoutNanos, tuning.triesPeers());
             return new Joined(open(machine, config, tuning, company, devices), ranked);
         } catch (RuntimeException e) {
             job.fail();
