@@ -48,8 +48,8 @@ class DeclaredSettingsTest {
                 .flatMap(provider -> provider.settings().stream())
                 .map(Setting::name)
                 .toList();
-        assertThat(names).doesNotHaveDuplicates().doesNotContain(Config.FILE.name());
-        assertThat(settings().map(Setting::name)).containsAll(names).hasSize(names.size() + 1);
+        assertThat(names).doesNotHaveDuplicates().doesNotContain(Config.FILE.name(), Config.TUNING.name());
+        assertThat(settings().map(Setting::name)).containsAll(names).hasSize(names.size() + 2);
     }
 
     @ParameterizedTest

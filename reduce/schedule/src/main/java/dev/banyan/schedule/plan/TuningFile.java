@@ -147,7 +147,7 @@ public record TuningFile(List<Tuning> sections) {
 
     /**
      * Returns why no section is used for a machine on a platform, as one sentence without its beginning, the file's
-     * name. It names the section that differs least.
+     * name. It names the section that differs least, and the first difference.
      */
     String objection(Platform platform, Machine machine) {
         Tuning wanted = Tuning.of(platform, machine, Map.of());
@@ -155,7 +155,7 @@ public record TuningFile(List<Tuning> sections) {
                 .min(Comparator.comparingInt(
                         section -> section.differences(wanted).size()))
                 .map(nearest -> " is not used here: its section of " + nearest.machine() + " is for "
-                        + String.join(", and ", nearest.differences(wanted)))
+                        + nearest.differences(wanted).getFirst())
                 .orElse(" is not used here: it has no section")
                 + "; run banyan tune --backend " + platform.backend() + " to add one";
     }
