@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
             "",
             "The first of these that has a setting wins: a system property, an environment",
             "variable, the properties file that BANYAN_CONFIG names (or banyan.properties",
-            "in the working directory), banyan-tuned.properties there, the default.",
+            "in the working directory), the default.",
             "markdown is the table of the documentation, which has no values.",
             "",
             "Examples:",

@@ -5,6 +5,7 @@ import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
@@ -25,6 +26,11 @@ public record HostSite(Machine machine) implements RankSite {
     static String host() {
         return Runtime.getRuntime().availableProcessors() + " processors, " + System.getProperty("os.arch") + ", Java "
                 + Runtime.version().feature();
+    }
+
+    @Override
+    public Platform platform() {
+        return Platform.ofThisHost();
     }
 
     @Override

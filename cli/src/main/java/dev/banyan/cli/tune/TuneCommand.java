@@ -20,16 +20,21 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.algorithm.Packings;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
+import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -49,13 +54,15 @@ import picocli.CommandLine.Option;
         },
         footer = {
             "",
-            "The file is read from the working directory, below banyan.properties; on any other",
-            "machine, or for other devices of this one, it is not used and a warning says so.",
+            "Each run adds a section to the file, or replaces its own. BANYAN_ALGORITHM=auto follows",
+            "the section of the backend, executor, devices, driver and links that it runs on; where",
+            "there is none, a warning says so. The file of the working directory is found; others",
+            "are named by BANYAN_TUNING.",
             "",
             "Examples:",
             "  banyan tune",
             "  banyan tune --machine topo.txt --workload resnet-50",
-            "  banyan tune --machine dgx-2 --devices 0-7 --collective broadcast --output tuned/b.properties",
+            "  banyan tune --machine dgx-2 --devices 0-7 --collective broadcast --output tuned/b.ini",
             "  banyan tune --backend cuda --devices 0-3",
             "  banyan tune --backend host --format json",
             "  banyan tune --machine dgx-a100 --plot tuned.svg"
@@ -115,7 +122,7 @@ public final class TuneCommand extends Subcommand {
             names = {"-o", "--output"},
             paramLabel = "FILE",
             description = "Where the settings go (default: ${DEFAULT-VALUE}).",
-            defaultValue = "banyan-tuned.properties")
+            defaultValue = "banyan-tuned.ini")
     private @Nullable OutputFile output; // has a default
 
     @Option(
@@ -139,20 +146,22 @@ public final class TuneCommand extends Subcommand {
         require(
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
+        Path file = Objects.requireNonNull(output).path();
+        TuningFile before = Files.exists(file) ? TuningFile.read(file) : TuningFile.EMPTY;
         switch (backend) {
-            case SIM -> predict(machine.choose(2), most);
+            case SIM -> predict(before, machine.choose(2), most);
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
                 try (RankSite site = new HostSite(chosen.machine())) {
-                    measure(chosen, site, "measured on the host backend", most);
+                    measure(before, chosen, site, "measured on the host backend", most);
                 }
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(2);
                 ChosenMachine chosen = ranked.chosen();
-                Config config = Config.load().without(Tuning.SETTINGS);
+                Config config = Config.load().without(List.of(Config.TUNING));
                 try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    measure(chosen, site, "measured on " + site.devices(), most);
+                    measure(before, chosen, site, "measured on " + site.devices(), most);
                 }
             }
         }
@@ -166,12 +175,18 @@ public final class TuneCommand extends Subcommand {
         return collective.hasRoot() ? ROOT : -1;
     }
 
-    private void predict(ChosenMachine chosen, long most) {
+    private void predict(TuningFile before, ChosenMachine chosen, long most) {
         Machine group = chosen.machine();
-        SimulatedCosts costs = new SimulatedCosts(group, profile == null ? Profiles.of(group) : profile);
-        Config config =
-                Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(Tuning.SETTINGS);
-        Planner planner = new Planner(group, config, costs);
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.AUTO)
+                .load()
+                .without(List.of(Config.TUNING));
+        // Workloads are simulated by chunks, as calls in flight share the links.
+        SimulatedCosts costs = new SimulatedCosts(
+                group,
+                profile == null ? Profiles.of(group) : profile,
+                workload == null ? CudaBackendProvider.execution(config) : Execution.CHUNKS);
+        Planner planner = new Planner(group, config, costs, costs.platform());
         Tuner tuner;
         SimulatedNccl nccl = null;
         String remark;
@@ -181,25 +196,27 @@ public final class TuneCommand extends Subcommand {
         } catch (IllegalArgumentException e) {
             remark = "nccl: " + e.getMessage();
         }
-        try (Trials trials = new SimulatedTrials(planner, collective, root(), group.size(), nccl)) {
+        try (Trials trials = new SimulatedTrials(planner, costs, collective, root(), group.size(), nccl)) {
             tuner = tune(trials, most, FACTOR);
         }
-        Tuning tuning = Tuning.of(group, Map.of(collective, tuner.rules()));
+        Tuning tuning = Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules()));
         IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
         report(
+                before,
                 chosen,
                 new TuneReport(
                         tuning,
+                        group.size(),
                         collective,
                         "simulated with profile " + costs.profile().name(),
                         List.of(remark),
                         tuner.sizes(),
                         workload,
-                        times == null ? List.of() : times.ways(tuning),
+                        times == null ? List.of() : times.ways(tuner.rules()),
                         times == null ? null : times.bestBound()));
     }
 
-    private void measure(ChosenMachine chosen, RankSite site, String how, long most) {
+    private void measure(TuningFile before, ChosenMachine chosen, RankSite site, String how, long most) {
         Tuner tuner;
         List<String> remarks;
         try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
@@ -208,8 +225,8 @@ public final class TuneCommand extends Subcommand {
                     : List.of("nccl is not tried: " + trials.ncclRefusal());
             tuner = tune(trials, most, FACTOR_MEASURED);
         }
-        Tuning tuning = Tuning.of(chosen.machine(), Map.of(collective, tuner.rules()));
-        report(chosen, new TuneReport(tuning, collective, how, remarks, tuner.sizes(), null, List.of(), null));
+        Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
+        report(before, chosen, new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
     }
 
     private Tuner tune(Trials trials, long most, int factor) {
@@ -233,9 +250,9 @@ public final class TuneCommand extends Subcommand {
         };
     }
 
-    private void report(ChosenMachine chosen, TuneReport report) {
-        OutputFile file = Objects.requireNonNull(output);
-        TextFile.write(file.path(), report.properties());
+    private void report(TuningFile before, ChosenMachine chosen, TuneReport report) {
+        Path file = Objects.requireNonNull(output).path();
+        TextFile.write(file, before.with(report.tuning()).lines());
         if (plot != null) {
             Machine group = chosen.machine();
             boolean ofLinks = backend != BenchBackend.HOST;

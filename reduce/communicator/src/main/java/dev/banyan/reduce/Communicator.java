@@ -16,9 +16,10 @@ import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
-import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.Reproducible;
+import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -137,7 +138,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator create(Machine machine, Config config) {
         checkDevices(machine);
         return new Communicator(
-                Planner.of(machine, config, Execution.LOOPS),
+                Planner.of(machine, config, Platform.ofThisHost()),
                 machine,
                 config,
                 new HostBackend(machine.size(), config.get(HostBackend.THREADS), config.get(TIMEOUT)),
@@ -171,7 +172,7 @@ public final class Communicator implements AutoCloseable {
                         + machine.name() + " has " + machine.size() + " devices; give a machine of as many");
             }
             return new Communicator(
-                    Planner.of(machine, config, Execution.LOOPS),
+                    Planner.of(machine, config, Platform.ofThisHost()),
                     machine,
                     config,
                     new ProcessBackend(job, timeout),
@@ -213,7 +214,7 @@ public final class Communicator implements AutoCloseable {
         }
         try {
             return new Communicator(
-                    Planner.of(joined.machine(), config, joined.backend().execution()),
+                    Planner.of(joined.machine(), config, joined.backend().platform()),
                     joined.machine(),
                     config,
                     joined.backend(),
@@ -243,7 +244,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator create(Machine machine, Config config, Backend backend) {
         checkDevices(machine);
         Objects.requireNonNull(backend, "backend");
-        return new Communicator(Planner.of(machine, config, backend.execution()), machine, config, backend, false);
+        return new Communicator(Planner.of(machine, config, backend.platform()), machine, config, backend, false);
     }
 
     /**
@@ -265,7 +266,7 @@ public final class Communicator implements AutoCloseable {
         }
         Backend backend = gpuBackend(machine, config, devices);
         try {
-            return new Communicator(Planner.of(machine, config, backend.execution()), machine, config, backend, true);
+            return new Communicator(Planner.of(machine, config, backend.platform()), machine, config, backend, true);
         } catch (RuntimeException e) {
             backend.close();
             throw e;

@@ -12,7 +12,7 @@ import dev.banyan.reduce.internal.Completions;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -82,6 +82,7 @@ public final class CudaBackend implements Backend {
     private final PeerTrials trials;
     private final PlanMaker plans;
     private final ExecutorChoice executor;
+    private final Platform platform;
     private final ProgramPieces pieces;
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
@@ -155,6 +156,8 @@ public final class CudaBackend implements Backend {
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         executor = tuning.executor();
+        platform = new Platform(
+                "cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         synchronized (LIVING) {
@@ -191,8 +194,8 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
-    public Execution execution() {
-        return executor.execution();
+    public Platform platform() {
+        return platform;
     }
 
     @Override

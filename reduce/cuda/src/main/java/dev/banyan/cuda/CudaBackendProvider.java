@@ -90,7 +90,7 @@ public final class CudaBackendProvider implements Backend.Provider {
             check.accept(gpus);
             Machine ranked = gpus.machine(machine);
             Tuning tuning = tuning(config);
-            JobCompany company = new JobCompany(job, exchange, gpus.places(), timeoutNanos, tuning.triesPeers());
+            JobCompany company = new JobCompany(job, exchange, gpus, timeoutNanos, tuning.triesPeers());
             return new Joined(open(machine, config, tuning, company, devices), ranked);
         } catch (RuntimeException e) {
             job.fail();

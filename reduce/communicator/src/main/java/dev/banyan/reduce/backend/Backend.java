@@ -5,6 +5,7 @@ import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -141,9 +142,9 @@ public interface Backend extends AutoCloseable {
         throw new UnsupportedOperationException("the backend " + name() + " runs no optimizers; use a Java updater");
     }
 
-    /** Returns how it executes schedules, as far as the choice of algorithms depends on it. */
-    default Execution execution() {
-        return Execution.CHUNKS;
+    /** Returns what executes schedules, as far as the choice of algorithms depends on it. */
+    default Platform platform() {
+        return new Platform(name(), Execution.CHUNKS, "", "");
     }
 
     /** Returns what broke the backend for good, such as a device's failure, or null while it works. */
