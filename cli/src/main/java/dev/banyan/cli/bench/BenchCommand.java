@@ -6,8 +6,8 @@ import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
@@ -291,7 +291,10 @@ public final class BenchCommand extends Subcommand {
                 algorithms == null || !algorithms.choices().contains(AlgorithmChoice.NCCL),
                 "--algorithm nccl runs in one process; leave --processes out");
         int named = machine.devices() == null ? count : machine.devices().indices().length;
-        require(named == count, "--devices names " + Numbers.count(named, "device") + " for " + count + " processes; name one for each");
+        require(
+                named == count,
+                "--devices names " + Numbers.count(named, "device") + " for " + count
+                        + " processes; name one for each");
         if (backend == BenchBackend.HOST) {
             machine.choose(count);
         }
@@ -330,7 +333,11 @@ public final class BenchCommand extends Subcommand {
         ChosenMachine chosen = oneForEach(ranked.chosen(), count);
         int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
         own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), config.warnings());
-        run(count, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
+        run(
+                count,
+                " on GPUs",
+                joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]),
+                own);
     }
 
     /** Returns the first devices of a machine, or those that the user named. */

@@ -177,10 +177,8 @@ public final class TuneCommand extends Subcommand {
 
     private void predict(TuningFile before, ChosenMachine chosen, long most) {
         Machine group = chosen.machine();
-        Config config = Config.builder()
-                .set(Planner.ALGORITHM, SizeRules.AUTO)
-                .load()
-                .without(List.of(Config.TUNING));
+        Config config =
+                Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
         // Workloads are simulated by chunks, as calls in flight share the links.
         SimulatedCosts costs = new SimulatedCosts(
                 group,
@@ -226,7 +224,10 @@ public final class TuneCommand extends Subcommand {
             tuner = tune(trials, most, FACTOR_MEASURED);
         }
         Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
-        report(before, chosen, new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
+        report(
+                before,
+                chosen,
+                new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
     }
 
     private Tuner tune(Trials trials, long most, int factor) {
