@@ -90,7 +90,8 @@ class PresetsTest {
     @MethodSource("all")
     void peerAccessIsThatOfTheDriver(Machine machine) {
         for (int other = 1; other < machine.size(); other++) {
-            assertThat(NoPeerAccess.between(machine, 0, other)).isEqualTo(machine.name().equals("rtx4090x8"));
+            assertThat(NoPeerAccess.between(machine, 0, other))
+                    .isEqualTo(machine.name().equals("rtx4090x8"));
         }
     }
 

@@ -86,7 +86,7 @@ public final class PageCommand extends Subcommand {
         require(
                 parent != null && Files.isDirectory(parent),
                 "--output: there is no folder " + parent + " for " + file.getFileName() + "; make it first");
-        List<Gradients> models = Workload.all().values().stream()
+        List<Gradients> models = Workload.small().stream()
                 .map(workload -> new Gradients(workload.name(), workload.elements()))
                 .toList();
         Config config = Config.load();

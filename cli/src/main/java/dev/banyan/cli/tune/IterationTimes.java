@@ -52,8 +52,7 @@ final class IterationTimes {
     List<Iteration> ways(SizeRules tuned) {
         List<Iteration> ways = new ArrayList<>();
         ways.add(way(
-                "tuned",
-                calls(Config.builder().set(Planner.ALGORITHM, tuned).load())));
+                "tuned", calls(Config.builder().set(Planner.ALGORITHM, tuned).load())));
         ways.add(way(
                 "auto",
                 calls(Config.builder()

@@ -33,7 +33,12 @@ final class SimulatedTrials implements Trials {
      * @param nccl what stands beside; null for nothing
      */
     SimulatedTrials(
-            Planner planner, SimulatedCosts costs, Collective collective, int root, int ranks, @Nullable SimulatedNccl nccl) {
+            Planner planner,
+            SimulatedCosts costs,
+            Collective collective,
+            int root,
+            int ranks,
+            @Nullable SimulatedNccl nccl) {
         this.nccl = nccl;
         this.planner = planner;
         this.costs = costs;

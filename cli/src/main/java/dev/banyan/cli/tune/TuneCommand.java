@@ -7,6 +7,7 @@ import dev.banyan.cli.bench.RankSite;
 import dev.banyan.cli.bench.SimulatedNccl;
 import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.WorkloadOption;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
@@ -14,6 +15,7 @@ import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
@@ -106,13 +108,8 @@ public final class TuneCommand extends Subcommand {
             description = "Largest size (default: 1G; measured 16M).")
     private @Nullable ByteSize last;
 
-    @Option(
-            names = "--workload",
-            paramLabel = "MODEL|FILE.csv",
-            description =
-                    "Also predict an iteration over the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or"
-                            + " over keys with the numbers of elements in a file's last column; needs --backend sim.")
-    private @Nullable Workload workload;
+    @Mixin
+    private final WorkloadOption workloads = new WorkloadOption();
 
     @Option(
             names = {"-o", "--output"},
@@ -133,6 +130,7 @@ public final class TuneCommand extends Subcommand {
     @Override
     public void run() {
         boolean simulated = backend == BenchBackend.SIM;
+        Workload workload = workloads.get();
         require(simulated || profile == null, "--profile is what the simulator goes by; leave " + option() + " out");
         require(simulated || workload == null, "--workload is predicted; leave " + option() + " out");
         require(
@@ -144,7 +142,7 @@ public final class TuneCommand extends Subcommand {
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
         TuningFile before = Files.exists(output) ? TuningFile.read(output) : TuningFile.EMPTY;
         switch (backend) {
-            case SIM -> predict(before, machine.choose(2), most);
+            case SIM -> predict(before, machine.choose(2), workload, most);
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
                 try (RankSite site = new HostSite(chosen.machine())) {
@@ -170,12 +168,10 @@ public final class TuneCommand extends Subcommand {
         return collective.hasRoot() ? ROOT : -1;
     }
 
-    private void predict(TuningFile before, ChosenMachine chosen, long most) {
+    private void predict(TuningFile before, ChosenMachine chosen, @Nullable Workload workload, long most) {
         Machine group = chosen.machine();
-        Config config = Config.builder()
-                .set(Planner.ALGORITHM, SizeRules.AUTO)
-                .load()
-                .without(List.of(Config.TUNING));
+        Config config =
+                Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
         // Workloads are simulated by chunks, as calls in flight share the links.
         SimulatedCosts costs = new SimulatedCosts(
                 group,
@@ -199,6 +195,7 @@ public final class TuneCommand extends Subcommand {
         report(
                 before,
                 chosen,
+                costs.profile(),
                 new TuneReport(
                         tuning,
                         group.size(),
@@ -221,7 +218,11 @@ public final class TuneCommand extends Subcommand {
             tuner = tune(trials, most, FACTOR_MEASURED);
         }
         Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
-        report(before, chosen, new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
+        report(
+                before,
+                chosen,
+                null,
+                new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
     }
 
     private Tuner tune(Trials trials, long most, int factor) {
@@ -236,7 +237,7 @@ public final class TuneCommand extends Subcommand {
         return tuner;
     }
 
-    private void report(TuningFile before, ChosenMachine chosen, TuneReport report) {
+    private void report(TuningFile before, ChosenMachine chosen, @Nullable Profile constants, TuneReport report) {
         TextFile.write(output, before.with(report.tuning()).lines());
         if (plot != null) {
             TunePicture.of(chosen.machine().name(), chosen.machine().size(), collective, report.sizes())
@@ -246,7 +247,9 @@ public final class TuneCommand extends Subcommand {
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
         PrintWriter out = out();
         if (format == OutputFormat.json) {
-            Json.print(out, report.json(output.toString()));
+            RunContext context = RunContext.of(
+                    chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name());
+            Json.print(out, answer(context, report.json(output.toString())));
         } else {
             if (chosen.remark() != null) {
                 out.println("# " + TerminalText.of(chosen.remark()));

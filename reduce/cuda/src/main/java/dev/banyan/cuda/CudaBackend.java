@@ -153,8 +153,7 @@ public final class CudaBackend implements Backend {
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         executor = tuning.executor();
-        platform = new Platform(
-                "cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
+        platform = new Platform("cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         synchronized (LIVING) {

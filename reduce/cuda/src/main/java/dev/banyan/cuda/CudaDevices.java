@@ -66,7 +66,8 @@ public final class CudaDevices {
 
     /** Models of devices with their numbers, e.g. {@code 8 x Tesla V100-SXM2-16GB}. */
     static String counted(Stream<String> models) {
-        return models.collect(Collectors.groupingBy(model -> model, TreeMap::new, Collectors.counting()))
+        return models
+                .collect(Collectors.groupingBy(model -> model, TreeMap::new, Collectors.counting()))
                 .entrySet()
                 .stream()
                 .map(model -> model.getValue() + " x " + model.getKey())
@@ -82,8 +83,7 @@ public final class CudaDevices {
         CudaLibrary.load();
         byte[] name = new byte[NAME_BYTES];
         Cuda.check(
-                JCudaDriver.cuDeviceGetName(name, NAME_BYTES, device(ordinal)),
-                "cuDeviceGetName of device " + ordinal);
+                JCudaDriver.cuDeviceGetName(name, NAME_BYTES, device(ordinal)), "cuDeviceGetName of device " + ordinal);
         String text = new String(name, StandardCharsets.UTF_8);
         int end = text.indexOf('\0');
         return (end < 0 ? text : text.substring(0, end)).strip();

@@ -25,13 +25,13 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.time.Duration;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -273,8 +273,7 @@ class NcclTest {
         try (CudaBackend backend = backend(0, 1, 2, 3)) {
             platform = backend.platform();
         }
-        Tuning tuning =
-                Tuning.of(platform, MACHINE, Map.of(Collective.ALL_REDUCE, SizeRules.parse("nccl:1K,ring")));
+        Tuning tuning = Tuning.of(platform, MACHINE, Map.of(Collective.ALL_REDUCE, SizeRules.parse("nccl:1K,ring")));
         Path file = Files.write(
                 folder.resolve("tuned.ini"), TuningFile.EMPTY.with(tuning).lines());
         return settings.set(Config.TUNING, file).build();

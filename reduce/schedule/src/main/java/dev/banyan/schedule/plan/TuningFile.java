@@ -134,8 +134,8 @@ public record TuningFile(List<Tuning> sections) {
         }
 
         private IllegalArgumentException wrong(int line, @Nullable String what) {
-            return new IllegalArgumentException(file + ", line " + (line + 1) + ": " + what
-                    + "; delete the file and run banyan tune again");
+            return new IllegalArgumentException(
+                    file + ", line " + (line + 1) + ": " + what + "; delete the file and run banyan tune again");
         }
     }
 
@@ -152,11 +152,11 @@ public record TuningFile(List<Tuning> sections) {
     String objection(Platform platform, Machine machine) {
         Tuning wanted = Tuning.of(platform, machine, Map.of());
         return sections.stream()
-                .min(Comparator.comparingInt(
-                        section -> section.differences(wanted).size()))
-                .map(nearest -> " is not used here: its section of " + nearest.machine() + " is for "
-                        + nearest.differences(wanted).getFirst())
-                .orElse(" is not used here: it has no section")
+                        .min(Comparator.comparingInt(
+                                section -> section.differences(wanted).size()))
+                        .map(nearest -> " is not used here: its section of " + nearest.machine() + " is for "
+                                + nearest.differences(wanted).getFirst())
+                        .orElse(" is not used here: it has no section")
                 + "; run banyan tune --backend " + platform.backend() + " to add one";
     }
 

@@ -112,9 +112,8 @@ class PlannerTest {
                 new Platform("cuda", Execution.PROGRAMS, "8 x NVIDIA A100", "CUDA 12.4"));
         CollectiveRequest request = request(Collective.ALL_REDUCE, 1 << 18);
         for (Platform tuned : platforms) {
-            Config config = Config.builder()
-                    .set(Config.TUNING, tuned("ring@4K", tuned))
-                    .build();
+            Config config =
+                    Config.builder().set(Config.TUNING, tuned("ring@4K", tuned)).build();
             for (Platform other : platforms) {
                 AlgorithmConfig choice = new Planner(P3, config, null, other).choose(request);
                 AlgorithmConfig untuned = new Planner(P3, Config.defaults(), null, other).choose(request);

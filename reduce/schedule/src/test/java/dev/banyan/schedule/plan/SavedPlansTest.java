@@ -169,7 +169,8 @@ class SavedPlansTest {
     void plannersChooseTheSameWithoutTheModel() throws Exception {
         var machine = Presets.find("p3.8xlarge").orElseThrow();
         SavedPlans first = saved("key");
-        Planner planner = new Planner(machine, Config.defaults(), Steps::new, first, Platform.simulated(Execution.CHUNKS));
+        Planner planner =
+                new Planner(machine, Config.defaults(), Steps::new, first, Platform.simulated(Execution.CHUNKS));
         AlgorithmConfig choice = planner.choose(request(1000));
         Schedule schedule = planner.plan(choice, request(1000)).schedule();
         first.flush();
