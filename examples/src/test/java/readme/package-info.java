@@ -1,4 +1,4 @@
-/** The example of docs/mpi.md. */
+/** The examples of README.md and docs/mpi.md. */
 @NullMarked
 package readme;
 

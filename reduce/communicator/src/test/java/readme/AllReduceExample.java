@@ -1,6 +1,6 @@
 package readme;
 
-// README.md: begin
+// docs/library.md: begin
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
@@ -20,4 +20,4 @@ class AllReduceExample {
         }
     }
 }
-// README.md: end
+// docs/library.md: end

@@ -1,6 +1,6 @@
 package readme;
 
-// README.md: begin
+// docs/library.md: begin
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -46,4 +46,4 @@ class DataParallelExample {
         }
     }
 }
-// README.md: end
+// docs/library.md: end

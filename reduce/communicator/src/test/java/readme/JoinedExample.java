@@ -1,6 +1,6 @@
 package readme;
 
-// README.md: begin
+// docs/processes.md: begin
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
@@ -18,4 +18,4 @@ class JoinedExample {
         }
     }
 }
-// README.md: end
+// docs/processes.md: end

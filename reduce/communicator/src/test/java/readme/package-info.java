@@ -1,4 +1,4 @@
-/** The examples of the README. */
+/** The examples of docs/library.md and docs/processes.md. */
 @NullMarked
 package readme;
 

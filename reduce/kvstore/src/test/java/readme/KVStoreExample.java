@@ -18,22 +18,22 @@ class KVStoreExample {
     public static void main(String[] args) {
         try (var ranks = Communicator.create(Presets.find("p3.8xlarge").orElseThrow(), Config.load());
                 var store = KVStore.create("auto", ranks)) { // or device (parameter server), tree, ring
-            // Optional: without an optimizer the sum of the gradients is the result.
+            // Without an optimizer the result is the sum of the gradients.
             store.setOptimizer(Optimizer.sgd(0.5).momentum(0.5).gradientFactor(1.0 / ranks.size()));
             List<List<MemorySegment>> gradients = arrays(ranks);
             List<List<MemorySegment>> weights = arrays(ranks);
             for (int layer = 0; layer < LAYERS.length; layer++) {
                 store.init(layer, MemorySegment.ofArray(new float[LAYERS[layer]]), LAYERS[layer], DataType.F32);
-                var _ = store.pull(layer, weights.get(layer), -layer); // a future; barrier reports failures, too
             }
-            store.barrier();
             for (int step = 0; step < 3; step++) {
                 for (int layer = LAYERS.length - 1; layer >= 0; layer--) {
-                    backward(step, gradients.get(layer));
+                    for (int rank = 0; rank < ranks.size(); rank++) { // stands for the backward pass of a layer
+                        gradients.get(layer).get(rank).setAtIndex(ValueLayout.JAVA_FLOAT, 7, rank + step);
+                    }
                     // The next forward pass needs the first layer first, so that has the greatest priority.
                     var _ = store.pushPull(layer, gradients.get(layer), weights.get(layer), -layer);
                 }
-                store.barrier();
+                store.barrier(); // waits, and throws the first failure
                 System.out.println(weights.get(0).get(2).getAtIndex(ValueLayout.JAVA_FLOAT, 7)); // -0.75, -2.375, ...
             }
         }
@@ -44,16 +44,6 @@ class KVStoreExample {
         return IntStream.of(LAYERS)
                 .mapToObj(count -> ranks.allocateAll((long) count * Float.BYTES))
                 .toList();
-    }
-
-    /** Stands for the backward pass of one layer: every element of rank r's gradient becomes r + step. */
-    private static void backward(int step, List<MemorySegment> gradients) {
-        for (int rank = 0; rank < gradients.size(); rank++) {
-            MemorySegment gradient = gradients.get(rank);
-            for (long i = 0; i < gradient.byteSize() / Float.BYTES; i++) {
-                gradient.setAtIndex(ValueLayout.JAVA_FLOAT, i, rank + step);
-            }
-        }
     }
 }
 // README.md: end

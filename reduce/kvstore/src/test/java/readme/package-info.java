@@ -1,4 +1,4 @@
-/** The examples of the README. */
+/** The example of README.md. */
 @NullMarked
 package readme;
 

@@ -1,6 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
@@ -16,7 +17,6 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
 import dev.banyan.topology.format.MachineWriter;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -79,13 +79,13 @@ final class ProbeCommand extends Subcommand {
      *
      * @param form what to write, one of {@link MachineWriter#formats}
      */
-    record Output(Path file, String form) {
+    record Output(OutputFile file, String form) {
         static Output of(String name) {
             String lower = name.toLowerCase(Locale.ROOT);
             if (!lower.endsWith(".json") && !lower.endsWith(".xml")) {
                 throw new IllegalArgumentException("'" + name + "' ends neither in .json nor in .xml");
             }
-            return new Output(Path.of(name), lower.endsWith(".json") ? "json" : "nccl-xml");
+            return new Output(OutputFile.of(name), lower.endsWith(".json") ? "json" : "nccl-xml");
         }
     }
 
@@ -125,7 +125,7 @@ final class ProbeCommand extends Subcommand {
             machine = checked(machine, gpus(machine, CudaDevices.busIds()), remarks);
         }
         if (output != null) {
-            TextFile.write(output.file(), MachineWriter.write(machine, output.form()));
+            TextFile.write(output.file().path(), MachineWriter.write(machine, output.form()));
         }
         LinkMatrix links = LinkMatrix.of(machine);
         remarks.addAll(links.warnings());

@@ -11,8 +11,9 @@ public record CommandRun(int status, String out, String err) {
     public static CommandRun of(String arguments) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
-        int status = BanyanCommand.commandLine(new PrintWriter(out), new PrintWriter(err, true))
-                .execute(arguments.isEmpty() ? new String[0] : arguments.split(" ", -1));
+        String[] words = arguments.isEmpty() ? new String[0] : arguments.split(" ", -1);
+        int status = BanyanCommand.commandLine(new PrintWriter(out), new PrintWriter(err, true), words)
+                .execute(words);
         return new CommandRun(status, out.toString(), err.toString());
     }
 

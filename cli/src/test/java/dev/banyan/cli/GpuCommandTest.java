@@ -61,6 +61,21 @@ class GpuCommandTest {
     }
 
     @Test
+    void processesHaveAGpuEach() throws Exception {
+        CommandRun run = banyan(
+                "",
+                "bench --backend cuda --processes 2 --devices 5,1 -b 4K -e 2M -f 512 -n 2 -w 1 --algorithm star,ring");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out())
+                .contains("2 processes on GPUs [5, 1]")
+                .contains("# Out of bounds values : 0 OK")
+                .containsPattern("# algorithm: ring\n +4096 +1024 ");
+        CommandRun one = banyan("", "bench --backend cuda --processes 2 --devices 5 -b 4K -e 4K");
+        assertThat(one.status()).isEqualTo(2);
+        assertThat(one.err()).contains("needs at least 2 devices");
+    }
+
+    @Test
     void gpusAreTuned() throws Exception {
         Path file = folder.resolve("banyan-tuned.ini");
         CommandRun tune =

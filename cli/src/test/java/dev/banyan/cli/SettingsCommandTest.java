@@ -44,12 +44,12 @@ class SettingsCommandTest {
     }
 
     @Test
-    void theReadmeHasTheTable() throws Exception {
-        String readme = Files.readString(Path.of("").toAbsolutePath().resolve("../README.md"));
-        assertThat(readme).contains(BEGIN, END);
-        assertThat(readme.substring(readme.indexOf(BEGIN) + BEGIN.length(), readme.indexOf(END)))
-                .as("the table of settings in README.md; replace it by what './banyan settings --format markdown'"
-                        + " prints")
+    void theDocumentHasTheTable() throws Exception {
+        String document = Files.readString(Path.of("").toAbsolutePath().resolve("../docs/configuration.md"));
+        assertThat(document).contains(BEGIN, END);
+        assertThat(document.substring(document.indexOf(BEGIN) + BEGIN.length(), document.indexOf(END)))
+                .as("the table of settings in docs/configuration.md; replace it by what './banyan settings"
+                        + " --format markdown' prints")
                 .isEqualTo(CommandRun.of("settings --format markdown").out());
     }
 }

@@ -50,7 +50,7 @@ class TraceCommandTest {
         CommandRun run = CommandRun.of("trace stats " + file);
         assertThat(run.status()).isZero();
         assertThat(run.out())
-                .startsWith("# 5 records, 1 of them setup; 1 workers, 1 servers, 1 keys, 1 iterations")
+                .startsWith("# 5 records, 1 of them setup; 1 worker, 1 server, 1 key, 1 iteration")
                 .contains("# per iteration: 2 kB pushed, 2 kB pulled, 4.047 kB in all messages")
                 .contains("computation 0.500 ms, both 0.000 ms, communication 0.400 ms")
                 .contains("# overlap ratio 0.0%")
@@ -82,7 +82,7 @@ class TraceCommandTest {
         CommandRun run = CommandRun.of("trace replay --machine pcie-4 --profile pcie " + file);
         assertThat(run.status()).isZero();
         assertThat(run.out())
-                .contains("# 4 messages of 1 iterations on pcie-4, profile pcie, servers on devices of their own")
+                .contains("# 4 messages of 1 iteration on pcie-4, profile pcie, servers on devices of their own")
                 .contains("all iterations");
     }
 

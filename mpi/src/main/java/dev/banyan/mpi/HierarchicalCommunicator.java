@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Allreduce over the devices of all processes. Each process has a {@link Communicator} over its own devices; MPI
@@ -29,7 +30,10 @@ import java.util.stream.Stream;
  * the processes and a broadcast inside each process. It works in pieces, so that the three phases overlap. If several
  * devices lead at once ({@link Leaders}), slices are reduce-scattered inside, all-reduced between and all-gathered
  * inside. If every process has one device, the allreduce is one call of MPI on the caller's buffer. Processes may
- * differ in their number of devices and in their backend; then one device of each process leads.
+ * differ in their number of devices and in their backend; then one device of each process leads. If all processes are
+ * on one machine and have GPUs of their own, the allreduce is one collective of all these GPUs, which reach each
+ * other's
+ * memory by CUDA IPC.
  *
  * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. Pieces of
  * device memory go through pinned memory of the host, unless MPI {@linkplain World#takesDeviceMemory takes device
@@ -69,6 +73,9 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final Between staged;
 
     private final boolean takesDeviceMemory;
+    /** The GPUs of all processes, where these are on one machine and can join them. */
+    private final @Nullable MachineGpus gpus;
+
     /**
      * Whether all processes have the same number of devices and kind of memory. If not, one device of each leads, and
      * all processes cut arrays into pieces, even a process that could do without.
@@ -90,6 +97,14 @@ public final class HierarchicalCommunicator implements AutoCloseable {
                         Stream.of(first),
                         IntStream.range(1, this.leaders.groups(local)).mapToObj(_ -> first.duplicate()))
                 .toList();
+        gpus = alike
+                        && !exact
+                        && !takesDeviceMemory
+                        && !local.inHostMemory()
+                        && first.size() > 1
+                        && world.sharesMemory()
+                ? first.joinGpus(local)
+                : null;
         devices = (int) first.combine(local.size(), ReduceOp.SUM);
         String name = "banyan-hierarchy-" + COUNT.incrementAndGet();
         queue = new CallQueue(name, local.config().get(Communicator.TIMEOUT), GRACE);
@@ -150,6 +165,8 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         } else if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
             // The sum may not fit the type.
             onHost(call, arrays -> groups.getFirst().meanAsync("an array", arrays, call.count(), call.type(), devices));
+        } else if (gpus != null) {
+            gpus.run(call);
         } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
             Completions.join(between.start(0, 0, call.outputs().getFirst(), call.count(), call.type(), call.op()));
         } else {
@@ -195,6 +212,9 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         }
         CloseAll all = new CloseAll();
         all.close(queue::close);
+        if (gpus != null) {
+            all.close(gpus::close);
+        }
         groups.forEach(group -> all.close(group::close));
         if (all.close(copies::close)) {
             all.close(arena::close);

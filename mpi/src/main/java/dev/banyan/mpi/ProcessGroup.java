@@ -110,6 +110,20 @@ public final class ProcessGroup implements AutoCloseable {
         return make("splits the group by machine", processes::onSameMachine);
     }
 
+    /**
+     * Joins the GPUs of all processes, as {@link MachineGpus#join} does. All processes call it.
+     *
+     * @param local over the GPUs of this process
+     */
+    @Nullable
+    MachineGpus joinGpus(Communicator local) {
+        AtomicReference<@Nullable MachineGpus> joined = new AtomicReference<>();
+        Completions.join(submit(
+                "joins the GPUs of this machine",
+                () -> joined.set(MachineGpus.join(processes, processes.onSameMachine(), local))));
+        return joined.get();
+    }
+
     private ProcessGroup make(String what, Supplier<MpiProcesses> call) {
         AtomicReference<@Nullable ProcessGroup> made = new AtomicReference<>();
         Completions.join(submit(what, () -> made.set(of(world, call.get()))));

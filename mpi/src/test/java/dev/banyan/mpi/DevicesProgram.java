@@ -58,10 +58,14 @@ final class DevicesProgram {
             Config config = Config.builder()
                     .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
                     .load();
-            try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
+            boolean apart = arguments.length > 0 && arguments[0].equals("apart");
+            int first = apart ? DEVICES * world.rank() : 0;
+            try (Backend backend = Communicator.gpuBackend(machine, config, first, first + 1);
                     Communicator local = Communicator.create(machine, config, backend)) {
                 DevicesProgram program = new DevicesProgram(world, local);
-                if (arguments.length > 0) {
+                if (apart) {
+                    program.apart();
+                } else if (arguments.length > 0) {
                     program.choice(arguments[0].equals("taken"));
                 } else {
                     program.everything();
@@ -87,6 +91,23 @@ final class DevicesProgram {
             store(type);
         }
         failingClose();
+    }
+
+    /** Each process has GPUs of its own, which reach those of the others. */
+    private void apart() throws Throwable {
+        try (HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local)) {
+            for (DataType type : DataType.values()) {
+                for (ReduceOp op : ReduceOp.values()) {
+                    for (long count : COUNTS) {
+                        exact(communicator, count, type, op);
+                    }
+                }
+            }
+            exact(communicator, LONG, DataType.F32, ReduceOp.SUM);
+            long before = emulated(COPIES);
+            communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
+            require(emulated(COPIES) == before, "no array goes through the host");
+        }
     }
 
     /**

@@ -80,6 +80,19 @@ class WorldTest {
         assertThat(outcome.orphans()).isEmpty();
     }
 
+    @Test
+    void gpusOfSeveralProcessesReachEachOther() throws Exception {
+        MpiRun.requireMpi();
+        Outcome outcome = new MpiRun(2, DevicesProgram.class)
+                .in("LD_LIBRARY_PATH", CudaEmulator.build())
+                .with("apart")
+                .run(folder);
+        assertThat(outcome.lines("passed 121 cases")).as(outcome.text()).isEqualTo(2);
+        assertThat(outcome.text()).doesNotContain("reduce arrays of GPUs by the host");
+        assertThat(outcome.status()).as(outcome.text()).isZero();
+        assertThat(outcome.orphans()).isEmpty();
+    }
+
     /** An MPI that reports that it takes memory of GPUs, which are emulated: their memory is the process's. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})

@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The library is {@code libnvidia-ml.so.1} as the loader finds it, or the file that the system property or
  * environment variable BANYAN_NVML_LIBRARY names. Devices are in NVML's order, which is the order of PCI bus ids, and
- * are named
- * {@code GPU0} and so on by NVML's index; CUDA's order may differ. The probe ignores CUDA_VISIBLE_DEVICES.
+ * are named {@code GPU0} and so on by NVML's index; CUDA's order may differ. The probe ignores CUDA_VISIBLE_DEVICES.
  *
  * <p>A device that cannot be used (in MIG mode, not permitted, fallen off the bus) is left out with a warning; if none
  * is left, the answer gives the reason. A pair whose NVLink is up at one end only is taken as PCIe, with a warning.

@@ -18,9 +18,11 @@ class PresetPagesBrowserTest {
     static Path folder;
 
     private static Browser browser;
+    private static Path large;
 
     @BeforeAll
-    static void start() {
+    static void start() throws IOException {
+        large = page("mi250x8");
         browser = Browser.start();
     }
 
@@ -31,10 +33,14 @@ class PresetPagesBrowserTest {
         }
     }
 
+    private static Path page(String preset) throws IOException {
+        return Files.writeString(folder.resolve(preset + ".html"), MachinePage.html(Pages.model(preset)));
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"dgx-a100", "pcie-8", "mi250x8"})
     void pageOpensWithoutErrorAndLeavesAGpuOut(String preset) throws IOException {
-        Path page = Files.writeString(folder.resolve(preset + ".html"), MachinePage.html(Pages.model(preset)));
+        Path page = preset.equals("mi250x8") ? large : page(preset);
         assertThat(Files.size(page)).isLessThan(1_500_000);
         browser.open(page);
         browser.screenshot(Path.of("target/screenshots", preset + ".png"));
@@ -48,8 +54,8 @@ class PresetPagesBrowserTest {
     }
 
     @Test
-    void setThatThePageDoesNotHoldNamesTheCommand() throws IOException {
-        browser.open(Files.writeString(folder.resolve("large.html"), MachinePage.html(Pages.model("mi250x8"))));
+    void setThatThePageDoesNotHoldNamesTheCommand() {
+        browser.open(large);
         for (int device : new int[] {3, 7, 11}) {
             browser.click("[data-gpu='" + device + "']");
         }

@@ -32,9 +32,8 @@ import java.util.stream.IntStream;
  * no call is faster than {@code nccl.launchUs} for each of its process's devices.
  *
  * <p>Where the profile lets it, the all_reduce of three or more devices around one NVSwitch may be reduced in the
- * switch
- * ({@link Protocol#NVLS}): {@code baseUs}, and the time in which each device's link carries all data and a block more
- * each way, at {@code fraction} of its nominal bandwidth.
+ * switch ({@link Protocol#NVLS}): {@code baseUs}, and the time in which each device's link carries all data and a block
+ * more each way, at {@code fraction} of its nominal bandwidth.
  *
  * <p>What it leaves out: NCCL's trees, its choice of fewer channels and threads for small data, its kernels for
  * registered (symmetric) memory, CollNet, and what differs between its versions. Immutable and safe for use from any

@@ -85,16 +85,14 @@ public final class Presets {
         PresetBuilder nvl4 = new PresetBuilder("gb200-nvl4", 4, Gpu.GB200, 5).sockets(2, Cpu.GRACE);
         add(map, nvl4.onSockets(225).allToAll(6));
         // 8 MI300X, an xGMI link between any two and PCIe gen5 ("AMD Instinct MI300X Platform", data sheet: 128 GB/s
-        // both
-        // ways per link, 896 GB/s per GPU).
+        // both ways per link, 896 GB/s per GPU).
         PresetBuilder mi300x = new PresetBuilder("mi300x8", 8, Gpu.MI300X, 5).sockets(2, Cpu.AMD_GENOA);
         add(map, mi300x.switchesOf(1).allToAll(1));
         // 8 MI250X (16 dies), 4 xGMI links within a package, 6 out of it.
         PresetBuilder mi250x = new PresetBuilder("mi250x8", 16, Gpu.MI250X, 4).sockets(2, Cpu.AMD_ROME);
         add(map, mi250x.switchesOf(4).direct(MI250X_LINKS));
         // 8 A10G, PCIe gen4 x16 ("NVIDIA A10 Tensor Core GPU", data sheet), four to a CPU without a switch: AWS's
-        // topology
-        // file of g5.48xlarge (aws-ofi-nccl, topology/).
+        // topology file of g5.48xlarge (aws-ofi-nccl, topology/).
         add(
                 map,
                 new PresetBuilder("g5.48xlarge", 8, Gpu.A10G, 4)

@@ -6,12 +6,16 @@ import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.output.OutputFile;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.cli.process.LocalProcesses;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.cuda.CudaDevices;
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Execution;
@@ -20,11 +24,12 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
-import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -184,8 +189,8 @@ public final class BenchCommand extends Subcommand {
             names = "--processes",
             paramLabel = "N",
             description =
-                    "Start N processes on this machine, each with a rank on the host backend; under mpirun take its"
-                            + " processes. Times are those of rank 0.")
+                    "Start N processes on this machine, each with a rank, on the host or with --backend cuda on GPUs;"
+                            + " under mpirun take its processes. Times are those of rank 0.")
     private @Nullable Integer processes;
 
     @Option(
@@ -208,7 +213,7 @@ public final class BenchCommand extends Subcommand {
                     "With --backend sim and one algorithm: write the timeline of the largest size, or of a workload"
                             + " with all keys in flight, for ui.perfetto.dev: a row per device and per direction of a"
                             + " link.")
-    private @Nullable Path trace;
+    private @Nullable OutputFile trace;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
@@ -253,8 +258,8 @@ public final class BenchCommand extends Subcommand {
         }
         if (processes != null) {
             require(
-                    workload == null && backend == BenchBackend.HOST,
-                    "--processes is for sweeps on the host backend; leave --workload and --backend out");
+                    workload == null && backend != BenchBackend.SIM,
+                    "--processes is for sweeps on the host or on GPUs; leave --workload and --backend sim out");
             runInProcesses(processes, config, reporter);
             return;
         }
@@ -287,13 +292,12 @@ public final class BenchCommand extends Subcommand {
     /** Starts the processes, or does the part of one of them. */
     private void runInProcesses(int count, Config config, Reporter reporter) {
         require(count >= 2, "--processes is " + count + "; give at least 2");
-        ChosenMachine all = machine.choose(count);
-        ChosenMachine chosen =
-                machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
         require(
-                chosen.machine().size() == count,
-                "--devices names " + chosen.machine().size() + " devices for " + count
-                        + " processes; name one for each");
+                algorithms == null || !algorithms.choices().contains(AlgorithmChoice.NCCL),
+                "--algorithm nccl runs in one process; leave --processes out");
+        if (backend == BenchBackend.HOST) {
+            oneForEach(machine.choose(count), count);
+        }
         if (!JobPlace.isGiven(config, System.getenv())) {
             LocalProcesses.run(
                     count, spec().commandLine().getParent().getParseResult().originalArgs(), line -> {
@@ -307,13 +311,53 @@ public final class BenchCommand extends Subcommand {
                 place.processes() == count,
                 "--processes is " + count + ", but the launcher has started " + place.processes());
         Reporter own = place.process() == 0 ? reporter : reporter.silent();
+        if (backend == BenchBackend.CUDA) {
+            joinOnGpus(place, config, own);
+        } else {
+            ChosenMachine chosen = oneForEach(machine.choose(count), count);
+            own.introduce(
+                    chosen,
+                    count + " processes on the host backend: " + HostSite.host(),
+                    Platform.ofThisHost(),
+                    null,
+                    config.warnings());
+            run(count, " in host memory", joining -> Communicator.join(chosen.machine(), joining, 1), own);
+        }
+    }
+
+    /** Takes the GPU of this process: its place's, or the one that its launcher lets it see. */
+    private void joinOnGpus(JobPlace place, Config config, Reporter own) {
+        int count = place.processes();
+        Platform platform = new Platform("cuda", CudaBackendProvider.execution(config), "", "");
+        if (CudaDevices.busIds().size() == 1) {
+            ChosenMachine whole = machine.choose(count);
+            own.introduce(
+                    whole, count + " processes, each with the GPU that it sees", platform, null, config.warnings());
+            run(count, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
+            return;
+        }
+        RankedGpus ranked = machine.chooseGpus(count);
+        ChosenMachine chosen = oneForEach(ranked.chosen(), count);
+        int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
         own.introduce(
-                chosen,
-                count + " processes on the host backend: " + HostSite.host(),
-                Platform.ofThisHost(),
-                null,
-                config.warnings());
-        refuseWrong(new JoinedBench(chosen, count, repeats(), own).run(sweep(count)));
+                chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, config.warnings());
+        run(count, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
+    }
+
+    /** Returns the first devices of a machine, or those that the user named, of which there must be as many. */
+    private ChosenMachine oneForEach(ChosenMachine all, int count) {
+        ChosenMachine chosen =
+                machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
+        require(
+                chosen.machine().size() == count,
+                "--devices names " + chosen.machine().size() + " devices for " + count
+                        + " processes; name one for each");
+        return chosen;
+    }
+
+    private void run(int count, String where, Function<Config, Communicator> join, Reporter own) {
+        String title = Numbers.count(count, "process") + where;
+        refuseWrong(new JoinedBench(title, count, join, repeats(), own).run(sweep(count)));
     }
 
     private void run(Bench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {

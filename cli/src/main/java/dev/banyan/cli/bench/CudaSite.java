@@ -40,6 +40,11 @@ public final class CudaSite implements RankSite {
     }
 
     @Override
+    public String place() {
+        return machine.name();
+    }
+
+    @Override
     public Platform platform() {
         return backend.platform();
     }

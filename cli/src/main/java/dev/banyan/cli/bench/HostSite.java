@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
@@ -14,6 +15,11 @@ public record HostSite(Machine machine) implements RankSite {
     @Override
     public String devices() {
         return "played by the host backend: " + host();
+    }
+
+    @Override
+    public String place() {
+        return Numbers.count(machine.size(), "virtual device") + " in host memory";
     }
 
     /** Describes what the host backend runs on. */

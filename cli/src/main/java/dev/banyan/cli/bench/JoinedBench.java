@@ -1,6 +1,5 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -10,16 +9,21 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import java.lang.foreign.MemorySegment;
+import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Runs a sweep in one of several processes of this machine, each with a rank. The process of rank 0 reports; times are
  * its own. All processes make the same calls, so that the number of runs depends on the size alone.
+ *
+ * @param title of a picture
+ * @param join joins the other processes with one rank
  */
-record JoinedBench(ChosenMachine chosen, int processes, Repeats repeats, Reporter reporter) {
+record JoinedBench(
+        String title, int processes, Function<Config, Communicator> join, Repeats repeats, Reporter reporter) {
     private static final long SEED = 2024;
     private static final long BYTES_PER_SIZE = 256L << 20;
     private static final int LEAST_RUNS = 10;
@@ -41,7 +45,9 @@ record JoinedBench(ChosenMachine chosen, int processes, Repeats repeats, Reporte
                 sweep::title,
                 sweep.counts(),
                 algorithm -> {
-                    Communicator joined = join(algorithm);
+                    Communicator joined = join.apply(Config.builder()
+                            .set(Planner.ALGORITHM, SizeRules.always(AlgorithmConfig.of(algorithm)))
+                            .load());
                     Rank rank = new Rank(joined, call, bytes, check);
                     return Meter.on(joined, count -> rank.row(algorithm, count, runs(call, count)));
                 },
@@ -52,15 +58,8 @@ record JoinedBench(ChosenMachine chosen, int processes, Repeats repeats, Reporte
         reporter.lines(NcclTable.MEASURED.footer(rows));
         reporter.lines(new Summary(rows).comparison("median time (us)"));
         reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(chosen.machine().name(), rows);
+        reporter.draw(title, rows, null);
         return rows.stream().mapToLong(Row::wrong).sum();
-    }
-
-    private Communicator join(AlgorithmChoice algorithm) {
-        Config config = Config.builder()
-                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmConfig.of(algorithm)))
-                .load();
-        return Communicator.join(chosen.machine(), config, 1);
     }
 
     private Repeats runs(Call call, long count) {
@@ -74,17 +73,17 @@ record JoinedBench(ChosenMachine chosen, int processes, Repeats repeats, Reporte
         private final Call call;
         private final @Nullable ReferenceCheck check;
         private final DeviceCalls calls;
-        private final MemorySegment sum;
+        private final RankMemory sum;
 
         Rank(Communicator joined, Call call, long bytes, @Nullable ReferenceCheck check) {
             this.joined = joined;
             this.call = call;
             this.check = check;
             int rank = joined.firstRank();
-            RankMemory first = RankMemory.ofHost(List.of(joined.allocate(rank, bytes)));
-            RankMemory second = RankMemory.ofHost(List.of(joined.allocate(rank, bytes)));
-            calls = new DeviceCalls(first, second, rank);
-            sum = joined.allocate(rank, Long.BYTES);
+            Arena arena = Arena.ofAuto();
+            calls = new DeviceCalls(
+                    RankMemory.of(joined, rank, bytes, arena), RankMemory.of(joined, rank, bytes, arena), rank);
+            sum = RankMemory.of(joined, rank, Long.BYTES, arena);
         }
 
         Row row(AlgorithmChoice algorithm, long count, Repeats repeats) {
@@ -108,9 +107,11 @@ record JoinedBench(ChosenMachine chosen, int processes, Repeats repeats, Reporte
 
         /** Returns the sum of a number over all processes. */
         private long ofAll(long own) {
-            sum.set(ValueLayout.JAVA_LONG, 0, own);
-            joined.allReduce(List.of(sum), 1, DataType.I64, ReduceOp.SUM);
-            return sum.get(ValueLayout.JAVA_LONG, 0);
+            sum.host().getFirst().set(ValueLayout.JAVA_LONG, 0, own);
+            sum.send();
+            joined.allReduce(sum.buffers(), 1, DataType.I64, ReduceOp.SUM);
+            sum.fetch();
+            return sum.host().getFirst().get(ValueLayout.JAVA_LONG, 0);
         }
     }
 }

@@ -1,9 +1,11 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -13,22 +15,41 @@ public final class RankMemory {
 
     private final List<MemorySegment> buffers;
     private final List<MemorySegment> host;
-    private final @Nullable Backend backend;
+    private final @Nullable Copies copies;
 
-    private RankMemory(List<MemorySegment> buffers, List<MemorySegment> host, @Nullable Backend backend) {
+    private RankMemory(List<MemorySegment> buffers, List<MemorySegment> host, @Nullable Copies copies) {
         this.buffers = buffers;
         this.host = host;
-        this.backend = backend;
+        this.copies = copies;
     }
+
+    /**
+     * How bytes get to devices and back.
+     *
+     * @param toDevice takes the target and the source
+     * @param toHost takes the source and the target
+     */
+    private record Copies(
+            BiConsumer<MemorySegment, MemorySegment> toDevice, BiConsumer<MemorySegment, MemorySegment> toHost) {}
 
     /** In the host's memory. */
     static RankMemory ofHost(Arena arena, int ranks, long bytes) {
         return ofHost(segments(arena, ranks, bytes));
     }
 
-    /** Buffers that are in the host's memory already. */
-    static RankMemory ofHost(List<MemorySegment> buffers) {
+    private static RankMemory ofHost(List<MemorySegment> buffers) {
         return new RankMemory(buffers, buffers, null);
+    }
+
+    /** Of one rank, where a communicator has it; a copy on the host, if need be, is freed with the arena. */
+    static RankMemory of(Communicator communicator, int rank, long bytes, Arena arena) {
+        List<MemorySegment> buffers = List.of(communicator.allocate(rank, bytes));
+        return communicator.inHostMemory()
+                ? ofHost(buffers)
+                : new RankMemory(
+                        buffers,
+                        segments(arena, 1, bytes),
+                        new Copies(communicator::copyToDevice, communicator::copyToHost));
     }
 
     /** On GPUs, with a copy on the host. It is freed with the backend. */
@@ -38,7 +59,7 @@ public final class RankMemory {
                         .mapToObj(rank -> backend.allocate(rank, bytes))
                         .toList(),
                 segments(arena, ranks, bytes),
-                backend);
+                new Copies(backend::copyToDevice, backend::copyToHost));
     }
 
     private static List<MemorySegment> segments(Arena arena, int ranks, long bytes) {
@@ -59,7 +80,7 @@ public final class RankMemory {
 
     /** Whether the two are one. */
     boolean isOfHost() {
-        return backend == null;
+        return copies == null;
     }
 
     /** Makes the buffers what the host has. */
@@ -69,9 +90,9 @@ public final class RankMemory {
 
     /** The same for a part of every rank's. */
     void send(long from, long bytes) {
-        if (backend != null) {
+        if (copies != null) {
             for (int rank = 0; rank < host.size(); rank++) {
-                backend.copyToDevice(
+                copies.toDevice.accept(
                         buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
             }
         }
@@ -84,9 +105,9 @@ public final class RankMemory {
 
     /** The same for a part of every rank's. */
     void fetch(long from, long bytes) {
-        if (backend != null) {
+        if (copies != null) {
             for (int rank = 0; rank < host.size(); rank++) {
-                backend.copyToHost(
+                copies.toHost.accept(
                         buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
             }
         }

@@ -18,6 +18,9 @@ public interface RankSite extends AutoCloseable {
     /** What stands for the devices, in words. */
     String devices();
 
+    /** Where the ranks are, as titles of pictures have it. */
+    String place();
+
     /** What executes calls, as far as tuning depends on it. */
     Platform platform();
 

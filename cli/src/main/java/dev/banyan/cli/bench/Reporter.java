@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
@@ -73,7 +74,7 @@ final class Reporter {
             lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
         lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", "
-                + chosen.machine().size() + " devices, " + TerminalText.of(devices)));
+                + Numbers.count(chosen.machine().size(), "device") + ", " + TerminalText.of(devices)));
         Assumptions.line(chosen.machine().assumed()).ifPresent(line -> lines(List.of("# " + line)));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
@@ -99,10 +100,15 @@ final class Reporter {
         }
     }
 
-    /** The picture of a sweep, for those who asked for one. */
-    void draw(String machine, List<Row> rows) {
+    /**
+     * The picture of a sweep, for those who asked for one.
+     *
+     * @param where what the times are of, for the title
+     * @param boundGbs what no schedule on the links exceeds, in GB/s algbw; null where times are not those of links
+     */
+    void draw(String where, List<Row> rows, @Nullable Double boundGbs) {
         if (plot != null) {
-            SweepPicture.of(machine, rows).write(plot);
+            SweepPicture.of(where, rows, boundGbs).write(plot);
         }
     }
 

@@ -4,6 +4,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.DeviceList;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
@@ -97,7 +98,7 @@ public final class SelftestCommand extends Subcommand {
                 Machine ranks =
                         machine.isNamed() ? introduced(machine.choose(1)).machine() : standIn(named(8).length);
                 checkNumber(ranks.size());
-                run(new HostSite(ranks), "host, " + ranks.size() + " virtual devices");
+                run(new HostSite(ranks), "host, " + Numbers.count(ranks.size(), "virtual device"));
             }
             case CUDA -> {
                 if (machine.isNamed()) {
@@ -134,7 +135,7 @@ public final class SelftestCommand extends Subcommand {
 
     private void checkNumber(int ranks) {
         if (ranks > MOST_RANKS) {
-            throw wrong(ranks + " devices; the test takes 1 to " + MOST_RANKS + " ranks");
+            throw wrong(Numbers.count(ranks, "device") + "; the test takes 1 to " + MOST_RANKS + " ranks");
         }
     }
 

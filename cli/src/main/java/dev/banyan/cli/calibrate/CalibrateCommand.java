@@ -3,6 +3,7 @@ package dev.banyan.cli.calibrate;
 import dev.banyan.cli.gpuday.DayFolder;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
@@ -73,7 +74,7 @@ public final class CalibrateCommand extends Subcommand {
             names = {"-o", "--output"},
             paramLabel = "FILE",
             description = "Write the profile as JSON to a file.")
-    private @Nullable Path output;
+    private @Nullable OutputFile output;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
@@ -124,7 +125,7 @@ public final class CalibrateCommand extends Subcommand {
         boolean json = format == OutputFormat.json;
         print(json, RunContext.of(of).with(profile.name()), rows, table);
         if (output != null) {
-            TextFile.write(output, ProfileJson.write(profile));
+            TextFile.write(output.path(), ProfileJson.write(profile));
             if (!json) {
                 out().println("#");
                 out().println("# written to " + TerminalText.of(output.toString()));

@@ -13,8 +13,7 @@ import java.util.TreeSet;
 /**
  * The links that limit a rate, in words: those that have a price in a {@linkplain Certificate.Prices certificate}. They
  * are named by what they join; links of all ranks, and those of one hub, are named together. The uplink of a hub that
- * has
- * one rank and nothing else below it counts as that rank's link.
+ * has one rank and nothing else below it counts as that rank's link.
  */
 final class SaturatedLinks {
     /** Names in one list before the rest is only counted. */

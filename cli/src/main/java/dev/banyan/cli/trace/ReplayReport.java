@@ -42,8 +42,9 @@ record ReplayReport(
     }
 
     void print(PrintWriter out) {
-        out.println("# " + messages + " messages of " + iterations + " iterations on " + machine + ", profile "
-                + profile + ", servers on " + (serversApart ? "devices of their own" : "workers' devices"));
+        out.println("# " + Numbers.count(messages, "message") + " of " + Numbers.count(iterations, "iteration") + " on "
+                + machine + ", profile " + profile + ", servers on "
+                + (serversApart ? "devices of their own" : "workers' devices"));
         TextTable table = new TextTable("key", "traced\nus", "predicted\nus", "ratio");
         for (Replayed.KeyTime key : keys) {
             table.row(cells(Integer.toString(key.key()), key.tracedUs(), key.predictedUs()));

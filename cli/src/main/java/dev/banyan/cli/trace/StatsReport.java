@@ -115,13 +115,13 @@ record StatsReport(
     void print(PrintWriter out) {
         out.printf(
                 Locale.ROOT,
-                "# %d records, %d of them setup; %d workers, %d servers, %d keys, %d iterations%n",
-                records,
+                "# %s, %d of them setup; %s, %s, %s, %s%n",
+                Numbers.count(records, "record"),
                 setupRecords,
-                workers,
-                servers,
-                keys,
-                iterations);
+                Numbers.count(workers, "worker"),
+                Numbers.count(servers, "server"),
+                Numbers.count(keys, "key"),
+                Numbers.count(iterations, "iteration"));
         out.printf(
                 Locale.ROOT,
                 "# per iteration: %s pushed, %s pulled, %s in all messages%n",

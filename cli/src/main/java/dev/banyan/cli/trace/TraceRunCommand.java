@@ -9,6 +9,8 @@ import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
@@ -109,7 +111,7 @@ final class TraceRunCommand extends Subcommand {
             paramLabel = "FILE.json",
             description = "On the host, also write when each step ran, for ui.perfetto.dev: a row per device and per"
                     + " direction of a link. Some 16 KiB of an array make a few steps, so keep the run short.")
-    private @Nullable Path timeline;
+    private @Nullable OutputFile timeline;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
@@ -208,10 +210,6 @@ final class TraceRunCommand extends Subcommand {
         require(
                 timeline == null || backend == RankBackend.HOST,
                 "--timeline shows what the host backend does; leave it or --backend out");
-        Path folder = timeline == null ? null : timeline.toAbsolutePath().getParent();
-        require(
-                folder == null || Files.isDirectory(folder),
-                "--timeline: there is no folder " + folder + "; make it first");
     }
 
     private static boolean isEmpty(Path folder) {
@@ -264,7 +262,7 @@ final class TraceRunCommand extends Subcommand {
         try {
             List<Path> files = recorder.write(out);
             if (steps != null && timeline != null) {
-                steps.write(timeline);
+                steps.write(timeline.path());
             }
             return new Report(
                     played.name(),
@@ -287,11 +285,11 @@ final class TraceRunCommand extends Subcommand {
     private void print(Report report, PrintWriter to) {
         to.printf(
                 Locale.ROOT,
-                "# %s, %d keys, %d iterations on %d devices of %s, kvstore %s, gradients over %.1f ms%n",
+                "# %s, %s, %s on %s of %s, kvstore %s, gradients over %.1f ms%n",
                 report.workload,
-                report.keys,
-                report.iterations,
-                report.devices,
+                Numbers.count(report.keys, "key"),
+                Numbers.count(report.iterations, "iteration"),
+                Numbers.count(report.devices, "device"),
                 report.machine,
                 report.kvstore,
                 report.computeMs);
@@ -299,7 +297,8 @@ final class TraceRunCommand extends Subcommand {
                 Locale.ROOT,
                 "# an iteration took %.3f ms on average%n",
                 report.steps.stream().mapToDouble(Step::timeMs).average().orElse(0));
-        to.println("# " + report.records + " records in " + report.files.size() + " files; see banyan trace stats:");
+        to.println("# " + Numbers.count(report.records, "record") + " in " + Numbers.count(report.files.size(), "file")
+                + "; see banyan trace stats:");
         report.files.forEach(to::println);
         if (timeline != null) {
             to.println("# timeline: " + timeline + " (open it in ui.perfetto.dev)");

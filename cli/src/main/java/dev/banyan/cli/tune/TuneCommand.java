@@ -13,6 +13,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
@@ -22,6 +23,7 @@ import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
@@ -38,6 +40,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -47,8 +50,9 @@ import picocli.CommandLine.Option;
 @Command(
         name = "tune",
         description = {
-            "Find the best algorithm, chunk length and number of trees for each size on a machine, in the simulator or",
-            "by measuring, and write them to a file that every later run on that machine follows."
+            "Find the best algorithm, chunk length and number of trees for each size on a machine.",
+            "They are found in the simulator or by measuring, and written to a file that every later run on that"
+                    + " machine follows."
         },
         footer = {
             "",
@@ -116,7 +120,7 @@ public final class TuneCommand extends Subcommand {
             paramLabel = "FILE",
             description = "Where the settings go (default: ${DEFAULT-VALUE}).",
             defaultValue = "banyan-tuned.ini")
-    private Path output = Path.of("banyan-tuned.ini");
+    private @Nullable OutputFile output; // has a default
 
     @Option(
             names = "--plot",
@@ -140,7 +144,8 @@ public final class TuneCommand extends Subcommand {
         require(
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
-        TuningFile before = Files.exists(output) ? TuningFile.read(output) : TuningFile.EMPTY;
+        Path file = Objects.requireNonNull(output).path();
+        TuningFile before = Files.exists(file) ? TuningFile.read(file) : TuningFile.EMPTY;
         switch (backend) {
             case SIM -> predict(before, machine.choose(2), workload, most);
             case HOST -> {
@@ -237,10 +242,29 @@ public final class TuneCommand extends Subcommand {
         return tuner;
     }
 
+    /** Where the times are from, as the picture's title has it. */
+    private String place(Machine group) {
+        return switch (backend) {
+            case SIM -> group.name() + ", simulated";
+            case HOST -> new HostSite(group).place();
+            case CUDA -> group.name();
+        };
+    }
+
     private void report(TuningFile before, ChosenMachine chosen, @Nullable Profile constants, TuneReport report) {
-        TextFile.write(output, before.with(report.tuning()).lines());
+        Path file = Objects.requireNonNull(output).path();
+        TextFile.write(file, before.with(report.tuning()).lines());
         if (plot != null) {
-            TunePicture.of(chosen.machine().name(), chosen.machine().size(), collective, report.sizes())
+            Machine group = chosen.machine();
+            boolean ofLinks = backend != BenchBackend.HOST;
+            Double bound = ofLinks
+                    ? (Double) Packings.best(chosen.network())
+                            .packing(collective, root())
+                            .bound()
+                            .gbs()
+                            .doubleValue()
+                    : null;
+            TunePicture.of(place(group), group.size(), collective, report.sizes(), bound)
                     .write(plot);
         }
         PrintWriter err = err();
@@ -249,12 +273,12 @@ public final class TuneCommand extends Subcommand {
         if (format == OutputFormat.json) {
             RunContext context = RunContext.of(
                     chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name());
-            Json.print(out, answer(context, report.json(output.toString())));
+            Json.print(out, answer(context, report.json(file.toString())));
         } else {
             if (chosen.remark() != null) {
                 out.println("# " + TerminalText.of(chosen.remark()));
             }
-            report.lines(output.toString()).forEach(out::println);
+            report.lines(file.toString()).forEach(out::println);
         }
     }
 }

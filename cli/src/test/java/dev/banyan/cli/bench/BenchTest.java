@@ -96,7 +96,11 @@ class BenchTest {
     void processesWithoutSenseAreRefused() {
         assertThat(CommandRun.of("bench --processes 1").err()).contains("--processes is 1; give at least 2");
         assertThat(CommandRun.of("bench --processes 9").err()).contains("needs at least 9 devices");
-        assertThat(CommandRun.of("bench --processes 2 --backend sim").err()).contains("leave --workload and --backend");
+        assertThat(CommandRun.of("bench --processes 2 --backend sim").err())
+                .contains("leave --workload and --backend sim out");
+        assertThat(CommandRun.of("bench --processes 2 --backend cuda --algorithm nccl")
+                        .err())
+                .contains("--algorithm nccl runs in one process");
         assertThat(CommandRun.of("bench --processes 3 --devices 0,1,2,3").err()).contains("name one for each");
     }
 

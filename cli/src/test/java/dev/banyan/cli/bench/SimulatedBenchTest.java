@@ -28,7 +28,7 @@ class SimulatedBenchTest {
                 .doesNotContain("#wrong", "Out of bounds");
         assertThat(run.out().lines().filter(line -> !line.startsWith("#")).toList())
                 .hasSize(21)
-                .allSatisfy(line -> assertThat(line.strip().split("\\s+", -1)).hasSize(12));
+                .allSatisfy(line -> assertThat(line.strip().split("\\s+", -1)).hasSize(10));
         assertThat(CommandRun.of(arguments).out()).isEqualTo(run.out());
     }
 
@@ -63,7 +63,8 @@ class SimulatedBenchTest {
                         "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each"
                                 + " GPU; against 7 published sweeps of this class: median error [0-9.]+% \\(worst")
                 .containsPattern("# +size +auto +nccl");
-        assertThat(Files.readString(picture)).contains("auto, nccl");
+        assertThat(Files.readString(picture))
+                .contains("all_reduce on dgx-a100, simulated: time", "auto, nccl, bound of the links");
         JsonNode rows = CommandRun.of(arguments + " --format json").rows();
         assertThat(rows).hasSize(6);
         assertThat(rows.get(3).get("choice").asText()).isEqualTo("nccl/LL");
@@ -138,6 +139,31 @@ class SimulatedBenchTest {
                 .contains(
                         "executed by one kernel on each GPU; all kernels have begun after 8.1 us (4.7 to 44.3)",
                         "program.flagUs 2.3, from 1.5 to 4: assumed as on H100");
+    }
+
+    /** In place nothing is copied to an output beforehand, which only some schedules need. */
+    @Test
+    void timesInPlaceStandWhereTheyDiffer() throws Exception {
+        String arguments = "bench --backend sim --machine p3.16xlarge -b 1M -e 1M -a all --collective ";
+        boolean differed = false;
+        for (String collective : List.of("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter")) {
+            List<String> lines = CommandRun.of(arguments + collective)
+                    .out()
+                    .lines()
+                    .filter(line -> !line.startsWith("#"))
+                    .toList();
+            JsonNode rows =
+                    CommandRun.of(arguments + collective + " --format json").rows();
+            assertThat(lines).hasSize(rows.size());
+            for (int i = 0; i < lines.size(); i++) {
+                JsonNode row = rows.get(i);
+                boolean same = row.get("timeUs").asDouble()
+                        == row.at("/inPlace/timeUs").asDouble();
+                differed |= !same;
+                assertThat(lines.get(i).endsWith(" same")).as(lines.get(i)).isEqualTo(same);
+            }
+        }
+        assertThat(differed).isTrue();
     }
 
     @Test

@@ -118,8 +118,11 @@ class TuneTest {
                 + folder.resolve("p.ini") + " --plot " + svg);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(Files.readString(svg))
-                .contains("<svg", "broadcast on p3.8xlarge: time", "broadcast on p3.8xlarge: bus bandwidth")
-                .contains("single-tree, multi-tree, packing, ring, star, one-shot, nccl, tuned");
+                .contains(
+                        "<svg",
+                        "broadcast on p3.8xlarge, simulated: time",
+                        "broadcast on p3.8xlarge, simulated: bus bandwidth")
+                .contains("single-tree, multi-tree, packing, ring, star, one-shot, nccl, tuned, bound of the links");
         Path png = folder.resolve("tuned.png");
         CommandRun.of("tune --machine p3.8xlarge -b 1K -e 4K --format json --output " + folder.resolve("q") + " --plot "
                         + png)

@@ -14,8 +14,7 @@ import java.util.stream.IntStream;
  * outside where the devices have links of their own, the sockets outermost, and inside where they have none.
  *
  * <p>Outside, the line from a hub to what it joins goes along the ellipse, so that no line crosses the devices. The
- * same
- * machine gives the same drawing.
+ * same machine gives the same drawing.
  */
 public final class MachineDrawing {
     /** Width of the drawing in pixels. */

@@ -10,6 +10,7 @@ import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.host.ProcessBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
@@ -35,7 +36,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -229,18 +229,8 @@ public final class Communicator implements AutoCloseable {
         return Job.join(
                 JobPlace.find(config, System.getenv()),
                 ranks,
-                agreed(machine, config),
+                Agreement.on(machine, config),
                 TimeUnit.NANOSECONDS.convert(config.get(TIMEOUT)));
-    }
-
-    /** Returns what all processes of a job must have alike. */
-    private static String agreed(Machine machine, Config config) {
-        return machine
-                + config.entries().stream()
-                        .filter(entry -> entry.setting().inFiles())
-                        .map(entry -> entry.setting().name() + "=" + entry.value())
-                        .collect(Collectors.joining(";"))
-                + TuningFile.of(config).map(TuningFile::toString).orElse("");
     }
 
     /**
@@ -330,6 +320,11 @@ public final class Communicator implements AutoCloseable {
     /** Returns the number of ranks of this process, 1..n; n where one process holds all. */
     public int ranksHeld() {
         return held.count();
+    }
+
+    /** Returns the backend, which other communicators may share until this one is closed. */
+    public Backend backend() {
+        return backend;
     }
 
     /** Returns the machine whose device r is rank r. */

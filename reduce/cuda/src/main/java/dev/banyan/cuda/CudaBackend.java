@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.config.Config;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
@@ -8,11 +9,13 @@ import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -310,6 +313,12 @@ public final class CudaBackend implements Backend {
             // A process has ended, is late or makes another call.
             throw company.isAlone() ? e : queue.breaking(e);
         }
+    }
+
+    @Override
+    public Provider.Joined join(Job job, Machine machine, Config config) {
+        int[] ordinals = ranks.held().stream().mapToInt(CudaDevice::ordinal).toArray();
+        return CudaBackendProvider.join(job, machine, config, JobGpus::refuseSharing, ordinals);
     }
 
     @Override

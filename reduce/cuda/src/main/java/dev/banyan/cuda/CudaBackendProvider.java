@@ -11,6 +11,7 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** Opens CUDA backends for communicators. */
 public final class CudaBackendProvider implements Backend.Provider {
@@ -76,11 +77,17 @@ public final class CudaBackendProvider implements Backend.Provider {
 
     @Override
     public Joined join(Job job, Machine machine, Config config, int... devices) {
+        return join(job, machine, config, JobGpus::warnOfSharing, devices);
+    }
+
+    /** @param check looks at the GPUs of all processes */
+    static Joined join(Job job, Machine machine, Config config, Consumer<JobGpus> check, int... devices) {
         long timeoutNanos = TimeUnit.NANOSECONDS.convert(config.get(Communicator.TIMEOUT));
         CudaLibrary.load();
         Exchange exchange = new Exchange(job, timeoutNanos);
         try {
             JobGpus gpus = new JobGpus(job, exchange, devices);
+            check.accept(gpus);
             Machine ranked = gpus.machine(machine);
             Tuning tuning = tuning(config);
             JobCompany company = new JobCompany(job, exchange, gpus, timeoutNanos, tuning.triesPeers());

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
@@ -18,8 +19,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The GPU of each rank of a job, by its bus id: a process may see only some of the machine's GPUs, and number them as
- * it
- * likes (CUDA_VISIBLE_DEVICES).
+ * it likes (CUDA_VISIBLE_DEVICES).
  */
 final class JobGpus {
     private static final Logger LOG = LoggerFactory.getLogger(JobGpus.class);
@@ -49,22 +49,33 @@ final class JobGpus {
                 models.put(gpu.substring(0, space), gpu.substring(space + 1));
             }
         }
-        warnOfSharing();
     }
 
-    private void warnOfSharing() {
+    /** Logs a warning if two processes have the same GPU. */
+    void warnOfSharing() {
+        sharing()
+                .ifPresent(shared -> LOG.warn(
+                        "{}, which gives each process its turn; such calls are slow: start a"
+                                + " process for each GPU, or let one process hold these ranks",
+                        shared));
+    }
+
+    /** @throws IllegalStateException if two processes have the same GPU */
+    void refuseSharing() {
+        sharing().ifPresent(shared -> {
+            throw new IllegalStateException(shared);
+        });
+    }
+
+    private Optional<String> sharing() {
         for (int rank = 0; rank < busIds.size(); rank++) {
             int first = busIds.indexOf(busIds.get(rank));
             if (job.processOf(first) != job.processOf(rank)) {
-                LOG.warn(
-                        "ranks {} and {} of two processes are on one GPU, {}, which gives each process its turn; such"
-                                + " calls are slow: start a process for each GPU, or let one process hold these ranks",
-                        first,
-                        rank,
-                        busIds.get(rank));
-                return;
+                return Optional.of(
+                        "ranks " + first + " and " + rank + " of two processes are on one GPU, " + busIds.get(rank));
             }
         }
+        return Optional.empty();
     }
 
     /** Returns how many GPUs of which models hold all ranks. */
@@ -85,8 +96,7 @@ final class JobGpus {
 
     /**
      * Returns the machine with a device for each rank: those of the ranks' bus ids, or all of a machine that has as
-     * many
-     * and does not know them.
+     * many and does not know them.
      *
      * @throws IllegalArgumentException if it has another number of devices
      */

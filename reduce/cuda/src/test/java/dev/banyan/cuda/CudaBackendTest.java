@@ -38,6 +38,7 @@ import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -65,8 +66,26 @@ class CudaBackendTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = AlgorithmChoice.class, names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
+    @EnumSource(
+            value = AlgorithmChoice.class,
+            names = {"AUTO", "NCCL"},
+            mode = EnumSource.Mode.EXCLUDE)
+    void kindsOfCallsGiveTheBitsOfTheHost(AlgorithmChoice algorithm) {
+        compareKinds(algorithm, 5);
+    }
+
+    @ParameterizedTest
+    @Tag("soak")
+    @EnumSource(
+            value = AlgorithmChoice.class,
+            names = {"AUTO", "NCCL"},
+            mode = EnumSource.Mode.EXCLUDE)
     void everyKindOfCallGivesTheBitsOfTheHost(AlgorithmChoice algorithm) {
+        compareKinds(algorithm, 1);
+    }
+
+    /** Six algorithms with a step of five run every kind, each by some algorithm. */
+    private void compareKinds(AlgorithmChoice algorithm, int step) {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
@@ -78,7 +97,8 @@ class CudaBackendTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator first = Communicator.create(machine, config, direct);
                 Communicator second = Communicator.create(machine, config, copying)) {
-            comparison.compareEveryKind(host, first, second, algorithm.label().length());
+            comparison.compareKinds(
+                    host, first, second, List.of(AlgorithmChoice.values()).indexOf(algorithm), step);
         }
         nothingIsLeft();
     }

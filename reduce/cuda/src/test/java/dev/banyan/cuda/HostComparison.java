@@ -77,20 +77,23 @@ final class HostComparison {
     }
 
     /**
-     * Runs every collective, type and operation, in and out of place, by turns on one of two communicators on GPUs.
+     * Runs collectives, types and operations, in and out of place, by turns on one of two communicators on GPUs.
      *
      * @param first turn, from which counts and alignments follow
+     * @param step runs each step-th kind; 1 runs every one
      */
-    void compareEveryKind(Communicator host, Communicator even, Communicator odd, int first) {
+    void compareKinds(Communicator host, Communicator even, Communicator odd, int first, int step) {
         long[] counts = {0, 1, 3, 8, 257, 4099};
         int turn = first;
         for (Collective collective : Collective.values()) {
             for (DataType type : DataType.values()) {
                 for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
                     for (boolean inPlace : new boolean[] {true, false}) {
-                        Communicator cuda = turn % 2 == 0 ? even : odd;
-                        long count = counts[turn++ / 2 % counts.length];
-                        compare(host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
+                        long count = counts[turn / 2 % counts.length];
+                        if (turn++ % step == 0) {
+                            Communicator cuda = turn / step % 2 == 0 ? even : odd;
+                            compare(host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
+                        }
                     }
                 }
             }

@@ -9,8 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Output of {@code amd-smi topology}: weights, link types and, where the driver reports them, bandwidths in MB/s, of
- * which
- * the greatest of a pair is that of all its links together; see {@link AmdMachine}.
+ * which the greatest of a pair is that of all its links together; see {@link AmdMachine}.
  */
 final class AmdSmiFormat implements MachineFormat {
     private static final String TOOL = "amd-smi topology";

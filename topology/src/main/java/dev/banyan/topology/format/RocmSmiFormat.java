@@ -10,8 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Output of {@code rocm-smi --showtopo}: weights, link types and NUMA nodes, but neither speeds nor how many links join
- * a
- * pair; see {@link AmdMachine}.
+ * a pair; see {@link AmdMachine}.
  */
 final class RocmSmiFormat implements MachineFormat {
     private static final String TOOL = "rocm-smi --showtopo";

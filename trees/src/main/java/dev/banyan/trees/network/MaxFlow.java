@@ -47,8 +47,7 @@ public final class MaxFlow {
 
     /**
      * A graph of the arcs of a network, with their capacities; arc i of it is arc i of the network. It has one more
-     * node,
-     * {@code network.nodes()}, without arcs: for a source that supplies several ranks.
+     * node, {@code network.nodes()}, without arcs: for a source that supplies several ranks.
      */
     public static MaxFlow of(Network network) {
         MaxFlow flow = new MaxFlow(network.nodes() + 1, network.arcs() + network.ranks());

@@ -171,6 +171,21 @@ public interface Backend extends AutoCloseable {
         void close();
     }
 
+    /**
+     * Opens a backend whose ranks are on the devices that backends like this one have in all processes of a job.
+     *
+     * @param job the processes, of which each has devices of its own and calls this method; the backend leaves it when
+     *     it is closed; if this fails, the job is broken
+     * @param machine the machine that the devices are in, by their bus ids; or one with a device for each rank
+     * @param config the settings, which are the same in all processes
+     * @throws UnsupportedOperationException if its devices are parts of the host
+     * @throws RuntimeException as {@link Provider#join} does, and if two processes have the same device
+     */
+    default Provider.Joined join(Job job, Machine machine, Config config) {
+        job.fail();
+        throw new UnsupportedOperationException("the backend " + name() + " has no devices to join");
+    }
+
     /** Frees all memory of the backend. */
     @Override
     void close();

@@ -22,8 +22,7 @@ import java.util.Objects;
 
 /**
  * The stand-in for NCCL of src/main/nccl, which moves real bytes of the emulated driver's memory; the head of its
- * source
- * lists its commands. Load the driver first.
+ * source lists its commands. Load the driver first.
  */
 public final class NcclStandIn {
     private final Path library;

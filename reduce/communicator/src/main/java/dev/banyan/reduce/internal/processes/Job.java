@@ -183,8 +183,7 @@ public final class Job implements AutoCloseable {
 
     /**
      * Leaves the job, waits until all have left, gives back what this process has of the others' memory, and waits
-     * until
-     * all have done that.
+     * until all have done that.
      *
      * @param givingBack gives it back
      * @param timeoutNanos how long it waits each time

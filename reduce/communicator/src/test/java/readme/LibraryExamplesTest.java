@@ -7,8 +7,8 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-/** The README's examples print what their comments say. */
-class ReadmeExamplesTest {
+/** The examples of docs/library.md print what their comments say. */
+class LibraryExamplesTest {
     @Test
     void theFirstExamplePrintsTheMean() {
         assertThat(printed(() -> AllReduceExample.main(new String[0]))).containsExactly("1.0");
