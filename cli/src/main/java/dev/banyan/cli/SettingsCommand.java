@@ -1,6 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
@@ -63,7 +64,7 @@ final class SettingsCommand extends Subcommand {
         PrintWriter out = out();
         remarkAside(null, config.warnings());
         switch (format) {
-            case json -> Json.print(out, rows);
+            case json -> Json.print(out, answer(RunContext.NONE, rows));
             case markdown -> {
                 out.println("| name | meaning | allowed | default |");
                 out.println("|---|---|---|---|");

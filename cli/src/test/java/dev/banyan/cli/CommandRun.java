@@ -17,14 +17,20 @@ public record CommandRun(int status, String out, String err) {
         return new CommandRun(status, out.toString(), err.toString());
     }
 
-    /** All of stdout, which must be JSON and nothing else. */
+    /** All of stdout, which must be JSON as docs/output.schema.json describes it, and nothing else. */
     public JsonNode json() throws java.io.IOException {
         try (var parser = new ObjectMapper().createParser(out)) {
             JsonNode node = parser.readValueAsTree();
             if (parser.nextToken() != null) {
                 throw new AssertionError("more than one JSON value on stdout: " + out);
             }
+            OutputSchema.check(node);
             return node;
         }
+    }
+
+    /** The table of {@link #json}. */
+    public JsonNode rows() throws java.io.IOException {
+        return json().get("rows");
     }
 }

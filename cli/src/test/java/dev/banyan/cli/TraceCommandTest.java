@@ -78,7 +78,7 @@ class TraceCommandTest {
         assertThat(json.get("messages").intValue()).isEqualTo(4);
         assertThat(json.get("tracedUs").doubleValue()).isEqualTo(900);
         assertThat(json.get("predictedUs").doubleValue()).isBetween(600.0, 900.0);
-        assertThat(json.at("/keys/0/tracedUs").doubleValue()).isEqualTo(400);
+        assertThat(json.at("/rows/0/tracedUs").doubleValue()).isEqualTo(400);
         CommandRun run = CommandRun.of("trace replay --machine pcie-4 --profile pcie " + file);
         assertThat(run.status()).isZero();
         assertThat(run.out())
@@ -109,7 +109,7 @@ class TraceCommandTest {
                         + " --compute-ms 1 --format json --out " + traces + " --timeline " + timeline)
                 .json();
         assertThat(told.get("keys").intValue()).isEqualTo(8);
-        assertThat(told.get("stepMs")).hasSize(3);
+        assertThat(told.get("rows")).hasSize(3);
         assertThat(told.get("files")).hasSize(4);
         DlcTrace worker;
         try (InputStream in = Files.newInputStream(traces.resolve("worker-1.txt"))) {

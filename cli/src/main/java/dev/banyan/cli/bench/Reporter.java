@@ -1,18 +1,22 @@
 package dev.banyan.cli.bench;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Platform;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -26,9 +30,20 @@ final class Reporter {
     private final PrintWriter err;
     private final OutputFormat format;
     private final @Nullable PlotFile plot;
+    private final BiFunction<RunContext, Object, JsonNode> answers;
+    private RunContext context = RunContext.NONE;
 
-    /** @param plot where sweeps are drawn, or null for nowhere */
-    Reporter(PrintWriter out, PrintWriter err, OutputFormat format, @Nullable PlotFile plot) {
+    /**
+     * @param plot where sweeps are drawn, or null for nowhere
+     * @param answers makes JSON of what figures hold for and of rows
+     */
+    Reporter(
+            PrintWriter out,
+            PrintWriter err,
+            OutputFormat format,
+            @Nullable PlotFile plot,
+            BiFunction<RunContext, Object, JsonNode> answers) {
+        this.answers = answers;
         this.out = out;
         this.err = err;
         this.format = format;
@@ -37,15 +52,24 @@ final class Reporter {
 
     /** Returns a reporter of a process that prints nothing. */
     Reporter silent() {
-        return new Reporter(new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), format, null);
+        return new Reporter(
+                new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), format, null, answers);
     }
 
     /**
      * Says which machine is meant, and what is odd about it.
      *
      * @param devices what stands for its devices, in words
+     * @param platform what executes calls
+     * @param profile the simulator's constants; null where it is not asked
      */
-    void introduce(ChosenMachine chosen, String devices, List<String> settingWarnings) {
+    void introduce(
+            ChosenMachine chosen,
+            String devices,
+            Platform platform,
+            @Nullable String profile,
+            List<String> settingWarnings) {
+        context = RunContext.of(chosen.machine(), platform, profile);
         if (chosen.remark() != null) {
             lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
@@ -72,7 +96,7 @@ final class Reporter {
     /** The whole result, for programs only. */
     void result(List<?> rows) {
         if (format == OutputFormat.json) {
-            Json.print(out, rows);
+            Json.print(out, answers.apply(context, rows));
         }
     }
 

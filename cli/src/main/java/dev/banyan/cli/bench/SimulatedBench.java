@@ -14,6 +14,7 @@ import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.program.ProgramLayout;
@@ -76,6 +77,16 @@ final class SimulatedBench implements Bench {
     @Override
     public String devices() {
         return "simulated with profile " + profile.name();
+    }
+
+    @Override
+    public Platform platform(boolean isWorkload) {
+        return (isWorkload ? chunks : costs).platform();
+    }
+
+    @Override
+    public String profile() {
+        return profile.name();
     }
 
     @Override

@@ -82,7 +82,7 @@ record WorldBench(MachineOptions options) {
         boolean reports = world.rank() == 0;
         HostSite site = new HostSite(machine.machine());
         if (reports) {
-            reporter.introduce(machine, site.devices(), config.warnings());
+            reporter.introduce(machine, site.devices(), site.platform(), null, config.warnings());
         }
         List<StepTimes> results;
         List<String> lines;

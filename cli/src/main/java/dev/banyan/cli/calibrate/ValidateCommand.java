@@ -45,6 +45,6 @@ public final class ValidateCommand extends Subcommand {
             TextFile.write(report.path(), new SimulatorDocument(comparisons, found.leftOut()).markdown());
         }
         ValidationReport answer = ValidationReport.of(comparisons, found.leftOut());
-        print(format == OutputFormat.json, answer, () -> answer.print(out()));
+        print(format == OutputFormat.json, found.context(), answer, () -> answer.print(out()));
     }
 }

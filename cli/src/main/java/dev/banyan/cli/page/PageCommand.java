@@ -82,7 +82,7 @@ public final class PageCommand extends Subcommand {
                 .flatMap(file -> MeasuredCurves.read(file, shown.size()).stream())
                 .toList();
         OutputFile file = output == null ? OutputFile.of(fileName(shown.name())) : output;
-        List<Gradients> models = Workload.all().values().stream()
+        List<Gradients> models = Workload.small().stream()
                 .map(workload -> new Gradients(workload.name(), workload.elements()))
                 .toList();
         Config config = Config.load();

@@ -1,5 +1,6 @@
 package dev.banyan.cli.trace;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.dlc.DlcStatistics;
@@ -48,7 +49,7 @@ record StatsReport(
         @Nullable Double overlapRatio,
         @Nullable Phases phases,
         Map<String, Lengths> messages,
-        List<KeyTraffic> traffic,
+        @JsonProperty("rows") List<KeyTraffic> traffic,
         Map<String, Times> overheads) {
     /** What the four messages of a push and a pull are called. */
     static final List<String> MESSAGES = List.of("push", "acknowledgement", "request", "pull");

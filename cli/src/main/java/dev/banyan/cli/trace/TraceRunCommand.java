@@ -1,5 +1,7 @@
 package dev.banyan.cli.trace;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.bench.Memory;
 import dev.banyan.cli.bench.RankBackend;
 import dev.banyan.cli.bench.StoreTypeConverter;
@@ -7,10 +9,10 @@ import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
 import dev.banyan.dlc.DlcTrace;
@@ -71,10 +73,8 @@ final class TraceRunCommand extends Subcommand {
 
     @Option(
             names = "--workload",
-            paramLabel = "MODEL|FILE.csv",
-            description =
-                    "resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or keys with the numbers of"
-                            + " elements in a file's last column (default: lenet-5).")
+            paramLabel = "MODEL|FILE",
+            description = "Whose gradients: as bench has it (default: lenet-5).")
     private @Nullable Workload workload;
 
     @Option(
@@ -121,19 +121,22 @@ final class TraceRunCommand extends Subcommand {
      *
      * @param keys number of keys
      * @param records records of all files
-     * @param stepMs time of each step
+     * @param steps one for each iteration
      */
     private record Report(
             String workload,
-            String machine,
-            int devices,
+            @JsonIgnore String machine,
+            @JsonIgnore int devices,
             String kvstore,
             int keys,
             int iterations,
             double computeMs,
             int records,
-            List<Double> stepMs,
+            @JsonProperty("rows") List<Step> steps,
             List<String> files) {}
+
+    /** One step and its time. */
+    private record Step(int iteration, double timeMs) {}
 
     @Override
     public void run() {
@@ -194,12 +197,8 @@ final class TraceRunCommand extends Subcommand {
             }
         }
         Report report = write(recorder, steps, played, chosen, stepMs);
-        PrintWriter to = out();
-        if (format == OutputFormat.json) {
-            Json.print(to, report);
-        } else {
-            print(report, to);
-        }
+        RunContext context = RunContext.of(chosen.machine(), devices.platform(), null);
+        print(format == OutputFormat.json, context, report, () -> print(report, out()));
     }
 
     private void refuseNonsense() {
@@ -274,7 +273,9 @@ final class TraceRunCommand extends Subcommand {
                     iterations,
                     computeMs,
                     recorder.traces().stream().mapToInt(DlcTrace::size).sum(),
-                    stepMs,
+                    IntStream.range(0, stepMs.size())
+                            .mapToObj(iteration -> new Step(iteration, stepMs.get(iteration)))
+                            .toList(),
                     files.stream().map(Path::toString).toList());
         } catch (IOException e) {
             throw new UncheckedIOException("can't write the traces: " + e, e);
@@ -295,10 +296,7 @@ final class TraceRunCommand extends Subcommand {
         to.printf(
                 Locale.ROOT,
                 "# an iteration took %.3f ms on average%n",
-                report.stepMs.stream()
-                        .mapToDouble(Double::doubleValue)
-                        .average()
-                        .orElse(0));
+                report.steps.stream().mapToDouble(Step::timeMs).average().orElse(0));
         to.println("# " + Numbers.count(report.records, "record") + " in " + Numbers.count(report.files.size(), "file")
                 + "; see banyan trace stats:");
         report.files.forEach(to::println);

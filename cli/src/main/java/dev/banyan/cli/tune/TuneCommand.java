@@ -7,6 +7,7 @@ import dev.banyan.cli.bench.RankSite;
 import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.WorkloadOption;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
@@ -15,6 +16,7 @@ import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
@@ -110,13 +112,8 @@ public final class TuneCommand extends Subcommand {
             description = "Largest size (default: 1G; measured 16M).")
     private @Nullable ByteSize last;
 
-    @Option(
-            names = "--workload",
-            paramLabel = "MODEL|FILE.csv",
-            description =
-                    "Also predict an iteration over the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or"
-                            + " over keys with the numbers of elements in a file's last column; needs --backend sim.")
-    private @Nullable Workload workload;
+    @Mixin
+    private final WorkloadOption workloads = new WorkloadOption();
 
     @Option(
             names = {"-o", "--output"},
@@ -137,6 +134,7 @@ public final class TuneCommand extends Subcommand {
     @Override
     public void run() {
         boolean simulated = backend == BenchBackend.SIM;
+        Workload workload = workloads.get();
         require(simulated || profile == null, "--profile is what the simulator goes by; leave " + option() + " out");
         require(simulated || workload == null, "--workload is predicted; leave " + option() + " out");
         require(
@@ -149,7 +147,7 @@ public final class TuneCommand extends Subcommand {
         Path file = Objects.requireNonNull(output).path();
         TuningFile before = Files.exists(file) ? TuningFile.read(file) : TuningFile.EMPTY;
         switch (backend) {
-            case SIM -> predict(before, machine.choose(2), most);
+            case SIM -> predict(before, machine.choose(2), workload, most);
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
                 try (RankSite site = new HostSite(chosen.machine())) {
@@ -175,7 +173,7 @@ public final class TuneCommand extends Subcommand {
         return collective.hasRoot() ? ROOT : -1;
     }
 
-    private void predict(TuningFile before, ChosenMachine chosen, long most) {
+    private void predict(TuningFile before, ChosenMachine chosen, @Nullable Workload workload, long most) {
         Machine group = chosen.machine();
         Config config =
                 Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
@@ -202,6 +200,7 @@ public final class TuneCommand extends Subcommand {
         report(
                 before,
                 chosen,
+                costs.profile(),
                 new TuneReport(
                         tuning,
                         group.size(),
@@ -227,6 +226,7 @@ public final class TuneCommand extends Subcommand {
         report(
                 before,
                 chosen,
+                null,
                 new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
     }
 
@@ -251,7 +251,7 @@ public final class TuneCommand extends Subcommand {
         };
     }
 
-    private void report(TuningFile before, ChosenMachine chosen, TuneReport report) {
+    private void report(TuningFile before, ChosenMachine chosen, @Nullable Profile constants, TuneReport report) {
         Path file = Objects.requireNonNull(output).path();
         TextFile.write(file, before.with(report.tuning()).lines());
         if (plot != null) {
@@ -271,7 +271,9 @@ public final class TuneCommand extends Subcommand {
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
         PrintWriter out = out();
         if (format == OutputFormat.json) {
-            Json.print(out, report.json(file.toString()));
+            RunContext context = RunContext.of(
+                    chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name());
+            Json.print(out, answer(context, report.json(file.toString())));
         } else {
             if (chosen.remark() != null) {
                 out.println("# " + TerminalText.of(chosen.remark()));

@@ -98,13 +98,10 @@ record TuneReport(
 
     /** All as JSON has it. */
     record Report(
-            String machine,
-            int devices,
-            String links,
             String collective,
             String how,
             String rules,
-            List<Size> sizes,
+            List<Size> rows,
             @Nullable String workload,
             List<IterationTimes.Iteration> ways,
             @Nullable Long bestArrayBound,
@@ -113,9 +110,6 @@ record TuneReport(
     /** For programs. */
     Report json(String file) {
         return new Report(
-                tuning.machine(),
-                devices,
-                tuning.links(),
                 collective.label(),
                 how,
                 rules().toString(),

@@ -38,7 +38,7 @@ class SimulatedBenchTest {
         JsonNode rows = CommandRun.of(
                         "bench --backend sim --machine dgx-a100 --devices 0-3 -d half -b 1M -e 1M -a all --format json"
                                 + " --collective " + collective)
-                .json();
+                .rows();
         assertThat(rows).hasSize(6);
         for (JsonNode row : rows) {
             assertThat(row.has("wrong")).isFalse();
@@ -65,7 +65,7 @@ class SimulatedBenchTest {
                 .containsPattern("# +size +auto +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "auto, nccl, bound of the links");
-        JsonNode rows = CommandRun.of(arguments + " --format json").json();
+        JsonNode rows = CommandRun.of(arguments + " --format json").rows();
         assertThat(rows).hasSize(6);
         assertThat(rows.get(3).get("choice").asText()).isEqualTo("nccl/LL");
         assertThat(rows.get(5).get("choice").asText()).isEqualTo("nccl/Simple");
@@ -78,7 +78,7 @@ class SimulatedBenchTest {
         String arguments = "bench --backend sim --machine dgx-a100 -b 1M -e 1M -a all";
         System.setProperty("BANYAN_CUDA_EXECUTOR", "graph");
         try {
-            for (JsonNode row : CommandRun.of(arguments + " --format json").json()) {
+            for (JsonNode row : CommandRun.of(arguments + " --format json").rows()) {
                 assertThat(row.get("choice").asText())
                         .startsWith(row.get("algorithm").asText() + "@");
                 assertThat(row.has("leastUs")).isFalse();
@@ -103,14 +103,14 @@ class SimulatedBenchTest {
             String collective, String algorithm, String type, double least, double most) throws Exception {
         String arguments = "bench --backend sim --machine p3.16xlarge -b 256M -e 256M --format json -a " + algorithm
                 + " --collective " + collective + " -d " + type;
-        JsonNode plain = CommandRun.of(arguments).json().get(0);
+        JsonNode plain = CommandRun.of(arguments).rows().get(0);
         System.setProperty("BANYAN_REPRODUCIBLE", "exact");
         try {
-            JsonNode exact = CommandRun.of(arguments).json().get(0);
+            JsonNode exact = CommandRun.of(arguments).rows().get(0);
             assertThat(exact.get("timeUs").asDouble() / plain.get("timeUs").asDouble())
                     .isBetween(least, most);
             assertThat(exact.has("leastUs")).isFalse();
-            assertThat(CommandRun.of(arguments + " -o max").json().get(0).get("timeUs"))
+            assertThat(CommandRun.of(arguments + " -o max").rows().get(0).get("timeUs"))
                     .isEqualTo(plain.get("timeUs"));
         } finally {
             System.clearProperty("BANYAN_REPRODUCIBLE");
@@ -153,7 +153,7 @@ class SimulatedBenchTest {
                     .filter(line -> !line.startsWith("#"))
                     .toList();
             JsonNode rows =
-                    CommandRun.of(arguments + collective + " --format json").json();
+                    CommandRun.of(arguments + collective + " --format json").rows();
             assertThat(lines).hasSize(rows.size());
             for (int i = 0; i < lines.size(); i++) {
                 JsonNode row = rows.get(i);
@@ -178,7 +178,7 @@ class SimulatedBenchTest {
     void workloadsOverlapTheirCalls() throws Exception {
         JsonNode rows = CommandRun.of(
                         "bench --backend sim --machine p3.16xlarge --workload resnet-50 -a packing --format json")
-                .json();
+                .rows();
         assertThat(rows.findValuesAsText("inFlight")).containsExactly("1", "50", "157");
         List<Double> times = new ArrayList<>();
         rows.forEach(row -> times.add(row.get("timeMs").asDouble()));

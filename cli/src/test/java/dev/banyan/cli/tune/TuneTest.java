@@ -49,8 +49,8 @@ class TuneTest {
                 .json();
         Machine machine = Presets.find("p3.8xlarge").orElseThrow();
         Planner planner = planner(machine);
-        assertThat(report.get("sizes")).hasSize(14);
-        for (JsonNode size : report.get("sizes")) {
+        assertThat(report.get("rows")).hasSize(14);
+        for (JsonNode size : report.get("rows")) {
             CollectiveRequest request = allReduce(size.get("bytes").asLong());
             AlgorithmConfig choice = planner.choose(request);
             assertThat(choice).hasToString(size.get("choice").asText());
@@ -137,7 +137,7 @@ class TuneTest {
                         + " --collective broadcast --output " + file)
                 .json();
         assertThat(report.get("how").asText()).isEqualTo("measured on the host backend");
-        assertThat(report.get("sizes")).hasSize(2);
+        assertThat(report.get("rows")).hasSize(2);
         Tuning tuning = TuningFile.read(file).sections().getFirst();
         assertThat(tuning.platform()).isEqualTo(Platform.ofThisHost());
         assertThat(tuning.rules()).containsOnlyKeys(Collective.BROADCAST);
