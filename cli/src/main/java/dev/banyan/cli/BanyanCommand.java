@@ -11,6 +11,8 @@ import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.gpuday.GpuDayCommand;
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.Names;
+import dev.banyan.cli.output.CheckedOutput;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.page.PageCommand;
@@ -19,8 +21,11 @@ import dev.banyan.cli.scaling.ScalingCommand;
 import dev.banyan.cli.trace.TraceCommand;
 import dev.banyan.cli.tune.TuneCommand;
 import dev.banyan.topology.Machine;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.nio.charset.Charset;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
@@ -38,7 +43,15 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @Command(
         name = "banyan",
         description = "Reduce, broadcast and allreduce between the GPUs of one machine, fitted to its links.",
-        subcommands = {
+        mixinStandardHelpOptions = true,
+        scope = ScopeType.INHERIT,
+        versionProvider = BanyanCommand.Version.class,
+        usageHelpAutoWidth = true,
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {"0:done", "1:failed", "2:wrong usage"})
+final class BanyanCommand extends Subcommand {
+    /** The subcommands, in the order of the help text. */
+    private static final List<Class<? extends Subcommand>> SUBCOMMANDS = List.of(
             TopoCommand.class,
             ProbeCommand.class,
             TreesCommand.class,
@@ -55,27 +68,28 @@ import picocli.CommandLine.UnmatchedArgumentException;
             TraceCommand.class,
             SelftestCommand.class,
             GpuDayCommand.class,
-            SettingsCommand.class
-        },
-        mixinStandardHelpOptions = true,
-        scope = ScopeType.INHERIT,
-        versionProvider = BanyanCommand.Version.class,
-        usageHelpAutoWidth = true,
-        exitCodeListHeading = "%nExit status:%n",
-        exitCodeList = {"0:done", "1:failed", "2:wrong usage"})
-final class BanyanCommand extends Subcommand {
+            SettingsCommand.class,
+            HelpCommand.class);
+
     @Option(names = "--debug", scope = ScopeType.INHERIT, description = "Show the stack trace of an error.")
     private boolean debug;
 
-    /** The command, writing to the given places. */
-    static CommandLine commandLine(PrintWriter out, PrintWriter err) {
+    /**
+     * The command, writing to the given places.
+     *
+     * @param args what it will be executed with: if they name a subcommand it has this one alone, since the options of
+     *     all take longer to set up than most subcommands run
+     */
+    static CommandLine commandLine(PrintWriter out, PrintWriter err, String... args) {
         BanyanCommand root = new BanyanCommand();
-        CommandLine command = new CommandLine(root)
-                .setOut(out)
+        CommandLine command = new CommandLine(root);
+        needed(args).forEach(subcommand -> command.addSubcommand(subcommand));
+        command.setOut(out)
                 .setErr(err)
                 .setParameterExceptionHandler(root::wrongUsage)
                 .setExecutionExceptionHandler(root::failed);
         Converters converters = new Converters(command);
+        converters.add(OutputFile.class, OutputFile::of);
         converters.add(PlotFile.class, PlotFile::of);
         converters.add(Machine.class, ScalingCommand::machine);
         converters.add(ProbeCommand.Output.class, ProbeCommand.Output::of);
@@ -83,6 +97,37 @@ final class BanyanCommand extends Subcommand {
         converters.add(TreeAlgorithm.class, "tree algorithm", Names.of(TreeAlgorithm.values(), TreeAlgorithm::label));
         BenchCommand.registerConverters(converters);
         return command;
+    }
+
+    private static List<Class<? extends Subcommand>> needed(String... args) {
+        String first = args.length == 0 ? "" : args[0];
+        if (args.length == 1 && (first.equals("--version") || first.equals("-V"))) {
+            return List.of();
+        }
+        Optional<Class<? extends Subcommand>> named = SUBCOMMANDS.stream()
+                .filter(subcommand -> subcommand != HelpCommand.class
+                        && subcommand.getAnnotation(Command.class).name().equals(first))
+                .findFirst();
+        return named.<List<Class<? extends Subcommand>>>map(List::of).orElse(SUBCOMMANDS);
+    }
+
+    /**
+     * Runs one command.
+     *
+     * @param stdout where its answer goes
+     * @return its exit status; that of a failure also where the answer could not be written
+     */
+    static int run(OutputStream stdout, PrintWriter err, String... args) {
+        CheckedOutput checked = new CheckedOutput(stdout);
+        PrintWriter out = new PrintWriter(checked, false, Charset.defaultCharset());
+        CommandLine command = commandLine(out, err, args);
+        int status = command.execute(args);
+        out.flush();
+        Optional<IOException> lost = checked.failure();
+        lost.ifPresent(failure -> err.println("banyan: can't write to standard output ("
+                + TerminalText.of(String.valueOf(failure.getMessage()))
+                + "), so that the answer is incomplete; make room, or send it elsewhere"));
+        return lost.isPresent() && status == 0 ? command.getCommandSpec().exitCodeOnExecutionException() : status;
     }
 
     /** Without a subcommand there is nothing to do but to say what there is. */

@@ -1,5 +1,7 @@
 package dev.banyan.cli;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 
@@ -15,10 +17,8 @@ public final class Main {
     public static void main(String[] args) {
         // Charts are drawn into files; no window system is needed, nor woken.
         System.setProperty("java.awt.headless", "true");
-        PrintWriter out = new PrintWriter(System.out, false, Charset.defaultCharset());
         PrintWriter err = new PrintWriter(System.err, true, Charset.defaultCharset());
-        int status = BanyanCommand.commandLine(out, err).execute(args);
-        out.flush();
-        System.exit(status);
+        // System.out would hide that output is lost.
+        System.exit(BanyanCommand.run(new FileOutputStream(FileDescriptor.out), err, args));
     }
 }

@@ -1,9 +1,10 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
@@ -16,7 +17,6 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
 import dev.banyan.topology.format.MachineWriter;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -79,20 +79,19 @@ final class ProbeCommand extends Subcommand {
      *
      * @param form what to write, one of {@link MachineWriter#formats}
      */
-    record Output(Path file, String form) {
+    record Output(OutputFile file, String form) {
         static Output of(String name) {
             String lower = name.toLowerCase(Locale.ROOT);
             if (!lower.endsWith(".json") && !lower.endsWith(".xml")) {
                 throw new IllegalArgumentException("'" + name + "' ends neither in .json nor in .xml");
             }
-            return new Output(Path.of(name), lower.endsWith(".json") ? "json" : "nccl-xml");
+            return new Output(OutputFile.of(name), lower.endsWith(".json") ? "json" : "nccl-xml");
         }
     }
 
     @Override
     public void run() {
         require(measure || (bytes == null && deadline == null), "--bytes and --deadline go with --measure");
-        require(!measure || format == OutputFormat.table, "--measure prints tables; leave --format out");
         require(deadline == null || deadline > 0, "--deadline is " + deadline + "; it must be at least 1");
         require(bytes == null || bytes.bytes() >= LEAST_BYTES, "--bytes must be at least " + LEAST_BYTES);
         switch (ThisMachine.look()) {
@@ -101,35 +100,43 @@ final class ProbeCommand extends Subcommand {
         }
     }
 
+    /** What {@code --measure} reports, as JSON has it. */
+    private record Measured(List<MeasuredLinks.Row> rows, List<String> warnings) {}
+
     private void show(ThisMachine.Found found) {
         Machine machine = found.machine();
         List<String> remarks = new ArrayList<>(machine.warnings());
         PrintWriter out = out();
+        boolean json = format == OutputFormat.json;
+        MeasuredLinks measured = null;
         if (measure) {
-            out.println("# " + TerminalText.of(found.remark()));
+            if (!json) {
+                out.println("# " + TerminalText.of(found.remark()));
+            }
             List<Integer> gpus = gpus(machine, CudaDevices.busIds());
             machine = checked(machine, gpus, remarks);
-            MeasuredLinks links = measured(machine, gpus);
-            machine = links.machine();
-            remarks.addAll(links.warnings());
-            links.print(out);
+            measured = measured(machine, gpus);
+            machine = measured.machine();
+            remarks.addAll(measured.warnings());
+            if (!json) {
+                measured.print(out);
+            }
         } else if (CudaDevices.present()) {
             machine = checked(machine, gpus(machine, CudaDevices.busIds()), remarks);
         }
         if (output != null) {
-            TextFile.write(output.file(), MachineWriter.write(machine, output.form()));
+            TextFile.write(output.file().path(), MachineWriter.write(machine, output.form()));
         }
         LinkMatrix links = LinkMatrix.of(machine);
         remarks.addAll(links.warnings());
         TopoReport report = TopoReport.of(machine, links, remarks);
-        if (format == OutputFormat.json) {
-            Json.print(out, report);
-            return;
-        }
-        remark(measure ? null : found.remark(), report.warnings());
-        if (!measure) {
-            report.printTable(out);
-        }
+        Object answer = measured == null ? report : new Measured(measured.rows(), report.warnings());
+        print(json, RunContext.of(machine), answer, () -> {
+            remark(measure ? null : found.remark(), report.warnings());
+            if (!measure) {
+                report.printTable(out);
+            }
+        });
     }
 
     private static Machine checked(Machine machine, List<Integer> gpus, List<String> remarks) {

@@ -1,6 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
@@ -19,7 +20,7 @@ import picocli.CommandLine.Option;
             "",
             "The first of these that has a setting wins: a system property, an environment",
             "variable, the properties file that BANYAN_CONFIG names (or banyan.properties",
-            "in the working directory), banyan-tuned.properties there, the default.",
+            "in the working directory), the default.",
             "markdown is the table of the documentation, which has no values.",
             "",
             "Examples:",
@@ -63,7 +64,7 @@ final class SettingsCommand extends Subcommand {
         PrintWriter out = out();
         remarkAside(null, config.warnings());
         switch (format) {
-            case json -> Json.print(out, rows);
+            case json -> Json.print(out, answer(RunContext.NONE, rows));
             case markdown -> {
                 out.println("| name | meaning | allowed | default |");
                 out.println("|---|---|---|---|");

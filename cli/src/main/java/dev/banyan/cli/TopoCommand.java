@@ -4,6 +4,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.topology.format.MachineWriter;
 import java.util.function.UnaryOperator;
@@ -58,7 +59,7 @@ final class TopoCommand extends Subcommand {
             return;
         }
         TopoReport report = TopoReport.of(chosen.machine(), chosen.links(), chosen.warnings());
-        print(format == OutputFormat.json, report, () -> {
+        print(format == OutputFormat.json, RunContext.of(chosen.machine()), report, () -> {
             remark(chosen.remark(), report.warnings());
             report.printTable(out());
         });

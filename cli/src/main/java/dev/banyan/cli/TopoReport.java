@@ -1,63 +1,65 @@
 package dev.banyan.cli;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.topology.Device;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 /**
  * What {@code banyan topo} reports, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices number of devices
- * @param names what the description calls each device
- * @param matrix weights of the link matrix
- * @param gbs one-way bandwidth from row to column in GB/s
  * @param nvlinkConnected whether NVLinks alone connect all devices
+ * @param rows one per device
  * @param warnings one sentence each
  * @param assumed speeds that the description leaves open
- * @param classes classes of the pairs before the rule: 0 none, 1 PCIe, 2 one NVLink, 3 two or more
  */
 record TopoReport(
-        String machine,
+        @JsonIgnore String machine,
         int devices,
-        List<String> names,
-        List<double[]> matrix,
-        List<double[]> gbs,
         boolean nvlinkConnected,
+        List<RowReport> rows,
         List<String> warnings,
-        List<String> assumed,
-        List<int[]> classes) {
+        @JsonIgnore List<String> assumed) {
+    /**
+     * The links of a device to each of all.
+     *
+     * @param name what the description calls the device
+     * @param weights of the link matrix
+     * @param gbs bandwidth one way, from this device, in GB/s
+     * @param classes before the rule: 0 none, 1 PCIe, 2 one NVLink, 3 two or more
+     */
+    record RowReport(String name, List<Double> weights, List<Double> gbs, List<Integer> classes) {}
+
     static TopoReport of(Machine machine, LinkMatrix links, List<String> warnings) {
         int n = links.size();
-        double[][] matrix = new double[n][n];
-        double[][] gbs = new double[n][n];
-        int[][] classes = new int[n][n];
-        for (int a = 0; a < n; a++) {
-            for (int b = 0; b < n; b++) {
-                matrix[a][b] = links.weight(a, b);
-                gbs[a][b] = links.gbs(a, b);
-                classes[a][b] = links.classOf(a, b);
-            }
-        }
-        List<String> names = machine.devices().stream().map(Device::name).toList();
         return new TopoReport(
                 machine.name(),
                 n,
-                names,
-                List.of(matrix),
-                List.of(gbs),
                 links.nvlinkConnected(),
+                IntStream.range(0, n)
+                        .mapToObj(device -> new RowReport(
+                                machine.devices().get(device).name(),
+                                row(n, other -> links.weight(device, other)),
+                                row(n, other -> links.gbs(device, other)),
+                                row(n, other -> links.classOf(device, other))))
+                        .toList(),
                 warnings,
-                machine.assumed(),
-                List.of(classes));
+                machine.assumed());
+    }
+
+    private static <T> List<T> row(int n, IntFunction<T> cell) {
+        return IntStream.range(0, n).mapToObj(cell).toList();
     }
 
     void printTable(PrintWriter out) {
@@ -69,17 +71,18 @@ record TopoReport(
         String connected = nvlinkConnected ? "connected by NVLink" : "not connected by NVLink alone";
         out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
         Assumptions.line(assumed).ifPresent(line -> out.println("# " + line));
-        printMatrix(out, "link matrix: 0 none, 1/n PCIe, 2 one NVLink, 3 two NVLinks or more", matrix);
-        printMatrix(out, "GB/s one way, from row to column; 0 where trees have no link", gbs);
+        printMatrix(out, "link matrix: 0 none, 1/n PCIe, 2 one NVLink, 3 two NVLinks or more", RowReport::weights);
+        printMatrix(out, "GB/s one way, from row to column; 0 where trees have no link", RowReport::gbs);
     }
 
-    private void printMatrix(PrintWriter out, String title, List<double[]> values) {
+    private void printMatrix(PrintWriter out, String title, Function<RowReport, List<Double>> values) {
         out.println("#");
         out.println("# " + title);
-        String[][] cells = values.stream()
-                .map(row -> Arrays.stream(row).mapToObj(Numbers::plain).toArray(String[]::new))
+        String[][] cells = rows.stream()
+                .map(row -> values.apply(row).stream().map(Numbers::plain).toArray(String[]::new))
                 .toArray(String[][]::new);
-        List<String> shown = names.stream().map(TerminalText::of).toList();
+        List<String> shown =
+                rows.stream().map(row -> TerminalText.of(row.name())).toList();
         int label = width(shown.toArray(String[]::new));
         int width = Math.max(
                 label, Arrays.stream(cells).mapToInt(TopoReport::width).max().orElse(0));

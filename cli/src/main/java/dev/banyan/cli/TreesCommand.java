@@ -5,6 +5,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.config.Config;
@@ -202,7 +203,7 @@ final class TreesCommand extends Subcommand {
         TreesReport report = TreesReport.of(chosen, plan, warnings);
         PrintWriter out = out();
         switch (format) {
-            case json -> Json.print(out, report);
+            case json -> Json.print(out, answer(RunContext.of(chosen.machine()), report));
             case dot -> {
                 remarkAside(chosen.remark(), warnings);
                 out.print(DotForest.of(plan.forest(), chosen.links()));
@@ -238,7 +239,7 @@ final class TreesCommand extends Subcommand {
         } catch (IllegalArgumentException e) {
             throw wrong(String.valueOf(e.getMessage()));
         }
-        print(format == Format.json, report, () -> {
+        print(format == Format.json, RunContext.of(chosen.machine()), report, () -> {
             remark(format == Format.table ? chosen.remark() : null, chosen.warnings());
             report.print(out(), format == Format.markdown ? TableFormat.markdown : TableFormat.table);
         });

@@ -1,9 +1,12 @@
 package dev.banyan.cli;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.compare.Limit;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.RelayChoice;
+import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
@@ -39,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  *     its rate, which is the same where shares are equal
  * @param totalWeight sum of the weights of all trees
  * @param warnings what was odd about the machine, one sentence each
+ * @param assumed speeds that the description leaves open
  * @param collective what the trees carry
  * @param rateGBs algbw in GB/s at which the busiest link is full
  * @param rate the same, exact
@@ -56,14 +60,15 @@ import org.jspecify.annotations.Nullable;
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 record TreesReport(
-        String machine,
+        @JsonIgnore String machine,
         int devices,
         String algorithm,
         double generationMs,
-        List<TreeReport> trees,
+        @JsonProperty("rows") List<TreeReport> trees,
         double busiestLinkLoad,
         double totalWeight,
         List<String> warnings,
+        @JsonIgnore List<String> assumed,
         String collective,
         double rateGBs,
         String rate,
@@ -166,6 +171,7 @@ record TreesReport(
                         : ForestQuality.of(forest, links).busiestLinkLoad(),
                 trees.stream().mapToDouble(TreeReport::weight).sum(),
                 warnings,
+                chosen.machine().assumed(),
                 plan.collective().label(),
                 packing.rateGbs().doubleValue(),
                 Numbers.exact(packing.rateGbs()),
@@ -237,6 +243,7 @@ record TreesReport(
         if (!plan.names().isEmpty()) {
             out.println("# ranks: " + TerminalText.of(plan.names()));
         }
+        Assumptions.line(assumed).ifPresent(line -> out.println("# " + line));
         if (plan.packed()) {
             printRate(out);
         }

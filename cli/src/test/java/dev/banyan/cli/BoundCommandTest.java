@@ -131,13 +131,17 @@ class BoundCommandTest {
         Path topo = Files.writeString(
                 folder.resolve("topo.txt"),
                 CommandRun.of("topo -m h200 --write topo").out());
-        for (String command : new String[] {"topo", "bound", "compare", "bench --backend sim -b 1M -e 1M -a ring"}) {
+        for (String command :
+                new String[] {"topo", "trees", "bound", "compare", "bench --backend sim -b 1M -e 1M -a ring"}) {
             assertThat(CommandRun.of(command + " --machine " + topo).out().lines())
                     .as(command)
                     .filteredOn(line -> line.startsWith("# assumed: "))
                     .singleElement()
                     .asString()
                     .contains("25 GB/s one way per NVLink", "10 GB/s between CPU sockets", "--nvlink-gbs");
+            assertThat(json(command + " --machine " + topo).at("/machine/assumed"))
+                    .as(command)
+                    .hasSize(2);
         }
         assertThat(json("bound --gpu B200 --machine " + topo)
                         .get("rows")
@@ -145,7 +149,7 @@ class BoundCommandTest {
                         .get("bound")
                         .asText())
                 .isEqualTo("3600/7");
-        assertThat(json("bound --nvlink-gbs 50 --machine " + topo).get("assumed"))
+        assertThat(json("bound --nvlink-gbs 50 --machine " + topo).at("/machine/assumed"))
                 .singleElement()
                 .satisfies(assumed -> assertThat(assumed.asText()).isEqualTo("10 GB/s between CPU sockets"));
         assertThat(CommandRun.of("bound --pcie-gen 4 --machine dgx-2").err()).contains("the preset dgx-2 knows");

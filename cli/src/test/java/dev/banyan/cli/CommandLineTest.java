@@ -5,8 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.topology.Presets;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 @Timeout(60)
 class CommandLineTest {
@@ -34,6 +40,42 @@ class CommandLineTest {
         assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
     }
 
+    @ParameterizedTest
+    @CsvSource({"help, --help", "help bench, bench --help", "help trace stats, trace stats --help"})
+    void helpIsACommandToo(String command, String option) {
+        CommandRun run = CommandRun.of(command);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out()).isEqualTo(CommandRun.of(option).out());
+    }
+
+    /** The list of commands has the first lines of their descriptions only. */
+    @Test
+    void helpOfEveryCommandIsWholeAndWithoutWarnings() {
+        PrintStream before = System.err;
+        ByteArrayOutputStream warnings = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(warnings, true, StandardCharsets.UTF_8));
+        try {
+            PrintWriter writer = new PrintWriter(new StringWriter());
+            helpIsWhole(BanyanCommand.commandLine(writer, writer), "");
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(warnings.toString(StandardCharsets.UTF_8)).isEmpty();
+    }
+
+    private static void helpIsWhole(CommandLine command, String name) {
+        String[] description = command.getCommandSpec().usageMessage().description();
+        assertThat(description).as("description of %s", name).isNotEmpty();
+        assertThat(description[0])
+                .as("description of %s in the list of commands", name)
+                .endsWith(".");
+        String help = CommandRun.of((name + " --help").strip()).out();
+        assertThat(help).startsWith("Usage: banyan");
+        assertThat(help.replaceAll("\\s+", ""))
+                .contains(String.join("", description).replace(" ", ""));
+        command.getSubcommands().forEach((word, next) -> helpIsWhole(next, name.isEmpty() ? word : name + " " + word));
+    }
+
     @Test
     void versionIsTold() {
         assertThat(CommandRun.of("--version").out()).startsWith("banyan ");
@@ -42,8 +84,10 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        ''                                            | which command? topo, probe, trees, compare, bound, page, bench, tune, calibrate, validate, diagnose, figures, scaling, trace, selftest, gpu-day or settings
+        ''                                            | which command? topo, probe, trees, compare, bound, page, bench, tune, calibrate, validate, diagnose, figures, scaling, trace, selftest, gpu-day, settings or help
         tpoo                                          | tpoo
+        help tpoo                                     | no command is called 'tpoo'; did you mean topo?
+        help topo extra                               | no command is called 'extra'
         topo --nonsense                               | --nonsense
         topo extra                                    | 'extra' belongs to no option
         topo topo.txt                                 | a machine is named by --machine topo.txt
@@ -176,12 +220,23 @@ class CommandLineTest {
         JsonNode topo = CommandRun.of("topo --machine p3.16xlarge --devices 4,2,3,1 --format json")
                 .json();
         assertThat(names(topo))
-                .startsWith("machine", "devices", "names", "matrix", "gbs", "nvlinkConnected", "warnings");
+                .containsExactly(
+                        "command",
+                        "version",
+                        "machine",
+                        "backend",
+                        "executor",
+                        "profile",
+                        "settings",
+                        "devices",
+                        "nvlinkConnected",
+                        "rows",
+                        "warnings");
         assertThat(topo.get("devices").asInt()).isEqualTo(4);
-        assertThat(topo.get("names").get(0).asText()).isEqualTo("GPU4");
-        assertThat(topo.get("matrix").toString())
-                .isEqualTo("[[0.0,0.25,0.25,0.25],[0.25,0.0,3.0,3.0],[0.25,3.0,0.0,2.0],[0.25,3.0,2.0,0.0]]");
-        assertThat(topo.get("gbs").get(1).get(2).asDouble()).isEqualTo(50);
+        assertThat(topo.at("/rows/0/name").asText()).isEqualTo("GPU4");
+        assertThat(topo.findValues("weights").toString())
+                .isEqualTo("[[0.0,0.25,0.25,0.25], [0.25,0.0,3.0,3.0], [0.25,3.0,0.0,2.0], [0.25,3.0,2.0,0.0]]");
+        assertThat(topo.at("/rows/1/gbs/2").asDouble()).isEqualTo(50);
         assertThat(topo.get("nvlinkConnected").asBoolean()).isFalse();
     }
 
@@ -193,8 +248,8 @@ class CommandLineTest {
         assertThat(run.status()).as(run.err()).isZero();
         Path file = Files.writeString(folder.resolve("machine"), run.out());
         JsonNode again = CommandRun.of("topo --format json --machine " + file).json();
-        assertThat(again.get("gbs"))
-                .isEqualTo(CommandRun.of(devices + " --format json").json().get("gbs"));
+        assertThat(again.findValues("gbs"))
+                .isEqualTo(CommandRun.of(devices + " --format json").json().findValues("gbs"));
     }
 
     @Test
@@ -235,7 +290,8 @@ class CommandLineTest {
         try {
             JsonNode topo =
                     CommandRun.of("topo --machine - --unit gbs --format json").json();
-            assertThat(topo.get("gbs").toString()).isEqualTo("[[0.0,25.0,50.0],[25.0,0.0,25.0],[50.0,25.0,0.0]]");
+            assertThat(topo.findValues("gbs").toString())
+                    .isEqualTo("[[0.0,25.0,50.0], [25.0,0.0,25.0], [50.0,25.0,0.0]]");
         } finally {
             System.setIn(before);
         }
@@ -278,11 +334,11 @@ class CommandLineTest {
     void treesSpanTheDevices(String algorithm) throws Exception {
         JsonNode report = CommandRun.of("trees --machine p3.16xlarge --format json --algorithm " + algorithm)
                 .json();
-        assertThat(names(report)).startsWith("machine", "devices", "algorithm", "generationMs", "trees");
+        assertThat(names(report)).contains("devices", "algorithm", "generationMs", "rows");
         assertThat(report.get("algorithm").asText()).isEqualTo(algorithm);
-        assertThat(report.get("trees")).hasSize(8);
+        assertThat(report.get("rows")).hasSize(8);
         for (int root = 0; root < 8; root++) {
-            JsonNode tree = report.get("trees").get(root);
+            JsonNode tree = report.get("rows").get(root);
             assertThat(names(tree)).startsWith("root", "share", "levels", "edges", "weight");
             assertThat(tree.get("root").asInt()).isEqualTo(root);
             assertThat(tree.get("share").asDouble()).isEqualTo(0.125);

@@ -11,19 +11,26 @@ public record CommandRun(int status, String out, String err) {
     public static CommandRun of(String arguments) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
-        int status = BanyanCommand.commandLine(new PrintWriter(out), new PrintWriter(err, true))
-                .execute(arguments.isEmpty() ? new String[0] : arguments.split(" ", -1));
+        String[] words = arguments.isEmpty() ? new String[0] : arguments.split(" ", -1);
+        int status = BanyanCommand.commandLine(new PrintWriter(out), new PrintWriter(err, true), words)
+                .execute(words);
         return new CommandRun(status, out.toString(), err.toString());
     }
 
-    /** All of stdout, which must be JSON and nothing else. */
+    /** All of stdout, which must be JSON as docs/output.schema.json describes it, and nothing else. */
     public JsonNode json() throws java.io.IOException {
         try (var parser = new ObjectMapper().createParser(out)) {
             JsonNode node = parser.readValueAsTree();
             if (parser.nextToken() != null) {
                 throw new AssertionError("more than one JSON value on stdout: " + out);
             }
+            OutputSchema.check(node);
             return node;
         }
+    }
+
+    /** The table of {@link #json}. */
+    public JsonNode rows() throws java.io.IOException {
+        return json().get("rows");
     }
 }

@@ -66,13 +66,18 @@ class DiagnoseCommandTest {
         Path sweep = file("sweep.txt", HEADING + "268435456,20000\n1073741824,60000\n");
         String out = diagnosed("--machine dgx-h100 --devices-per-process 1 --sweeps " + sweep);
         assertThat(out)
-                .contains("NCCL is 15.2 times as slow as its rings allow here")
+                .contains("NCCL is 15.2 times as slow as reduction in the switches allows here")
+                .contains("which NCCL does not exceed: nothing shows that its switches reduce.")
                 .contains("Worth trying: NCCL_NVLS_ENABLE=1: ")
                 .contains("Worth trying: NCCL_TOPO_FILE=topo.xml, as banyan topo --write nccl-xml writes it: ");
         Path fast = file("fast.txt", HEADING + "1073741824,3914\n");
         assertThat(diagnosed("--machine dgx-h100 --sweeps " + fast))
-                .contains("At 1 GiB NCCL reaches 107% of what")
-                .contains("That is more than the bound, since the switches reduce, which the bound leaves out.");
+                .contains("At 1 GiB NCCL reaches 61% of what schedules over these links carry at most with reduction in"
+                        + " the switches (450 GB/s of algbw; banyan bound says why).")
+                .contains("Without reduction in the switches schedules carry at most 257.143 GB/s, which NCCL exceeds,"
+                        + " so its switches reduce.")
+                .contains("NCCL does what reduction in the switches allows here.")
+                .contains("(83% of the bound without reduction in the switches)");
         Path host = file("host.txt", HEADING + "1073741824,300000\n");
         assertThat(diagnosed("--machine pcie-4 --devices 0,1 --transport host --sweeps " + host))
                 .contains("through the host's memory\n")
@@ -111,9 +116,9 @@ class DiagnoseCommandTest {
         CommandRun json = CommandRun.of(
                 "diagnose --format json --machine p3.16xlarge --devices 0,1,2,4 --sweeps " + sweep + " --log " + log);
         JsonNode report = json.json();
-        assertThat(report.at("/sweeps/0/rows")).hasSize(1);
-        assertThat(report.at("/sweeps/0/rows/0/share").asDouble())
-                .isCloseTo(268.435456 / 20 / report.at("/sweeps/0/boundGBs").asDouble(), within(1e-9));
+        assertThat(report.at("/rows/0/rows")).hasSize(1);
+        assertThat(report.at("/rows/0/rows/0/share").asDouble())
+                .isCloseTo(268.435456 / 20 / report.at("/rows/0/boundGBs").asDouble(), within(1e-9));
         assertThat(report.at("/log/worthTrying/0/change").asText()).isEqualTo("no setting of NCCL");
         assertThat(CommandRun.of("diagnose --sweeps " + sweep + " --machine dgx-2 --log " + sweep)
                         .err())

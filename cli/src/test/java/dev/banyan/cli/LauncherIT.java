@@ -15,6 +15,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The packaged command through the launcher; runs after the jars are made. */
 @Timeout(120)
@@ -57,6 +59,137 @@ class LauncherIT {
         assertThat(run.status()).isZero();
         assertThat(run.out()).hasLineCount(1);
         assertThat(run.err().lines()).allMatch(line -> line.startsWith("WARNING: Using incubator modules"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--backend sim", "--backend=sim"})
+    void simulationsDoNotWarnOfIncubatorModules(String backend) throws Exception {
+        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' bench " + backend + " -b 1M -e 1M");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.err()).isEmpty();
+    }
+
+    /** The runtime of scripts/gpu-bundle.sh has no java.desktop. */
+    @Test
+    void runtimeWithoutGraphicsRefusesPicturesBeforeTheWork() throws Exception {
+        ProcessBuilder builder = builder(
+                launcher.toString(), "bench", "--backend", "sim", "-b", "1M", "-e", "1M", "--plot", "sweep.svg");
+        builder.environment()
+                .put(
+                        "BANYAN_JAVA_OPTS",
+                        "--limit-modules java.base,java.logging,java.management,java.xml,jdk.jfr,jdk.management,"
+                                + "jdk.unsupported");
+        CommandRun run = run(builder);
+        assertThat(run.status()).as(run.err()).isEqualTo(2);
+        assertThat(run.err()).contains("this Java runtime can't draw pictures, for it has no module java.desktop;");
+        assertThat(run.out()).isEmpty();
+        assertThat(folder.resolve("sweep.svg")).doesNotExist();
+    }
+
+    @Test
+    void outputThatIsLostIsAFailure() throws Exception {
+        Path full = Path.of("/dev/full");
+        assumeTrue(Files.exists(full), "this system has no " + full);
+        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' topo --machine dgx-2 > " + full);
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.err())
+                .startsWith("banyan: can't write to standard output (No space left on device)")
+                .hasLineCount(1);
+    }
+
+    @Test
+    void cacheHasTheClassesOfTheCommand() throws Exception {
+        run(launcher.toString(), "--version");
+        assertThat(launcher.resolveSibling("cli/target/launcher.aot")).isNotEmptyFile();
+        assertThat(sourceOfTheCommand(launcher)).contains("source: shared objects file");
+    }
+
+    /** A checkout whose Maven prints lines like the real one's, and puts the real jars where they belong. */
+    @Test
+    void firstBuildShowsWhatItDoesAndMakesTheCache() throws Exception {
+        Path copy = checkout("""
+            echo "[INFO] Scanning for projects..."
+            echo "[INFO] Building Banyan trees 0.1.0-SNAPSHOT                     [7/24]"
+            echo "[INFO] Building Banyan device programs 0.1.0-SNAPSHOT          [24/24]"
+            cp %1$s/banyan-cli-*.jar cli/target/
+            ln -s %1$s/lib cli/target/lib
+            """.formatted(launcher.resolveSibling("cli/target").toAbsolutePath()));
+        CommandRun first = run(withMaven(copy, "--version"));
+        assertThat(first.status()).as(first.err()).isZero();
+        assertThat(first.out()).startsWith("banyan ");
+        assertThat(first.err().lines())
+                .containsExactly(
+                        "banyan: building (first use), a minute or two the first time ...",
+                        "banyan:   7 of 24: trees",
+                        "banyan:   24 of 24: device programs");
+        Path cache = copy.resolveSibling("cli/target/launcher.aot");
+        assertThat(cache).isNotEmptyFile();
+        assertThat(sourceOfTheCommand(copy)).contains("source: shared objects file");
+
+        Files.writeString(cache, "no cache at all");
+        CommandRun again = run(withMaven(copy, "--version"));
+        assertThat(again).isEqualTo(new CommandRun(0, first.out(), ""));
+        assertThat(sourceOfTheCommand(copy)).contains("banyan-cli-").doesNotContain("shared objects file");
+    }
+
+    @Test
+    void buildThatFailsShowsItsErrorsAlone() throws Exception {
+        Path copy = checkout("""
+            echo "[INFO] Building Banyan trees 0.1.0-SNAPSHOT                     [7/24]"
+            echo "[ERROR] Tree.java:[3,1] class expected"
+            exit 1
+            """);
+        CommandRun run = run(withMaven(copy, "--version"));
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.out()).isEmpty();
+        assertThat(run.err().lines().skip(2))
+                .containsExactly(
+                        "[ERROR] Tree.java:[3,1] class expected",
+                        "banyan: the build failed (errors above, all of its output in "
+                                + copy.resolveSibling("cli/target/launcher.log") + ")");
+    }
+
+    /** Where Java finds the command's main class, as its log has it. */
+    private String sourceOfTheCommand(Path banyan) throws Exception {
+        Path log = folder.resolve("classes.log");
+        ProcessBuilder builder = withMaven(banyan, "--version");
+        builder.environment().put("BANYAN_JAVA_OPTS", "-Xlog:class+load:file=" + log);
+        assertThat(run(builder).status()).isZero();
+        try (Stream<String> lines = Files.lines(log)) {
+            return lines.filter(line -> line.contains(" dev.banyan.cli.BanyanCommand "))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    /** Makes a checkout without jars, and in {@code bin} beside it a Maven that runs a script. */
+    private Path checkout(String maven) throws IOException {
+        Path root = Files.createDirectories(folder.resolve("checkout")).toRealPath();
+        Path bin = Files.createDirectories(folder.resolve("bin"));
+        Path mvn = Files.writeString(bin.resolve("mvn"), "#!/bin/bash\nset -eu\n" + maven);
+        assertThat(mvn.toFile().setExecutable(true)).isTrue();
+        return Files.copy(launcher, root.resolve("banyan"));
+    }
+
+    private ProcessBuilder withMaven(Path banyan, String argument) {
+        ProcessBuilder builder = builder(banyan.toString(), argument);
+        builder.environment().merge("PATH", folder.resolve("bin").toString(), (path, bin) -> bin + ":" + path);
+        return builder;
+    }
+
+    /** The folder of the jars is one in which nobody can make anything, not even root. */
+    @Test
+    void checkoutThatCannotBeWrittenIsNamedAtOnce() throws Exception {
+        Path copy = checkout("exit 1");
+        Path target = Files.createSymbolicLink(
+                Files.createDirectories(copy.resolveSibling("cli")).resolve("target"), Path.of("/proc/self"));
+        CommandRun run = run(copy.toString(), "--version");
+        Files.delete(target);
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.err())
+                .startsWith("banyan: cannot build in " + target + " (mkdir: ")
+                .endsWith("make that folder writable, or work in a copy of the checkout\n")
+                .hasLineCount(1);
     }
 
     @Test
@@ -102,8 +235,8 @@ class LauncherIT {
             assertThat(probe.out()).startsWith("# this machine, found by nvml").contains("# 8x Tesla V100-SXM2-16GB");
             CommandRun preset = run(launcher.toString(), "topo", "--machine", "p3.16xlarge", "--format", "json");
             CommandRun read = run(launcher.toString(), "topo", "--machine", file, "--format", "json");
-            assertThat(new ObjectMapper().readTree(read.out()).get("gbs"))
-                    .isEqualTo(new ObjectMapper().readTree(preset.out()).get("gbs"));
+            assertThat(new ObjectMapper().readTree(read.out()).findValues("gbs"))
+                    .isEqualTo(new ObjectMapper().readTree(preset.out()).findValues("gbs"));
         }
     }
 
@@ -143,7 +276,7 @@ class LauncherIT {
                 "--format",
                 "json");
         assertThat(run.status()).as(run.err()).isZero();
-        JsonNode rows = new ObjectMapper().readTree(run.out());
+        JsonNode rows = new ObjectMapper().readTree(run.out()).get("rows");
         assertThat(rows.findValuesAsText("kvstore")).containsExactly("concum", "funnel", "depcha");
         for (JsonNode row : rows) {
             assertThat(row.get("processes").asInt()).isEqualTo(2);

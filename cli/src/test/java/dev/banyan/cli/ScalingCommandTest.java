@@ -31,7 +31,7 @@ class ScalingCommandTest {
 
     @Test
     void optionsMakeAnotherPage() throws IOException {
-        Path page = folder.resolve("mine.md");
+        Path page = folder.resolve("not/there/yet/mine.md");
         CommandRun run = CommandRun.of("scaling --out " + page + " --machine P3.8xlarge --machines 8,1,8 --nics 2"
                 + " --nic-gbs 3.125 --latency-us 10 --leaf 4 --oversubscription 2 --workload alexnet --batch 64"
                 + " --images-per-second 1000");
@@ -42,13 +42,13 @@ class ScalingCommandTest {
                 .contains("One GPU trains 1000.00 images/s, 64.0 ms per step. Source: option")
                 .containsPattern("(?m)^\\| 4 \\| 1 \\|.*\n\\| 32 \\| 8 \\|")
                 .doesNotContain("inception-bn", "Beside what is published");
+        assertThat(page.resolveSibling("mine.svg")).exists();
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         ''                                      | --out
         --out page.txt                          | a page's name ends in .md, not 'page.txt'
-        --out no/such/page.md                   | make it first
         --out x.md --machine minski             | did you mean minsky
         --out x.md --machines 4,many            | 'many'
         --out x.md --machines 0                 | a cluster of 0 machines; it must have from 1 to 1048576

@@ -32,7 +32,7 @@ class SettingsCommandTest {
 
     @Test
     void printsJson() throws Exception {
-        JsonNode settings = CommandRun.of("settings --format json").json();
+        JsonNode settings = CommandRun.of("settings --format json").rows();
         assertThat(settings.isArray()).isTrue();
         assertThat(settings)
                 .filteredOn(setting -> setting.get("name").asText().equals("BANYAN_SEED"))

@@ -47,7 +47,7 @@ class TimelineCommandTest {
         Path json = folder.resolve("steps.json");
         CommandRun run = CommandRun.of("trace timeline " + file + " --output " + json);
         assertThat(run.status()).as(run.err()).isZero();
-        assertThat(run.out()).startsWith("# 3 events of 1 processes: " + json);
+        assertThat(run.out()).startsWith("# 3 events of 1 process: " + json);
         JsonNode events = new ObjectMapper().readTree(json.toFile()).get("traceEvents");
         JsonNode wholeSlice = slice(events, "whole");
         JsonNode partSlice = slice(events, "part");

@@ -50,7 +50,7 @@ class TraceCommandTest {
         CommandRun run = CommandRun.of("trace stats " + file);
         assertThat(run.status()).isZero();
         assertThat(run.out())
-                .startsWith("# 5 records, 1 of them setup; 1 workers, 1 servers, 1 keys, 1 iterations")
+                .startsWith("# 5 records, 1 of them setup; 1 worker, 1 server, 1 key, 1 iteration")
                 .contains("# per iteration: 2 kB pushed, 2 kB pulled, 4.047 kB in all messages")
                 .contains("computation 0.500 ms, both 0.000 ms, communication 0.400 ms")
                 .contains("# overlap ratio 0.0%")
@@ -78,11 +78,11 @@ class TraceCommandTest {
         assertThat(json.get("messages").intValue()).isEqualTo(4);
         assertThat(json.get("tracedUs").doubleValue()).isEqualTo(900);
         assertThat(json.get("predictedUs").doubleValue()).isBetween(600.0, 900.0);
-        assertThat(json.at("/keys/0/tracedUs").doubleValue()).isEqualTo(400);
+        assertThat(json.at("/rows/0/tracedUs").doubleValue()).isEqualTo(400);
         CommandRun run = CommandRun.of("trace replay --machine pcie-4 --profile pcie " + file);
         assertThat(run.status()).isZero();
         assertThat(run.out())
-                .contains("# 4 messages of 1 iterations on pcie-4, profile pcie, servers on devices of their own")
+                .contains("# 4 messages of 1 iteration on pcie-4, profile pcie, servers on devices of their own")
                 .contains("all iterations");
     }
 
@@ -109,7 +109,7 @@ class TraceCommandTest {
                         + " --compute-ms 1 --format json --out " + traces + " --timeline " + timeline)
                 .json();
         assertThat(told.get("keys").intValue()).isEqualTo(8);
-        assertThat(told.get("stepMs")).hasSize(3);
+        assertThat(told.get("rows")).hasSize(3);
         assertThat(told.get("files")).hasSize(4);
         DlcTrace worker;
         try (InputStream in = Files.newInputStream(traces.resolve("worker-1.txt"))) {

@@ -31,7 +31,7 @@ class ValidateCommandTest {
     void aPublishedSweepIsKnownByItsName() throws Exception {
         CommandRun run = CommandRun.of("validate --format json --sweeps " + file(V100, ROWS));
         assertThat(run.status()).as(run.err()).isZero();
-        JsonNode sweep = run.json().get("sweeps").get(0);
+        JsonNode sweep = run.json().get("rows").get(0);
         assertThat(sweep.get("machine").asText()).isEqualTo("p3.16xlarge");
         assertThat(sweep.get("seenByCalibration").asBoolean()).isTrue();
         assertThat(sweep.get("rows")).hasSize(3);
@@ -76,10 +76,10 @@ class ValidateCommandTest {
                         Profiles.find("v100-nvlink").orElseThrow().with(Constant.NVLINK_EFFICIENCY, 0.5, "test")));
         String command = "validate --format json --sweeps " + file(V100, ROWS);
         double usual =
-                CommandRun.of(command).json().at("/sweeps/0/rows/2/simulatedUs").asDouble();
+                CommandRun.of(command).json().at("/rows/0/rows/2/simulatedUs").asDouble();
         double slow = CommandRun.of(command + " --profile " + profile)
                 .json()
-                .at("/sweeps/0/rows/2/simulatedUs")
+                .at("/rows/0/rows/2/simulatedUs")
                 .asDouble();
         assertThat(slow).isGreaterThan(1.5 * usual);
     }

@@ -48,8 +48,8 @@ class DeclaredSettingsTest {
                 .flatMap(provider -> provider.settings().stream())
                 .map(Setting::name)
                 .toList();
-        assertThat(names).doesNotHaveDuplicates().doesNotContain(Config.FILE.name());
-        assertThat(settings().map(Setting::name)).containsAll(names).hasSize(names.size() + 1);
+        assertThat(names).doesNotHaveDuplicates().doesNotContain(Config.FILE.name(), Config.TUNING.name());
+        assertThat(settings().map(Setting::name)).containsAll(names).hasSize(names.size() + 2);
     }
 
     @ParameterizedTest
@@ -75,7 +75,6 @@ class DeclaredSettingsTest {
     @Test
     void defaults() {
         Map<String, Object> values = values(Config.defaults());
-        values.keySet().removeIf(name -> name.startsWith("BANYAN_TUNED_"));
         // Its type is not public.
         values.computeIfPresent("BANYAN_CUDA_EXECUTOR", (_, choice) -> choice.toString());
         assertThat(values)
@@ -108,6 +107,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_SHARED_MEMORY", true),
                         Map.entry("BANYAN_WORLD_SIZE", 1),
                         Map.entry("BANYAN_CONFIG", Path.of("")),
+                        Map.entry("BANYAN_TUNING", Path.of("")),
                         Map.entry("BANYAN_MPI_LIBRARY", ""),
                         Map.entry("BANYAN_NCCL_LIBRARY", ""),
                         Map.entry("BANYAN_NVML_LIBRARY", ""),

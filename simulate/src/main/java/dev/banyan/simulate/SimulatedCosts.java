@@ -3,6 +3,7 @@ package dev.banyan.simulate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.CostModel;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.program.ProgramLayout;
 import dev.banyan.schedule.program.ProgramSizes;
 import dev.banyan.topology.Machine;
@@ -58,6 +59,11 @@ public final class SimulatedCosts implements CostModel {
     /** All links of the machine. */
     public Network network() {
         return network;
+    }
+
+    /** What is simulated. */
+    public Platform platform() {
+        return Platform.simulated(execution);
     }
 
     /** The constants. */

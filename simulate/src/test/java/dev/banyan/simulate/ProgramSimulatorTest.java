@@ -17,6 +17,7 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.program.Channel;
 import dev.banyan.schedule.program.Lane;
 import dev.banyan.schedule.program.ProgramLayout;
@@ -270,7 +271,7 @@ class ProgramSimulatorTest {
     void thePlannerChoosesByWhatRuns() {
         Machine machine = preset("dgx-a100");
         CollectiveRequest request = allReduce(8 << 20);
-        Planner programs = Planner.of(machine, Config.defaults(), Execution.PROGRAMS);
+        Planner programs = Planner.of(machine, Config.defaults(), Platform.simulated(Execution.PROGRAMS));
         Planner given = Setup.of("dgx-a100").planner();
         AlgorithmConfig choice = programs.choose(request);
         assertThat(choice).isEqualTo(given.choose(request));

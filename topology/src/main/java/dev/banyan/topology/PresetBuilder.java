@@ -20,6 +20,7 @@ final class PresetBuilder {
     private final Gpu gpu;
     private final int size;
     private double gbsPerPcieLane;
+    private boolean peerAccess = true;
     private final int[] numa;
     private final List<Hub> hubs = new ArrayList<>();
     private final List<Link> links = new ArrayList<>();
@@ -143,6 +144,12 @@ final class PresetBuilder {
         return this;
     }
 
+    /** The driver grants no pair of devices access to each other's memory. */
+    PresetBuilder withoutPeerAccess() {
+        peerAccess = false;
+        return this;
+    }
+
     Machine build() {
         List<Device> devices = new ArrayList<>();
         for (int i = 0; i < size; i++) {
@@ -153,6 +160,14 @@ final class PresetBuilder {
             }
             devices.add(new Device("GPU" + i, null, numa[i], attributes));
         }
-        return new Machine(name, devices, hubs, links, List.of(), List.of());
+        Machine machine = new Machine(name, devices, hubs, links, List.of(), List.of());
+        if (!peerAccess) {
+            for (int a = 0; a < size; a++) {
+                for (int b = a + 1; b < size; b++) {
+                    machine = NoPeerAccess.mark(machine, a, b);
+                }
+            }
+        }
+        return machine;
     }
 }

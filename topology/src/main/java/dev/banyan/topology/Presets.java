@@ -80,6 +80,10 @@ public final class Presets {
         // NVLink-C2C; 1.8 TB/s both ways from each GPU to the switches ("NVIDIA GB200 NVL72", data sheet).
         PresetBuilder gb200 = new PresetBuilder("gb200-tray", 4, Gpu.GB200, 5).sockets(2, Cpu.GRACE);
         add(map, gb200.onSockets(225).nvSwitch(18));
+        // GB200 NVL4: 4 GPUs on one board, joined by NVLink without a switch ("NVIDIA GB200 NVL4", 2024). That the 18
+        // links of each go to the other three alike is assumed.
+        PresetBuilder nvl4 = new PresetBuilder("gb200-nvl4", 4, Gpu.GB200, 5).sockets(2, Cpu.GRACE);
+        add(map, nvl4.onSockets(225).allToAll(6));
         // 8 MI300X, an xGMI link between any two and PCIe gen5 ("AMD Instinct MI300X Platform", data sheet: 128 GB/s
         // both ways per link, 896 GB/s per GPU).
         PresetBuilder mi300x = new PresetBuilder("mi300x8", 8, Gpu.MI300X, 5).sockets(2, Cpu.AMD_GENOA);
@@ -101,12 +105,14 @@ public final class Presets {
                 new PresetBuilder("l40sx8", 8, Gpu.L40S, 4)
                         .sockets(2, Cpu.SAPPHIRE_RAPIDS)
                         .hostBridges());
-        // 8 RTX 4090, PCIe gen4 x16 ("NVIDIA Ada GPU Architecture", 2022), four to a CPU.
+        // 8 RTX 4090, PCIe gen4 x16 ("NVIDIA Ada GPU Architecture", 2022), four to a CPU. The driver grants GeForce
+        // 4090 no peer access (NVIDIA developer forums, "Standard nVidia CUDA tests fail with dual RTX 4090", 2023).
         add(
                 map,
                 new PresetBuilder("rtx4090x8", 8, Gpu.RTX_4090, 4)
                         .sockets(2, Cpu.AMD_ROME)
-                        .hostBridges());
+                        .hostBridges()
+                        .withoutPeerAccess());
         // PCIe gen3 x16, switches of two GPUs under one socket or two.
         add(
                 map,

@@ -43,6 +43,7 @@ class PresetsTest {
         "h200, 8",
         "dgx-b200, 8",
         "gb200-tray, 4",
+        "gb200-nvl4, 4",
         "mi300x8, 8",
         "g5.48xlarge, 8",
         "l40sx8, 8",
@@ -84,6 +85,16 @@ class PresetsTest {
         }
     }
 
+    /** The driver of GeForce 4090 grants no peer access; all other presets have it. */
+    @ParameterizedTest
+    @MethodSource("all")
+    void peerAccessIsThatOfTheDriver(Machine machine) {
+        for (int other = 1; other < machine.size(); other++) {
+            assertThat(NoPeerAccess.between(machine, 0, other))
+                    .isEqualTo(machine.name().equals("rtx4090x8"));
+        }
+    }
+
     private static void reach(Machine machine, int node, boolean[] seen) {
         seen[node] = true;
         for (Link link : machine.links()) {
@@ -106,7 +117,7 @@ class PresetsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"p3.16xlarge, 85.714286", "dgx-1p, 45.714286", "mi300x8, 256"})
+    @CsvSource({"p3.16xlarge, 85.714286", "dgx-1p, 45.714286", "mi300x8, 256", "gb200-nvl4, 600"})
     void packsToTheKnownOptimum(String name, double tau) {
         assertThat(bestOverPartitions(machine(name), 1)).isCloseTo(tau, Offset.offset(1e-5));
     }

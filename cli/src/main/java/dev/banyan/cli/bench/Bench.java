@@ -1,11 +1,23 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.schedule.plan.Platform;
 import org.jspecify.annotations.Nullable;
 
 /** Runs what {@code bench} is asked for on one machine, and reports it. */
 interface Bench {
     /** What stands for the machine's devices, in words. */
     String devices();
+
+    /**
+     * What executes calls.
+     *
+     * @param isWorkload whether it is a workload that is run
+     */
+    Platform platform(boolean isWorkload);
+
+    /** The simulator's constants; null where it is not asked. */
+    @Nullable
+    String profile();
 
     /** Runs a sweep. Returns the number of wrong elements. */
     long run(Sweep sweep);

@@ -6,6 +6,8 @@ import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
@@ -17,11 +19,11 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -51,6 +53,7 @@ import picocli.CommandLine.Option;
             "  banyan bench -b 8 -e 128M -f 2 --algorithm ring,multi-tree",
             "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half",
             "  banyan bench --workload resnet-50 --format json",
+            "  banyan bench --backend sim --machine dgx-h100 --workload llama-3-8b --bucket 25M",
             "  banyan bench --backend cuda -b 1K -e 1G -f 4 --algorithm all",
             "  banyan bench --backend cuda --devices 0,0,0,0 --workload resnet-50",
             "  banyan bench --workload resnet-50 --compute-ms 50 --kvstore tree",
@@ -149,17 +152,12 @@ public final class BenchCommand extends Subcommand {
             paramLabel = "NAME[,NAME]",
             description = "auto, single-tree, multi-tree, packing, ring, star, one-shot, all of these but auto, or"
                     + " nccl, the NCCL of this machine, which --backend sim predicts (default: auto; of the short sweep"
-                    + " and of workloads all).")
+                    + " and of workloads all). all leaves nccl out, as not every machine has it and it has no timeline:"
+                    + " name it too, all,nccl.")
     private @Nullable AlgorithmList algorithms;
 
-    @Option(
-            names = "--workload",
-            paramLabel = "MODEL|FILE.csv",
-            description =
-                    "All-reduce the gradients of resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or"
-                        + " keys with the numbers of elements in a file's last column, key by key, with 1, 50 and all"
-                        + " in flight before a wait.")
-    private @Nullable Workload workload;
+    @Mixin
+    private final WorkloadOption workloads = new WorkloadOption();
 
     @Option(
             names = "--compute-ms",
@@ -215,7 +213,7 @@ public final class BenchCommand extends Subcommand {
                     "With --backend sim and one algorithm: write the timeline of the largest size, or of a workload"
                             + " with all keys in flight, for ui.perfetto.dev: a row per device and per direction of a"
                             + " link.")
-    private @Nullable Path trace;
+    private @Nullable OutputFile trace;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
@@ -240,42 +238,53 @@ public final class BenchCommand extends Subcommand {
 
     @Override
     public void run() {
-        refuseNonsense();
+        Workload workload = workloads.get();
+        refuseNonsense(workload);
         Config config = Config.load();
-        Reporter reporter = new Reporter(out(), err(), format, plot);
-        if (workload != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
+        Reporter reporter = new Reporter(out(), err(), format, plot, this::answer);
+        Workload played = computeMs == null ? null : workloads.fromInput();
+        if (played != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
             refuseWrong(new WorldBench(machine)
-                    .run(workload, store, computeMs, runs, Objects.requireNonNullElse(localDevices, 1), reporter));
+                    .run(played, store, computeMs, runs, Objects.requireNonNullElse(localDevices, 1), reporter));
             return;
         }
-        if (workload != null && computeMs != null) {
+        if (played != null && computeMs != null) {
             ChosenMachine chosen = machine.choose(2);
-            reporter.introduce(chosen, new HostSite(chosen.machine()).devices(), config.warnings());
+            reporter.introduce(
+                    chosen, new HostSite(chosen.machine()).devices(), Platform.ofThisHost(), null, config.warnings());
             refuseWrong(new OverlapBench(chosen.machine(), reporter)
-                    .run(workload, Objects.requireNonNullElse(store, "auto"), computeMs, runs));
+                    .run(played, Objects.requireNonNullElse(store, "auto"), computeMs, runs));
             return;
         }
         if (processes != null) {
+            require(
+                    workload == null && backend != BenchBackend.SIM,
+                    "--processes is for sweeps on the host or on GPUs; leave --workload and --backend sim out");
             runInProcesses(processes, config, reporter);
             return;
         }
         switch (backend) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
-                run(new MeasuredBench(new HostSite(chosen.machine()), reporter), chosen, config, reporter);
+                run(new MeasuredBench(new HostSite(chosen.machine()), reporter), workload, chosen, config, reporter);
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(1);
                 ChosenMachine chosen = ranked.chosen();
                 try (CudaSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    run(new MeasuredBench(site, reporter), chosen, config, reporter);
+                    run(new MeasuredBench(site, reporter), workload, chosen, config, reporter);
                 }
             }
             case SIM -> {
                 ChosenMachine chosen = machine.choose(2);
                 Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
                 Execution execution = CudaBackendProvider.execution(config);
-                run(new SimulatedBench(chosen, constants, execution, reporter, trace), chosen, config, reporter);
+                run(
+                        new SimulatedBench(chosen, constants, execution, reporter, trace),
+                        workload,
+                        chosen,
+                        config,
+                        reporter);
             }
         }
     }
@@ -284,13 +293,15 @@ public final class BenchCommand extends Subcommand {
     private void runInProcesses(int count, Config config, Reporter reporter) {
         require(count >= 2, "--processes is " + count + "; give at least 2");
         require(
-                workload == null && backend != BenchBackend.SIM,
-                "--processes is for sweeps on the host or on GPUs; leave --workload and --backend sim out");
-        require(
                 algorithms == null || !algorithms.choices().contains(AlgorithmChoice.NCCL),
                 "--algorithm nccl runs in one process; leave --processes out");
+        int named = machine.devices() == null ? count : machine.devices().indices().length;
+        require(
+                named == count,
+                "--devices names " + Numbers.count(named, "device") + " for " + count
+                        + " processes; name one for each");
         if (backend == BenchBackend.HOST) {
-            oneForEach(machine.choose(count), count);
+            machine.choose(count);
         }
         if (!JobPlace.isGiven(config, System.getenv())) {
             LocalProcesses.run(
@@ -309,60 +320,63 @@ public final class BenchCommand extends Subcommand {
             joinOnGpus(place, config, own);
         } else {
             ChosenMachine chosen = oneForEach(machine.choose(count), count);
-            own.introduce(chosen, count + " processes on the host backend: " + HostSite.host(), config.warnings());
-            run(chosen, count, joining -> Communicator.join(chosen.machine(), joining, 1), own);
+            own.introduce(
+                    chosen,
+                    count + " processes on the host backend: " + HostSite.host(),
+                    Platform.ofThisHost(),
+                    null,
+                    config.warnings());
+            run(count, " in host memory", joining -> Communicator.join(chosen.machine(), joining, 1), own);
         }
     }
 
     /** Takes the GPU of this process: its place's, or the one that its launcher lets it see. */
     private void joinOnGpus(JobPlace place, Config config, Reporter own) {
         int count = place.processes();
+        Platform platform = new Platform("cuda", CudaBackendProvider.execution(config), "", "");
         if (CudaDevices.busIds().size() == 1) {
             ChosenMachine whole = machine.choose(count);
-            own.introduce(whole, count + " processes, each with the GPU that it sees", config.warnings());
-            run(whole, count, joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
+            own.introduce(
+                    whole, count + " processes, each with the GPU that it sees", platform, null, config.warnings());
+            run(count, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
             return;
         }
         RankedGpus ranked = machine.chooseGpus(count);
         ChosenMachine chosen = oneForEach(ranked.chosen(), count);
         int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
-        own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), config.warnings());
-        run(chosen, count, joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
+        own.introduce(
+                chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, config.warnings());
+        run(count, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
     }
 
-    /** Returns the first devices of a machine, or those that the user named, of which there must be as many. */
+    /** Returns the first devices of a machine, or those that the user named. */
     private ChosenMachine oneForEach(ChosenMachine all, int count) {
-        ChosenMachine chosen =
-                machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
-        require(
-                chosen.machine().size() == count,
-                "--devices names " + chosen.machine().size() + " devices for " + count
-                        + " processes; name one for each");
-        return chosen;
+        return machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
     }
 
-    private void run(ChosenMachine chosen, int count, Function<Config, Communicator> join, Reporter own) {
-        refuseWrong(new JoinedBench(chosen.machine().name(), count, join, repeats(), own).run(sweep(count)));
+    private void run(int count, String where, Function<Config, Communicator> join, Reporter own) {
+        String title = Numbers.count(count, "process") + where;
+        refuseWrong(new JoinedBench(title, count, join, repeats(), own).run(sweep(count)));
     }
 
-    private void run(Bench bench, ChosenMachine chosen, Config config, Reporter reporter) {
+    private void run(Bench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {
         long wrong;
         if (workload == null) {
             Sweep sweep = sweep(chosen.machine().size());
             requireOneToTrace(sweep.algorithms());
-            introduce(bench, chosen, config, reporter);
+            introduce(bench, workload != null, chosen, config, reporter);
             wrong = bench.run(sweep);
         } else {
             AlgorithmList list = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
             requireOneToTrace(list);
-            introduce(bench, chosen, config, reporter);
+            introduce(bench, workload != null, chosen, config, reporter);
             wrong = bench.run(workload, list, runs);
         }
         refuseWrong(wrong);
     }
 
-    private void introduce(Bench bench, ChosenMachine chosen, Config config, Reporter reporter) {
-        reporter.introduce(chosen, bench.devices(), config.warnings());
+    private void introduce(Bench bench, boolean isWorkload, ChosenMachine chosen, Config config, Reporter reporter) {
+        reporter.introduce(chosen, bench.devices(), bench.platform(isWorkload), bench.profile(), config.warnings());
         if (backend == BenchBackend.HOST) {
             reporter.lines(List.of("# auto takes the star on host memory, where all algorithms read and write each byte"
                     + " of an all_reduce once"));
@@ -376,7 +390,7 @@ public final class BenchCommand extends Subcommand {
         }
     }
 
-    private void refuseNonsense() {
+    private void refuseNonsense(@Nullable Workload workload) {
         boolean simulated = backend == BenchBackend.SIM;
         require(simulated || profile == null, "--profile is what the simulator goes by; add --backend sim");
         require(
@@ -396,15 +410,15 @@ public final class BenchCommand extends Subcommand {
                 "-r has no meaning for " + collective.label() + ", which has no root");
         require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(workload == null || !anySizeGiven(), "--workload brings its own sizes; leave -b, -e, -f and -i out");
-        refuseNonsenseOfStores();
-        refuseNcclElsewhere();
+        refuseNonsenseOfStores(workload);
+        refuseNcclElsewhere(workload);
         require(
                 workload == null
                         || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
     }
 
-    private void refuseNcclElsewhere() {
+    private void refuseNcclElsewhere(@Nullable Workload workload) {
         if (algorithms != null && algorithms.choices().contains(AlgorithmChoice.NCCL)) {
             require(
                     backend != BenchBackend.HOST,
@@ -415,7 +429,7 @@ public final class BenchCommand extends Subcommand {
         }
     }
 
-    private void refuseNonsenseOfStores() {
+    private void refuseNonsenseOfStores(@Nullable Workload workload) {
         require(
                 localDevices == null || (store != null && WorldBench.TYPES.contains(store)),
                 "--local-devices is for stores of several processes; add --kvstore "

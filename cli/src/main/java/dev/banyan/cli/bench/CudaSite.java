@@ -5,6 +5,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
@@ -36,6 +37,16 @@ public final class CudaSite implements RankSite {
     @Override
     public String devices() {
         return "GPUs " + gpus + " through CUDA";
+    }
+
+    @Override
+    public String place() {
+        return machine.name();
+    }
+
+    @Override
+    public Platform platform() {
+        return backend.platform();
     }
 
     @Override

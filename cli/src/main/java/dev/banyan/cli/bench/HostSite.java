@@ -1,9 +1,11 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
@@ -15,10 +17,20 @@ public record HostSite(Machine machine) implements RankSite {
         return "played by the host backend: " + host();
     }
 
+    @Override
+    public String place() {
+        return Numbers.count(machine.size(), "virtual device") + " in host memory";
+    }
+
     /** Describes what the host backend runs on. */
     static String host() {
         return Runtime.getRuntime().availableProcessors() + " processors, " + System.getProperty("os.arch") + ", Java "
                 + Runtime.version().feature();
+    }
+
+    @Override
+    public Platform platform() {
+        return Platform.ofThisHost();
     }
 
     @Override

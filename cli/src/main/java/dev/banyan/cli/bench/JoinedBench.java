@@ -19,11 +19,11 @@ import org.jspecify.annotations.Nullable;
  * Runs a sweep in one of several processes of this machine, each with a rank. The process of rank 0 reports; times are
  * its own. All processes make the same calls, so that the number of runs depends on the size alone.
  *
- * @param machine its name
+ * @param title of a picture
  * @param join joins the other processes with one rank
  */
 record JoinedBench(
-        String machine, int processes, Function<Config, Communicator> join, Repeats repeats, Reporter reporter) {
+        String title, int processes, Function<Config, Communicator> join, Repeats repeats, Reporter reporter) {
     private static final long SEED = 2024;
     private static final long BYTES_PER_SIZE = 256L << 20;
     private static final int LEAST_RUNS = 10;
@@ -58,7 +58,7 @@ record JoinedBench(
         reporter.lines(NcclTable.MEASURED.footer(rows));
         reporter.lines(new Summary(rows).comparison("median time (us)"));
         reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(machine, rows);
+        reporter.draw(title, rows, null);
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 

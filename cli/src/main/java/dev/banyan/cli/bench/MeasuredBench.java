@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -12,6 +13,16 @@ record MeasuredBench(RankSite site, Reporter reporter) implements Bench {
     @Override
     public String devices() {
         return site.devices();
+    }
+
+    @Override
+    public Platform platform(boolean isWorkload) {
+        return site.platform();
+    }
+
+    @Override
+    public @Nullable String profile() {
+        return null;
     }
 
     @Override

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param busbwGBs algbw times nccl-tests' factor of the collective
  * @param wrong wrong elements of all ranks, inputs that changed out of place included; null if not checked
  * @param medianUs median time in us
+ * @param spreadUs interquartile range of the times in us; 0 of a prediction
  * @param runs timed runs
  * @param choice of a prediction: the algorithm and its settings; null if the call was measured
  * @param range of a prediction by constants of which some are assumed; null for none
@@ -23,17 +24,21 @@ record Measurement(
         double busbwGBs,
         @Nullable Long wrong,
         double medianUs,
+        double spreadUs,
         int runs,
         @Nullable String choice,
         @Nullable TimeRange range) {
     static Measurement of(Call call, long count, long[] nanos, @Nullable Long wrong) {
         double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
-        return of(call, count, average, wrong, median(nanos) / 1e3, nanos.length, null, null);
+        long[] sorted = nanos.clone();
+        Arrays.sort(sorted);
+        double spread = (sorted[sorted.length * 3 / 4] - sorted[sorted.length / 4]) / 1e3;
+        return of(call, count, average, wrong, median(nanos) / 1e3, spread, nanos.length, null, null);
     }
 
     /** What is predicted, not measured. */
     static Measurement predicted(Call call, long count, double us, String choice, @Nullable TimeRange range) {
-        return of(call, count, us, null, us, 1, choice, range);
+        return of(call, count, us, null, us, 0, 1, choice, range);
     }
 
     private static Measurement of(
@@ -42,12 +47,13 @@ record Measurement(
             double us,
             @Nullable Long wrong,
             double medianUs,
+            double spreadUs,
             int runs,
             @Nullable String choice,
             @Nullable TimeRange range) {
         double algbw = call.size(count) / us / 1e3;
         double busbw = algbw * call.collective().busFactor(call.ranks());
-        return new Measurement(us, algbw, busbw, wrong, medianUs, runs, choice, range);
+        return new Measurement(us, algbw, busbw, wrong, medianUs, spreadUs, runs, choice, range);
     }
 
     /** The figures as JSON has them. */

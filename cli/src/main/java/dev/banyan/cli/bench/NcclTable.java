@@ -8,7 +8,10 @@ import org.jspecify.annotations.Nullable;
 enum NcclTable {
     /** With a column of wrong elements. */
     MEASURED,
-    /** Without: nothing was computed that could be wrong. With the range of times out of place. */
+    /**
+     * Without: nothing was computed that could be wrong. With the range of times out of place, and of what is in place
+     * the time alone, where it is another.
+     */
     PREDICTED;
 
     List<String> header() {
@@ -16,13 +19,15 @@ enum NcclTable {
                 heading("", "", "", "", "")
                         + (this == MEASURED
                                 ? "           out-of-place                       in-place          "
-                                : "           out-of-place              in-place       out-of-place"),
+                                : "           out-of-place              out-of-place  in-place"),
                 heading("size", "count", "type", "redop", "root")
-                        + headings("time", "algbw", "busbw", "#wrong").repeat(2)
-                        + rangeHeading("range"),
+                        + headings("time", "algbw", "busbw", "#wrong")
+                        + (this == MEASURED
+                                ? headings("time", "algbw", "busbw", "#wrong")
+                                : predicted("range", "time")),
                 heading("(B)", "(elements)", "", "", "")
-                        + headings("(us)", "(GB/s)", "(GB/s)", "").repeat(2)
-                        + rangeHeading("(us)"));
+                        + headings("(us)", "(GB/s)", "(GB/s)", "")
+                        + (this == MEASURED ? headings("(us)", "(GB/s)", "(GB/s)", "") : predicted("(us)", "(us)")));
     }
 
     private static String heading(String size, String count, String type, String op, String root) {
@@ -34,21 +39,22 @@ enum NcclTable {
         return this == MEASURED ? Numbers.format("%s %6s", figures, wrong) : figures;
     }
 
-    private String rangeHeading(String heading) {
-        return this == MEASURED ? "" : Numbers.format("  %16s", heading);
+    private static String predicted(String range, String inPlace) {
+        return Numbers.format("  %16s  %8s", range, inPlace);
     }
 
     String row(Row row) {
         return Numbers.format(
-                "%12d  %12d  %8s  %6s  %6d%s%s%s",
+                "%12d  %12d  %8s  %6s  %6d%s%s",
                 row.bytes(),
                 row.count(),
                 row.call().element().label(),
                 row.call().opLabel(),
                 row.call().root(),
                 cells(row.outOfPlace()),
-                cells(row.inPlace()),
-                range(row.outOfPlace().range()));
+                this == MEASURED
+                        ? cells(row.inPlace())
+                        : predicted(range(row.outOfPlace().range()), inPlace(row)));
     }
 
     List<String> footer(List<Row> rows) {
@@ -70,10 +76,14 @@ enum NcclTable {
         return this == MEASURED ? Numbers.format("%s %6s", figures, wrong) : figures;
     }
 
-    private String range(@Nullable TimeRange range) {
-        return this == MEASURED
-                ? ""
-                : Numbers.format("  %16s", range == null ? "-" : time(range.leastUs()) + ".." + time(range.mostUs()));
+    private static String range(@Nullable TimeRange range) {
+        return range == null ? "-" : time(range.leastUs()) + ".." + time(range.mostUs());
+    }
+
+    private static String inPlace(Row row) {
+        return row.inPlace().timeUs() == row.outOfPlace().timeUs()
+                ? "same"
+                : time(row.inPlace().timeUs());
     }
 
     private static String time(double us) {

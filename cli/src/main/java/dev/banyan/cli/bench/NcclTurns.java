@@ -93,7 +93,7 @@ final class NcclTurns {
                 .flatMap(pair -> Stream.of(pair.ours(), pair.nccl()))
                 .toList();
         reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(site.machine().name(), rows);
+        reporter.draw(site.machine().name(), rows, boundGbs);
         return wrong;
     }
 

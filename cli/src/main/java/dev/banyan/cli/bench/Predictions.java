@@ -31,7 +31,7 @@ public final class Predictions {
     public Predictions(Machine machine, Config config, SimulatedCosts costs) {
         this.costs = costs;
         this.config = config;
-        planner = new Planner(machine, config, costs);
+        planner = new Planner(machine, config, costs, costs.platform());
     }
 
     /** How a request is carried out, with chunks as long as a setting or else the simulator says. */

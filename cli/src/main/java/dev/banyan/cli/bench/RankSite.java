@@ -4,6 +4,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
@@ -16,6 +17,12 @@ public interface RankSite extends AutoCloseable {
 
     /** What stands for the devices, in words. */
     String devices();
+
+    /** Where the ranks are, as titles of pictures have it. */
+    String place();
+
+    /** What executes calls, as far as tuning depends on it. */
+    Platform platform();
 
     /** A communicator that goes by the given rules, set up by the user's configuration otherwise. */
     Communicator open(SizeRules rules);

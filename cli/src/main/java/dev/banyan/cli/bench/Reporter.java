@@ -1,17 +1,22 @@
 package dev.banyan.cli.bench;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Platform;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -25,9 +30,20 @@ final class Reporter {
     private final PrintWriter err;
     private final OutputFormat format;
     private final @Nullable PlotFile plot;
+    private final BiFunction<RunContext, Object, JsonNode> answers;
+    private RunContext context = RunContext.NONE;
 
-    /** @param plot where sweeps are drawn, or null for nowhere */
-    Reporter(PrintWriter out, PrintWriter err, OutputFormat format, @Nullable PlotFile plot) {
+    /**
+     * @param plot where sweeps are drawn, or null for nowhere
+     * @param answers makes JSON of what figures hold for and of rows
+     */
+    Reporter(
+            PrintWriter out,
+            PrintWriter err,
+            OutputFormat format,
+            @Nullable PlotFile plot,
+            BiFunction<RunContext, Object, JsonNode> answers) {
+        this.answers = answers;
         this.out = out;
         this.err = err;
         this.format = format;
@@ -36,20 +52,29 @@ final class Reporter {
 
     /** Returns a reporter of a process that prints nothing. */
     Reporter silent() {
-        return new Reporter(new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), format, null);
+        return new Reporter(
+                new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), format, null, answers);
     }
 
     /**
      * Says which machine is meant, and what is odd about it.
      *
      * @param devices what stands for its devices, in words
+     * @param platform what executes calls
+     * @param profile the simulator's constants; null where it is not asked
      */
-    void introduce(ChosenMachine chosen, String devices, List<String> settingWarnings) {
+    void introduce(
+            ChosenMachine chosen,
+            String devices,
+            Platform platform,
+            @Nullable String profile,
+            List<String> settingWarnings) {
+        context = RunContext.of(chosen.machine(), platform, profile);
         if (chosen.remark() != null) {
             lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
         lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", "
-                + chosen.machine().size() + " devices, " + TerminalText.of(devices)));
+                + Numbers.count(chosen.machine().size(), "device") + ", " + TerminalText.of(devices)));
         Assumptions.line(chosen.machine().assumed()).ifPresent(line -> lines(List.of("# " + line)));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
@@ -71,14 +96,19 @@ final class Reporter {
     /** The whole result, for programs only. */
     void result(List<?> rows) {
         if (format == OutputFormat.json) {
-            Json.print(out, rows);
+            Json.print(out, answers.apply(context, rows));
         }
     }
 
-    /** The picture of a sweep, for those who asked for one. */
-    void draw(String machine, List<Row> rows) {
+    /**
+     * The picture of a sweep, for those who asked for one.
+     *
+     * @param where what the times are of, for the title
+     * @param boundGbs what no schedule on the links exceeds, in GB/s algbw; null where times are not those of links
+     */
+    void draw(String where, List<Row> rows, @Nullable Double boundGbs) {
         if (plot != null) {
-            SweepPicture.of(machine, rows).write(plot);
+            SweepPicture.of(where, rows, boundGbs).write(plot);
         }
     }
 

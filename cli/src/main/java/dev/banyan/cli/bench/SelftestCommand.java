@@ -4,6 +4,9 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.DeviceList;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaDevices;
@@ -15,7 +18,6 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
-import java.io.PrintWriter;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -77,6 +79,16 @@ public final class SelftestCommand extends Subcommand {
             description = "Test sums and means of float and half at three sizes only: seconds instead of minutes.")
     private boolean brief;
 
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    /**
+     * The cases of one algorithm, as JSON has them.
+     *
+     * @param failures what is wrong, a sentence for each failed case
+     */
+    private record Row(String algorithm, long passed, int failed, List<String> failures) {}
+
     @Override
     public void run() {
         require(!large || !brief, "--short and --large exclude each other");
@@ -86,7 +98,7 @@ public final class SelftestCommand extends Subcommand {
                 Machine ranks =
                         machine.isNamed() ? introduced(machine.choose(1)).machine() : standIn(named(8).length);
                 checkNumber(ranks.size());
-                run(new HostSite(ranks), "host, " + ranks.size() + " virtual devices");
+                run(new HostSite(ranks), "host, " + Numbers.count(ranks.size(), "virtual device"));
             }
             case CUDA -> {
                 if (machine.isNamed()) {
@@ -103,7 +115,7 @@ public final class SelftestCommand extends Subcommand {
     }
 
     private ChosenMachine introduced(ChosenMachine chosen) {
-        remark(chosen.remark(), chosen.warnings());
+        remark(format == OutputFormat.json ? null : chosen.remark(), chosen.warnings());
         return chosen;
     }
 
@@ -123,7 +135,7 @@ public final class SelftestCommand extends Subcommand {
 
     private void checkNumber(int ranks) {
         if (ranks > MOST_RANKS) {
-            throw wrong(ranks + " devices; the test takes 1 to " + MOST_RANKS + " ranks");
+            throw wrong(Numbers.count(ranks, "device") + "; the test takes 1 to " + MOST_RANKS + " ranks");
         }
     }
 
@@ -135,20 +147,18 @@ public final class SelftestCommand extends Subcommand {
     }
 
     private void run(RankSite site, String devices) {
-        PrintWriter out = out();
-        out.println("# " + devices);
-        out.flush();
+        lines(List.of("# " + devices));
         long inputs = large ? 0 : brief ? Selftest.shortBytes(site.ranks()) : Selftest.bytes(site.ranks());
         long buffers = large ? Selftest.largeBytes(site.ranks()) : inputs;
         Memory.require((inputs + buffers) * site.ranks(), "test fewer ranks with --devices");
         try (Arena arena = Arena.ofShared()) {
             DeviceCalls calls = new DeviceCalls(site.allocate(arena, inputs), site.allocate(arena, buffers), 0);
-            test(site, calls, large ? Selftest::runLarge : brief ? Selftest::runShort : Selftest::run, out);
+            test(site, calls, large ? Selftest::runLarge : brief ? Selftest::runShort : Selftest::run);
         }
     }
 
     /** The algorithms that were named; else all, and NCCL where it can run a sum. */
-    private List<AlgorithmChoice> algorithms(RankSite site, PrintWriter out) {
+    private List<AlgorithmChoice> algorithms(RankSite site) {
         String refusal = site.refusal(new NcclRequest(Collective.ALL_REDUCE, -1, 1, DataType.F32, ReduceOp.SUM, true));
         if (algorithms != null) {
             require(!algorithms.choices().contains(AlgorithmChoice.NCCL) || refusal == null, "nccl: " + refusal);
@@ -158,15 +168,14 @@ public final class SelftestCommand extends Subcommand {
         if (refusal == null) {
             all.add(AlgorithmChoice.NCCL);
         } else if (backend == RankBackend.CUDA) {
-            out.println("# nccl is not tested: " + refusal);
+            lines(List.of("# nccl is not tested: " + refusal));
         }
         return all;
     }
 
-    private void test(RankSite site, DeviceCalls calls, Consumer<Selftest> cases, PrintWriter out) {
-        long passed = 0;
-        long failed = 0;
-        for (AlgorithmChoice algorithm : algorithms(site, out)) {
+    private void test(RankSite site, DeviceCalls calls, Consumer<Selftest> cases) {
+        List<Row> rows = new ArrayList<>();
+        for (AlgorithmChoice algorithm : algorithms(site)) {
             try (Communicator communicator = site.open(algorithm)) {
                 Selftest test = new Selftest(
                         communicator,
@@ -174,23 +183,40 @@ public final class SelftestCommand extends Subcommand {
                         calls,
                         call -> algorithm != AlgorithmChoice.NCCL || site.refusal(call.ncclRequest(1, true)) == null);
                 cases.accept(test);
-                passed += test.passed();
-                failed += test.failures().size();
-                out.println(algorithm.label() + ": " + test.passed() + " passed, "
-                        + test.failures().size() + " failed");
-                List<String> shown =
-                        test.failures().stream().limit(SHOWN_FAILURES).toList();
-                shown.forEach(failure -> out.println("  " + failure));
-                if (test.failures().size() > shown.size()) {
-                    out.println("  and " + (test.failures().size() - shown.size()) + " more");
-                }
-                out.flush();
+                Row row = new Row(
+                        algorithm.label(), test.passed(), test.failures().size(), test.failures());
+                rows.add(row);
+                lines(lines(row));
             }
         }
-        out.println("# " + passed + " passed, " + failed + " failed");
+        long passed = rows.stream().mapToLong(Row::passed).sum();
+        long failed = rows.stream().mapToLong(Row::failed).sum();
+        print(
+                format == OutputFormat.json,
+                RunContext.of(site.machine(), site.platform(), null),
+                rows,
+                () -> lines(List.of("# " + passed + " passed, " + failed + " failed")));
         if (failed > 0) {
             throw new IllegalStateException(
                     failed + (failed == 1 ? " case is" : " cases are") + " not what the 64-bit reference says");
+        }
+    }
+
+    private static List<String> lines(Row row) {
+        List<String> lines = new ArrayList<>();
+        lines.add(row.algorithm() + ": " + row.passed() + " passed, " + row.failed() + " failed");
+        row.failures().stream().limit(SHOWN_FAILURES).forEach(failure -> lines.add("  " + failure));
+        if (row.failed() > SHOWN_FAILURES) {
+            lines.add("  and " + (row.failed() - SHOWN_FAILURES) + " more");
+        }
+        return lines;
+    }
+
+    /** Prints lines for people, as soon as they are known. */
+    private void lines(List<String> lines) {
+        if (format == OutputFormat.table) {
+            lines.forEach(out()::println);
+            out().flush();
         }
     }
 }

@@ -1,8 +1,10 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.compare.Limit;
+import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.host.ExactSum;
@@ -12,6 +14,7 @@ import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.program.ProgramLayout;
@@ -23,7 +26,6 @@ import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.TraceWriter;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -45,7 +47,7 @@ final class SimulatedBench implements Bench {
     private final SimulatedCosts chunks;
 
     private final Reporter reporter;
-    private final @Nullable Path trace;
+    private final @Nullable OutputFile trace;
     /** Made when it is first needed. */
     private @Nullable SimulatedNccl nccl;
     /** Whether sums of floats are rounded once. */
@@ -56,7 +58,7 @@ final class SimulatedBench implements Bench {
      * @param trace where the timeline of the last run goes, or null for none
      */
     SimulatedBench(
-            ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable Path trace) {
+            ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable OutputFile trace) {
         this.chosen = chosen;
         this.profile = profile;
         this.execution = trace == null ? execution : Execution.CHUNKS;
@@ -75,6 +77,16 @@ final class SimulatedBench implements Bench {
     @Override
     public String devices() {
         return "simulated with profile " + profile.name();
+    }
+
+    @Override
+    public Platform platform(boolean isWorkload) {
+        return (isWorkload ? chunks : costs).platform();
+    }
+
+    @Override
+    public String profile() {
+        return profile.name();
     }
 
     @Override
@@ -122,7 +134,10 @@ final class SimulatedBench implements Bench {
             write(trace, predictions, last, 1, "the largest size, in place");
         }
         reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(chosen.machine().name(), rows);
+        reporter.draw(
+                chosen.machine().name() + ", simulated",
+                rows,
+                bound(sweep).gbs().doubleValue());
         return 0;
     }
 
@@ -218,12 +233,19 @@ final class SimulatedBench implements Bench {
         Network network = chosen.network();
         Collective collective = sweep.call().collective();
         int root = sweep.call().root();
-        Bound bound = Packings.best(network).packing(collective, root).bound();
+        Bound bound = bound(sweep);
         lines.add("#");
         lines.addAll(summary.shareOf(bound.gbs().doubleValue(), Limit.counted(network, collective)));
         Limit.beyond(chosen, new int[0], network, collective, root, bound)
                 .forEach(limit -> lines.add("# " + limit.sentence()));
         return lines;
+    }
+
+    /** What no schedule over the chosen links exceeds. */
+    private Bound bound(Sweep sweep) {
+        return Packings.best(chosen.network())
+                .packing(sweep.call().collective(), sweep.call().root())
+                .bound();
     }
 
     @Override
@@ -256,11 +278,11 @@ final class SimulatedBench implements Bench {
         return 0;
     }
 
-    private void write(Path file, Predictions predictions, List<PlannedSchedule> calls, int depth, String what) {
+    private void write(OutputFile file, Predictions predictions, List<PlannedSchedule> calls, int depth, String what) {
         TraceWriter timeline = new TraceWriter(chunks.network());
         List<Job> jobs = Predictions.jobs(calls, depth);
         double us = predictions.simulator(calls).run(jobs, timeline).endUs();
-        TextFile.write(file, (TextFile.Content) timeline::write);
+        TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
                 "# timeline of " + what + ", " + Numbers.plain(us) + " us: " + file + " (open it in ui.perfetto.dev)"));

@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
@@ -38,13 +39,18 @@ final class SweepBench {
                 "give a smaller largest size with -e, or fewer devices with --devices");
         List<Row> rows;
         try (Arena arena = Arena.ofShared()) {
-            RankMemory first = site.allocate(arena, bytes);
-            RankMemory second = site.allocate(arena, bytes);
+            RankMemory first;
+            RankMemory second;
+            ReferenceCheck check;
+            try (Progress _ = reporter.progress("prepare", 1)) {
+                first = site.allocate(arena, bytes);
+                second = site.allocate(arena, bytes);
+                DataType type = call.element().type();
+                check = sweep.checked()
+                        ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
+                        : null;
+            }
             DeviceCalls calls = new DeviceCalls(first, second, 0);
-            DataType type = call.element().type();
-            ReferenceCheck check = sweep.checked()
-                    ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
-                    : null;
             boolean onHost = first.isOfHost();
             PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
             reporter.lines(NcclTable.MEASURED.header());
@@ -71,7 +77,7 @@ final class SweepBench {
             reporter.lines(conclusions(rows));
         }
         reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(site.machine().name(), rows);
+        reporter.draw(site.place(), rows, null);
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 

@@ -40,14 +40,58 @@ public record Workload(String name, List<Long> elements) {
         return elements.stream().mapToLong(Long::longValue).sum();
     }
 
-    /** All models by name, in the order of the table. */
+    /** All models by name: those of the table in its order, then those made of published shapes. */
     public static Map<String, Workload> all() {
+        Map<String, Workload> all = new LinkedHashMap<>(table());
+        for (Transformer model : Transformer.values()) {
+            all.put(model.label(), new Workload(model.label(), model.parameters()));
+        }
+        return all;
+    }
+
+    /** Models of which an iteration is simulated in seconds. */
+    public static List<Workload> small() {
+        return List.copyOf(table().values());
+    }
+
+    private static Map<String, Workload> table() {
         InputStream stream = Objects.requireNonNull(Workload.class.getResourceAsStream(TABLE), TABLE);
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
             return read(reader);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /**
+     * The gradients in buckets, as PyTorch's DistributedDataParallel sends them once it knows in which order they
+     * become ready: the last layer's first. A bucket is sent when the gradient that is added makes it reach its limit,
+     * so that a bucket may be longer than that, and a large gradient is sent with those that wait for it. Source:
+     * compute_bucket_assignment_by_size of torch/csrc/distributed/c10d/reducer.cpp.
+     *
+     * @param firstBytes limit of the first bucket
+     * @param bytes limit of the others
+     * @param elementBytes bytes of an element
+     */
+    public Workload inBuckets(long firstBytes, long bytes, int elementBytes) {
+        List<Long> buckets = new ArrayList<>();
+        long waiting = 0;
+        for (long gradient : elements.reversed()) {
+            waiting += gradient;
+            if (waiting * elementBytes >= (buckets.isEmpty() ? firstBytes : bytes)) {
+                buckets.add(waiting);
+                waiting = 0;
+            }
+        }
+        if (waiting > 0) {
+            buckets.add(waiting);
+        }
+        return new Workload(name + " in buckets", buckets);
+    }
+
+    /** The same keys from the last to the first. */
+    Workload reversed() {
+        return new Workload(name, elements.reversed());
     }
 
     /** A workload by its model's name, in any case, or out of a file. */
@@ -80,7 +124,8 @@ public record Workload(String name, List<Long> elements) {
             if (!line.isEmpty() && !line.startsWith("#") && !(i == 0 && !field.matches("-?\\d+"))) {
                 if (!field.matches("[1-9]\\d{0,12}")) {
                     throw new IllegalArgumentException(file + ", line " + (i + 1) + ": '" + field
-                            + "' is no number of elements; the last field of each line must be one, at least 1");
+                            + "' is no number of elements; write a key's number of elements on each line, at least 1,"
+                            + " alone or as the last field with commas before it");
                 }
                 elements.add(Long.valueOf(field));
             }

@@ -68,9 +68,9 @@ record WorkloadRow(
     /** @param measured whether rows count wrong elements */
     static List<String> header(Workload workload, int devices, boolean measured) {
         return List.of(
-                "# workload " + workload.name() + ": " + workload.keys() + " keys, " + bytes(workload)
-                        + " bytes on each of " + devices + " devices, in place"
-                        + (measured ? "" : "; calls in flight share the wires"),
+                "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "key") + ", " + bytes(workload)
+                        + " bytes on each of " + Numbers.count(devices, "device") + ", in place"
+                        + (measured ? "" : "; calls in flight share the links"),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(keys)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }

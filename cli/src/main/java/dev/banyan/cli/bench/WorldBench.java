@@ -82,7 +82,7 @@ record WorldBench(MachineOptions options) {
         boolean reports = world.rank() == 0;
         HostSite site = new HostSite(machine.machine());
         if (reports) {
-            reporter.introduce(machine, site.devices(), config.warnings());
+            reporter.introduce(machine, site.devices(), site.platform(), null, config.warnings());
         }
         List<StepTimes> results;
         List<String> lines;
@@ -175,9 +175,8 @@ record WorldBench(MachineOptions options) {
         double alone = Measurement.median(bare) / 1e6;
         double whole = Measurement.median(through) / 1e6;
         return Numbers.format(
-                "# all_reduce of 64 MiB: %.1f ms by MPI alone, %.1f ms over %d devices of each process, %.2f times as"
-                        + " long",
-                alone, whole, local.size(), whole / alone);
+                "# all_reduce of 64 MiB: %.1f ms by MPI alone, %.1f ms over %s of each process, %.2f times as long",
+                alone, whole, Numbers.count(local.size(), "device"), whole / alone);
     }
 
     private static long timed(World world, Runnable call) {
@@ -191,11 +190,11 @@ record WorldBench(MachineOptions options) {
         StepTimes first = results.getFirst();
         List<String> lines = new ArrayList<>();
         lines.add(Numbers.format(
-                "# %s, %d processes of %d devices; workload %s: %d keys, %d bytes on each device, released over %.1f"
-                        + " ms, the last layer first; medians of %d rounds",
+                "# %s, %s of %s; workload %s: %d keys, %d bytes on each device, released over %.1f ms,"
+                        + " the last layer first; medians of %d rounds",
                 world.version(),
-                world.size(),
-                devices,
+                Numbers.count(world.size(), "process"),
+                Numbers.count(devices, "device"),
                 first.workload(),
                 first.keys(),
                 first.bytes(),

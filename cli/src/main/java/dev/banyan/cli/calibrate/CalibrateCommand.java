@@ -3,6 +3,9 @@ package dev.banyan.cli.calibrate;
 import dev.banyan.cli.gpuday.DayFolder;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.OutputFile;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
@@ -20,6 +23,7 @@ import dev.banyan.topology.format.MatrixUnit;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -70,7 +74,19 @@ public final class CalibrateCommand extends Subcommand {
             names = {"-o", "--output"},
             paramLabel = "FILE",
             description = "Write the profile as JSON to a file.")
-    private @Nullable Path output;
+    private @Nullable OutputFile output;
+
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    /**
+     * A constant of the new profile, as JSON has it.
+     *
+     * @param before its value in the profile for what is not measured
+     * @param measured whether the value is measured
+     * @param source where the value comes from
+     */
+    private record Row(String constant, double value, double before, boolean measured, String source) {}
 
     @Override
     public void run() {
@@ -83,14 +99,38 @@ public final class CalibrateCommand extends Subcommand {
         Profile rest = base == null ? Profiles.of(chosen.machine()) : base;
         String called = name == null ? chosen.machine().name() + "-measured" : name;
         Calibration calibration = Calibration.of(report, chosen.machine(), rest, called);
-        remark(chosen.remark(), chosen.machine().warnings());
-        print(calibration, rest, report.source());
-        PrintWriter out = out();
-        calibration
-                .measured()
-                .forEach(constant -> out.println("# " + constant.key() + ": "
-                        + TerminalText.of(calibration.profile().source(constant))));
-        write(calibration.profile());
+        boolean json = format == OutputFormat.json;
+        remark(json ? null : chosen.remark(), chosen.machine().warnings());
+        answer(chosen.machine(), calibration, rest, () -> {
+            print(calibration, rest, report.source());
+            PrintWriter out = out();
+            calibration
+                    .measured()
+                    .forEach(constant -> out.println("# " + constant.key() + ": "
+                            + TerminalText.of(calibration.profile().source(constant))));
+        });
+    }
+
+    /** Prints the constants, and writes them. */
+    private void answer(Machine of, Calibration calibration, Profile rest, Runnable table) {
+        Profile profile = calibration.profile();
+        List<Row> rows = new ArrayList<>();
+        profile.constants()
+                .forEach((constant, value) -> rows.add(new Row(
+                        constant.key(),
+                        value.value(),
+                        rest.get(constant),
+                        calibration.measured().contains(constant),
+                        profile.source(constant))));
+        boolean json = format == OutputFormat.json;
+        print(json, RunContext.of(of).with(profile.name()), rows, table);
+        if (output != null) {
+            TextFile.write(output.path(), ProfileJson.write(profile));
+            if (!json) {
+                out().println("#");
+                out().println("# written to " + TerminalText.of(output.toString()));
+            }
+        }
     }
 
     private void calibrateByDay() {
@@ -102,6 +142,10 @@ public final class CalibrateCommand extends Subcommand {
         if (day.isQuick()) {
             remarkAside(null, List.of(from + " was measured with --quick, so that its figures mean nothing"));
         }
+        answer(measured, calibration, rest, () -> printDay(calibration, rest));
+    }
+
+    private void printDay(Calibration calibration, Profile rest) {
         print(calibration, rest, from.toString());
         PrintWriter out = out();
         for (Constant constant : calibration.measured()) {
@@ -116,7 +160,6 @@ public final class CalibrateCommand extends Subcommand {
         Predicate<Constant> assumed = constant -> rest.source(constant).matches("(?s).*(assumed|not measured).*");
         keys("# still assumed: ", kept, assumed);
         keys("# from elsewhere, as in " + TerminalText.of(rest.name()) + ": ", kept, assumed.negate());
-        write(calibration.profile());
     }
 
     private void keys(String title, List<Constant> constants, Predicate<Constant> which) {
@@ -152,13 +195,5 @@ public final class CalibrateCommand extends Subcommand {
                         calibration.measured().contains(constant) ? "yes" : "no"));
         table.lines().forEach(out::println);
         out.println("#");
-    }
-
-    private void write(Profile profile) {
-        if (output != null) {
-            TextFile.write(output, ProfileJson.write(profile));
-            out().println("#");
-            out().println("# written to " + TerminalText.of(output.toString()));
-        }
     }
 }

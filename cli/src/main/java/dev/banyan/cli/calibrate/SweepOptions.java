@@ -2,6 +2,7 @@ package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
@@ -88,7 +89,14 @@ public final class SweepOptions {
      * @param leftOut files that are no sweeps that can be compared, each with the reason
      * @param own what {@code --machine} names; empty where the files' names say it
      */
-    public record Found(List<Measured> sweeps, List<String> leftOut, Optional<ChosenMachine> own) {}
+    public record Found(List<Measured> sweeps, List<String> leftOut, Optional<ChosenMachine> own) {
+        /** What their report holds for; files of published sweeps have machines and profiles of their own. */
+        public RunContext context() {
+            return own.map(chosen -> RunContext.of(chosen.machine())
+                            .with(sweeps.getFirst().profile().name()))
+                    .orElse(RunContext.NONE);
+        }
+    }
 
     /**
      * Reads the sweeps.

@@ -1,9 +1,9 @@
 package dev.banyan.cli.calibrate;
 
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
-import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -28,7 +28,7 @@ public final class ValidateCommand extends Subcommand {
     private final SweepOptions sweeps = new SweepOptions();
 
     @Option(names = "--report", paramLabel = "FILE", description = "Write the whole report to a file, as Markdown.")
-    private @Nullable Path report;
+    private @Nullable OutputFile report;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
@@ -42,9 +42,9 @@ public final class ValidateCommand extends Subcommand {
                 .ifPresent(
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         if (report != null) {
-            TextFile.write(report, new SimulatorDocument(comparisons, found.leftOut()).markdown());
+            TextFile.write(report.path(), new SimulatorDocument(comparisons, found.leftOut()).markdown());
         }
         ValidationReport answer = ValidationReport.of(comparisons, found.leftOut());
-        print(format == OutputFormat.json, answer, () -> answer.print(out()));
+        print(format == OutputFormat.json, found.context(), answer, () -> answer.print(out()));
     }
 }

@@ -1,5 +1,6 @@
 package dev.banyan.cli.calibrate;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
 import java.io.PrintWriter;
@@ -11,7 +12,7 @@ import java.util.List;
  * @param sweeps one per file
  * @param leftOut files that are no sweeps that can be compared, each with the reason
  */
-record ValidationReport(List<SweepReport> sweeps, List<String> leftOut) {
+record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<String> leftOut) {
     /**
      * A sweep.
      *

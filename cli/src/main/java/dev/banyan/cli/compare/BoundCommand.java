@@ -3,6 +3,7 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import picocli.CommandLine.Command;
@@ -43,7 +44,7 @@ public final class BoundCommand extends Subcommand {
             throw wrong("--root is " + root + "; the ranks are 0.." + (ranks - 1));
         }
         BoundReport report = BoundReport.of(chosen, relays.required(chosen), root);
-        print(format == TableFormat.json, report, () -> {
+        print(format == TableFormat.json, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
             report.print(out(), format);
         });

@@ -1,5 +1,6 @@
 package dev.banyan.cli.compare;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Assumptions;
@@ -28,12 +29,12 @@ import org.jspecify.annotations.Nullable;
  * @param assumed speeds that the description leaves open
  */
 record BoundReport(
-        String machine,
+        @JsonIgnore String machine,
         List<Integer> devices,
         List<Integer> relays,
         List<RowReport> rows,
         List<String> warnings,
-        List<String> assumed) {
+        @JsonIgnore List<String> assumed) {
     /**
      * The bound of one collective over the links that plans use.
      *

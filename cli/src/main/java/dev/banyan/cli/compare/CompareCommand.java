@@ -4,6 +4,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import java.nio.file.Files;
@@ -66,7 +67,7 @@ public final class CompareCommand extends Subcommand {
         try (Progress progress = Progress.start("compare", CompareReport.STEPS, err())) {
             report = CompareReport.of(chosen, forwarding, imported, progress);
         }
-        print(format == TableFormat.json, report, () -> {
+        print(format == TableFormat.json, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
             report.print(out(), format);
         });

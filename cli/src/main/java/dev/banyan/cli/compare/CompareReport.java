@@ -1,7 +1,7 @@
 package dev.banyan.cli.compare;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.banyan.cli.bench.SimulatedNccl;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.RelayChoice;
 import dev.banyan.cli.output.Assumptions;
@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 record CompareReport(
-        String machine,
+        @JsonIgnore String machine,
         List<Integer> devices,
         List<Integer> relays,
         @JsonInclude(JsonInclude.Include.NON_EMPTY) String counted,
@@ -60,7 +60,7 @@ record CompareReport(
         @Nullable String hint,
         List<RowReport> rows,
         List<String> warnings,
-        List<String> assumed) {
+        @JsonIgnore List<String> assumed) {
     /** Steps of progress. */
     static final int STEPS = Contender.values().length + 1;
 
@@ -131,7 +131,8 @@ record CompareReport(
         progress.step();
         List<RowReport> rows = new ArrayList<>();
         trials.forEach(trial -> rows.add(RowReport.of(trial, bound.gbs())));
-        rows.add(nccl(chosen, bound.gbs()));
+        List<Limit> beyond = Limit.beyond(chosen, relays, network, Collective.ALL_REDUCE, -1, bound);
+        rows.add(nccl(chosen, bound.gbs(), beyond));
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
         }
@@ -143,7 +144,7 @@ record CompareReport(
                 bound.gbs().doubleValue(),
                 Numbers.exact(bound.gbs()),
                 CertificateReport.of(bound, network, Collective.ALL_REDUCE),
-                Limit.beyond(chosen, relays, network, Collective.ALL_REDUCE, -1, bound),
+                beyond,
                 alone == null ? null : alone.gbs().doubleValue(),
                 relays.length > 0
                         ? null
@@ -155,7 +156,7 @@ record CompareReport(
     }
 
     /** NCCL as the simulator has it, beside ways that are rated by their links alone. */
-    private static RowReport nccl(ChosenMachine chosen, BigFraction bound) {
+    private static RowReport nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
         String name = AlgorithmChoice.NCCL.label();
         try {
             SimulatedNccl nccl = new SimulatedNccl(chosen.machine(), Profiles.of(chosen.machine()));
@@ -169,10 +170,25 @@ record CompareReport(
                     null,
                     null,
                     null,
-                    nccl.remark());
+                    nccl.remark() + shareBeyond(rate, bound, beyond));
         } catch (IllegalArgumentException e) {
             return new RowReport(name, null, null, null, null, null, e.getMessage(), null, null);
         }
+    }
+
+    /** What share NCCL reaches of the least limit that it does not exceed, where it exceeds the bound. */
+    private static String shareBeyond(double rate, BigFraction bound, List<Limit> beyond) {
+        return rate <= bound.doubleValue()
+                ? ""
+                : beyond.stream()
+                        .filter(limit -> limit.algbwGBs() >= rate)
+                        .findFirst()
+                        .map(limit -> String.format(
+                                Locale.ROOT,
+                                "; %.0f%% of the bound (%s)",
+                                100 * rate / limit.algbwGBs(),
+                                limit.counted()))
+                        .orElse("");
     }
 
     /** The name, with a number after it where a row before has it. */

@@ -2,6 +2,7 @@ package dev.banyan.cli.compare;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.compare.SubsetSummary.Spread;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
@@ -30,11 +31,11 @@ import org.jspecify.annotations.Nullable;
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record SubsetsReport(
-        String machine,
+        @JsonIgnore String machine,
         List<Integer> devices,
         List<SubsetSummary> sizes,
         SubsetSummary total,
-        List<SubsetRow> subsets,
+        @JsonProperty("rows") List<SubsetRow> subsets,
         @JsonIgnore boolean listed) {
     /** Greatest number of sets that are tried. */
     public static final int MOST_SETS = 1 << 16;

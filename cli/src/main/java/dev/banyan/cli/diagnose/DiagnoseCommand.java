@@ -1,5 +1,6 @@
 package dev.banyan.cli.diagnose;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.calibrate.SweepOptions;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.OutputFormat;
@@ -51,7 +52,10 @@ public final class DiagnoseCommand extends Subcommand {
      * @param log what the log says; null without one
      * @param leftOut files that are no sweeps of one machine, each with the reason
      */
-    record Report(List<SweepDiagnosis> sweeps, @Nullable LogDiagnosis log, List<String> leftOut) {}
+    record Report(
+            @JsonProperty("rows") List<SweepDiagnosis> sweeps,
+            @Nullable LogDiagnosis log,
+            List<String> leftOut) {}
 
     @Override
     public void run() {
@@ -69,7 +73,7 @@ public final class DiagnoseCommand extends Subcommand {
                         : LogDiagnosis.of(
                                 read, found.own().map(ChosenMachine::machine).orElse(null)),
                 found.leftOut());
-        print(format == OutputFormat.json, report, () -> print(report));
+        print(format == OutputFormat.json, found.context(), report, () -> print(report));
     }
 
     private void print(Report report) {

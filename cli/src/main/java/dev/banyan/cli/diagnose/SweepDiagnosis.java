@@ -21,6 +21,8 @@ import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.bound.SwitchReductionBound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
@@ -33,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param file name of its file
  * @param title what was measured, on what
- * @param boundGBs what no schedule over the links exceeds, in GB/s algbw
+ * @param boundGBs what no schedule over the links exceeds, in GB/s algbw; with reduction in switches that can
  * @param findings one or more sentences each
  * @param worthTrying settings of NCCL and other changes; empty if none is likely to help
  * @param rows by size
@@ -74,7 +76,12 @@ record SweepDiagnosis(
         private final SweepOptions.Measured measured;
         private final NcclRings rings;
         private final SweepComparison compared;
+        /** The bound, with reduction in the switches where they can. */
         private final double boundGbs;
+        /** The bound without reduction in the switches. */
+        private final double forwardingGbs;
+
+        private final boolean reduces;
         private final List<String> findings = new ArrayList<>();
         private final List<Advice> advice = new ArrayList<>();
 
@@ -86,11 +93,17 @@ record SweepDiagnosis(
             collective = setting.collective();
             rings = NcclRings.of(machine, measured.profile(), setting.transport());
             compared = SweepComparison.of(measured.sweep(), rings, collective, setting.devicesPerProcess());
-            boundGbs = Packings.best(Network.of(machine))
+            Network network = Network.of(machine);
+            forwardingGbs = Packings.best(network)
                     .packing(collective, root())
                     .bound()
                     .gbs()
                     .doubleValue();
+            Optional<Bound> reduced = setting.transport() == Transport.PEER && collective == Collective.ALL_REDUCE
+                    ? SwitchReductionBound.of(network)
+                    : Optional.empty();
+            reduces = reduced.isPresent();
+            boundGbs = reduced.map(bound -> bound.gbs().doubleValue()).orElse(forwardingGbs);
         }
 
         private int root() {
@@ -148,7 +161,8 @@ record SweepDiagnosis(
             }
             String limit = "of what schedules "
                     + (setting.transport() == Transport.HOST ? "between peers over these links " : "over these links ")
-                    + "carry at most (" + Numbers.gbs(boundGbs) + " of algbw; banyan bound says why)";
+                    + "carry at most " + (reduces ? "with reduction in the switches " : "")
+                    + "(" + Numbers.gbs(boundGbs) + " of algbw; banyan bound says why)";
             if (from == rows.size()) {
                 findings.add("NCCL reaches " + percent(best) + " " + limit + " and falls back to "
                         + percent(share(rows.getLast())) + " at "
@@ -164,12 +178,15 @@ record SweepDiagnosis(
                                 : ""));
             }
             if (best > NOISE) {
-                findings.add(
-                        hasReduction()
-                                ? "That is more than the bound, since the switches reduce, which the bound leaves out"
-                                : "That is more than the bound: the links are faster than they are described, or fewer"
-                                        + " GPUs share them; describe the machine by its NCCL XML or by a matrix in"
-                                        + " GB/s");
+                findings.add("That is more than the bound: the links are faster than they are described, or fewer GPUs"
+                        + " share them; describe the machine by its NCCL XML or by a matrix in GB/s");
+            } else if (reduces) {
+                double gbs = best * boundGbs;
+                findings.add("Without reduction in the switches schedules carry at most "
+                        + Numbers.gbs(forwardingGbs) + ", which NCCL "
+                        + (gbs > NOISE * forwardingGbs
+                                ? "exceeds, so its switches reduce"
+                                : "does not exceed: nothing shows that its switches reduce"));
             }
         }
 
@@ -241,14 +258,17 @@ record SweepDiagnosis(
                     .toList();
             SweepComparison.Row last = large.rows().getLast();
             double ratio = last.measuredUs() / last.predicted().us();
+            String way = last.predicted().protocol() == Protocol.NVLS
+                    ? "reduction in the switches allows"
+                    : "its rings allow";
             String model = "the model of NCCL (profile " + measured.profile().name() + ")";
             findings.add("At " + size(last.bytes()) + " a call takes " + us(last.measuredUs()) + ", and "
                     + us(last.predicted().us()) + " in " + model + ": "
                     + (ratio > EXPECTED
-                            ? "NCCL is " + Numbers.format("%.1f", ratio) + " times as slow as its rings allow here"
+                            ? "NCCL is " + Numbers.format("%.1f", ratio) + " times as slow as " + way + " here"
                             : ratio < 1 / EXPECTED
                                     ? "NCCL is faster than the model, whose constants are too slow for this machine"
-                                    : "NCCL does what its rings allow here"));
+                                    : "NCCL does what " + way + " here"));
             if (!slow.isEmpty()) {
                 SweepComparison.Row worst = slow.stream()
                         .max((one, other) -> Double.compare(
@@ -324,7 +344,9 @@ record SweepDiagnosis(
             double ratio = last.measuredUs() / us;
             double gbs = last.bytes() / us / 1e3;
             findings.add("Packed trees would take " + us(us) + " at " + size(last.bytes()) + " ("
-                    + percent(gbs / boundGbs) + " of the bound) by the simulator, which is a prediction: "
+                    + percent(gbs / forwardingGbs) + " of the bound"
+                    + (reduces ? " without reduction in the switches" : "")
+                    + ") by the simulator, which is a prediction: "
                     + (ratio > 1.05
                             ? Numbers.format("%.2f", ratio) + " times as fast as NCCL was measured"
                             : ratio < 0.95 ? "slower than NCCL was measured" : "no faster than NCCL was measured"));

@@ -24,8 +24,8 @@ import picocli.CommandLine.Option;
 @Command(
         name = "figures",
         description = {
-            "Make the figures of the original design of topology-aware trees again, by simulation:",
-            "push-pulls in flight, the array bound, and speed-ups of training steps, on p3.16xlarge.",
+            "Make the figures of the original design of topology-aware trees again, by simulation.",
+            "They show push-pulls in flight, the array bound, and speed-ups of training steps, on p3.16xlarge.",
         },
         footer = {
             "",
@@ -96,7 +96,10 @@ public final class FiguresCommand extends Subcommand {
             if (Files.exists(folder) && !Files.isDirectory(folder)) {
                 throw wrong("--out: " + folder + " is not a folder");
             }
-            return Files.createDirectories(folder);
+            Path made = Files.createDirectories(folder);
+            // Before the work: whether pictures can be drawn and written.
+            PlotFile.of(made.resolve("in-flight.svg"));
+            return made;
         } catch (InvalidPathException e) {
             throw wrong("--out: '" + out + "' can't be a folder's name");
         } catch (IOException e) {

@@ -61,7 +61,7 @@ enum OutputReader implements Plan.Reader {
                 return;
             }
             try {
-                for (JsonNode row : MAPPER.readTree(out)) {
+                for (JsonNode row : MAPPER.readTree(out).path("rows")) {
                     benchRow(row, output);
                 }
             } catch (JsonProcessingException e) {

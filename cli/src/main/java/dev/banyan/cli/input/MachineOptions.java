@@ -37,7 +37,7 @@ public final class MachineOptions {
                 "  dgx-a100 (p4d.24xlarge, p4de.24xlarge),",
                 "  dgx-h100 (p5.48xlarge),",
                 "  h200 (hgx-h200, p5e.48xlarge, p5en.48xlarge),",
-                "  dgx-b200 (hgx-b200), gb200-tray, mi300x8, mi250x8,",
+                "  dgx-b200 (hgx-b200), gb200-tray, gb200-nvl4, mi300x8, mi250x8,",
                 "  g5.48xlarge, l40sx8, rtx4090x8, pcie-4, pcie-8",
                 "A file may hold the output of nvidia-smi topo -m, rocm-smi --showtopo or amd-smi topology, an NCCL"
                         + " topology XML, an n x n matrix, or Banyan's JSON.",

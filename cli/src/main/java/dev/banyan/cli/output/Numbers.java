@@ -15,6 +15,11 @@ public final class Numbers {
         return String.format(Locale.ROOT, format, values);
     }
 
+    /** A number of things, e.g. {@code 1 device} or {@code 8 processes}. */
+    public static String count(long number, String thing) {
+        return number + " " + thing + (number == 1 ? "" : thing.endsWith("s") ? "es" : "s");
+    }
+
     /** A bandwidth with its unit and at most three decimals, e.g. {@code 85.714 GB/s}. */
     public static String gbs(double gbs) {
         return plain(gbs) + " GB/s";

@@ -40,6 +40,8 @@ public final class Progress implements AutoCloseable {
                 .setInitialMax(steps)
                 .setStyle(ProgressBarStyle.ASCII)
                 .setUpdateIntervalMillis(250)
+                // The first step may take long, too.
+                .continuousUpdate()
                 .setConsumer(line)
                 .build();
         return new Progress(bar, line);

@@ -1,5 +1,6 @@
 package dev.banyan.cli.output;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.PrintWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -60,13 +61,26 @@ public abstract class Subcommand implements Runnable {
     }
 
     /**
-     * Prints an answer: the report alone as JSON, or for people.
+     * Returns an answer as JSON has it.
      *
+     * @param report rows, or a record with the component {@code rows} and others
+     */
+    protected final JsonNode answer(RunContext context, Object report) {
+        CommandSpec root = spec.root();
+        String name = spec.qualifiedName().substring(root.name().length()).strip();
+        String version = root.version().length == 0 ? "" : root.version()[0];
+        return Answer.of(name, version.substring(version.indexOf(' ') + 1), context, report);
+    }
+
+    /**
+     * Prints an answer as JSON, or for people.
+     *
+     * @param report rows, or a record with the component {@code rows} and others
      * @param table prints it for people
      */
-    protected final void print(boolean json, Object report, Runnable table) {
+    protected final void print(boolean json, RunContext context, Object report, Runnable table) {
         if (json) {
-            Json.print(out(), report);
+            Json.print(out(), answer(context, report));
         } else {
             table.run();
         }

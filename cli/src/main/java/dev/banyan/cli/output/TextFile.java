@@ -2,7 +2,9 @@ package dev.banyan.cli.output;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -34,9 +36,13 @@ public final class TextFile {
         try {
             content.write(file);
         } catch (IOException e) {
+            String reason = switch (e) {
+                case AccessDeniedException _ -> "permission denied";
+                case NoSuchFileException _ -> "no such folder";
+                default -> String.valueOf(e.getMessage());
+            };
             throw new UncheckedIOException(
-                    "can't write " + file + " (" + e.getMessage() + "); name another file, in a folder that is there",
-                    e);
+                    "can't write " + file + " (" + reason + "); name a file in another folder, or make room", e);
         }
     }
 }

@@ -40,7 +40,7 @@ final class MeasuredCurves {
             return readFolder(file, devices);
         }
         String text = text(file);
-        if (!text.stripLeading().startsWith("[")) {
+        if (!isBench(text)) {
             return List.of(sweep(file, text));
         }
         List<Curve> curves = bench(file, text, devices);
@@ -51,12 +51,18 @@ final class MeasuredCurves {
         return curves;
     }
 
+    /** The JSON of a command; older benches printed the rows alone. */
+    private static boolean isBench(String text) {
+        String start = text.stripLeading();
+        return start.startsWith("{") || start.startsWith("[");
+    }
+
     private static List<Curve> readFolder(Path folder, int devices) {
         List<Curve> curves = new ArrayList<>();
         try (Stream<Path> files = Files.list(folder)) {
             for (Path file : files.sorted().toList()) {
                 String text = Files.isRegularFile(file) ? text(file) : "";
-                if (text.stripLeading().startsWith("[")) {
+                if (isBench(text)) {
                     curves.addAll(bench(file, text, devices));
                 }
             }
@@ -103,7 +109,8 @@ final class MeasuredCurves {
         Map<String, Map<Long, Double>> byAlgorithm = new LinkedHashMap<>();
         boolean measured = true;
         try {
-            for (JsonNode row : new ObjectMapper().readTree(text)) {
+            JsonNode json = new ObjectMapper().readTree(text);
+            for (JsonNode row : json.isArray() ? json : json.path("rows")) {
                 if (row.path("collective").asText().equals(ALL_REDUCE)
                         && row.path("ranks").asInt() == devices
                         && row.path("bytes").asLong() > 0

@@ -4,6 +4,7 @@ import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.CertificateReport;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
@@ -19,7 +20,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -55,7 +55,7 @@ public final class PageCommand extends Subcommand {
             names = {"-o", "--output"},
             paramLabel = "FILE",
             description = "The page (default: the machine's name and .html, in this folder).")
-    private @Nullable Path output;
+    private @Nullable OutputFile output;
 
     @Option(
             names = "--results",
@@ -81,12 +81,8 @@ public final class PageCommand extends Subcommand {
         List<Curve> measured = results.stream()
                 .flatMap(file -> MeasuredCurves.read(file, shown.size()).stream())
                 .toList();
-        Path file = output == null ? Path.of(fileName(shown.name())) : output;
-        Path parent = file.toAbsolutePath().getParent();
-        require(
-                parent != null && Files.isDirectory(parent),
-                "--output: there is no folder " + parent + " for " + file.getFileName() + "; make it first");
-        List<Gradients> models = Workload.all().values().stream()
+        OutputFile file = output == null ? OutputFile.of(fileName(shown.name())) : output;
+        List<Gradients> models = Workload.small().stream()
                 .map(workload -> new Gradients(workload.name(), workload.elements()))
                 .toList();
         Config config = Config.load();
@@ -108,7 +104,7 @@ public final class PageCommand extends Subcommand {
                     chosen.warnings(),
                     progress::step);
         }
-        TextFile.write(file, MachinePage.html(model));
+        TextFile.write(file.path(), MachinePage.html(model));
         out().println("# " + TerminalText.of(shown.name()) + ": " + file + " (open it in a browser)");
     }
 

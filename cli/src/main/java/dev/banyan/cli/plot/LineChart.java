@@ -7,6 +7,7 @@ import java.awt.Graphics2D;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.XYSeries;
@@ -26,7 +27,7 @@ import org.knowm.xchart.style.markers.SeriesMarkers;
  */
 public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
     /** Colours that people with any colour vision tell apart: M. Okabe, K. Ito, "Color universal design" (2008). */
-    private static final Color[] COLORS = {
+    static final Color[] COLORS = {
         new Color(0x0072B2),
         new Color(0xD55E00),
         new Color(0x009E73),
@@ -45,6 +46,9 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
         SeriesMarkers.CROSS,
         SeriesMarkers.PLUS
     };
+
+    /** Curves hide each other where they are closer than this share of the axis. */
+    private static final double HIDDEN_SHARE = 0.006;
 
     private static final Color GRID = new Color(0xE2E2E2);
     private static final Color INK = new Color(0x303030);
@@ -73,11 +77,30 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
             XYSeries series = chart.addSeries(
                     curve.name(), places(curve, x.scale(), Curve.Point::x), places(curve, y.scale(), Curve.Point::y));
             series.setLineColor(COLORS[i % COLORS.length]);
-            series.setLineStyle(new BasicStroke(2f, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND));
+            float stroke = 2f + 4f * coveredBy(curve, curves.subList(i + 1, curves.size()));
+            series.setLineStyle(new BasicStroke(stroke, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND));
             series.setMarker(MARKERS[i % MARKERS.length]);
             series.setMarkerColor(COLORS[i % COLORS.length]);
         }
         chart.paint(graphics, width, height);
+    }
+
+    /** The number of later curves that would hide one: it is drawn that much wider, so that it shows beside them. */
+    private int coveredBy(Curve curve, List<Curve> later) {
+        double[] limits = limits(y, Curve.Point::y);
+        double near = HIDDEN_SHARE * (limits[1] - limits[0]);
+        double[] own = places(curve, y.scale(), Curve.Point::y);
+        int covering = 0;
+        for (Curve other : later) {
+            double[] others = places(other, y.scale(), Curve.Point::y);
+            long close = IntStream.range(0, Math.min(own.length, others.length))
+                    .filter(i ->
+                            curve.points().get(i).x() == other.points().get(i).x()
+                                    && Math.abs(own[i] - others[i]) < near)
+                    .count();
+            covering += 2 * close > own.length ? 1 : 0;
+        }
+        return covering;
     }
 
     private void style(XYStyler styler) {

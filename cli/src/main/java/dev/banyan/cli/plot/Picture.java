@@ -3,12 +3,12 @@ package dev.banyan.cli.plot;
 import de.erichseifert.vectorgraphics2d.VectorGraphics2D;
 import de.erichseifert.vectorgraphics2d.svg.SVGProcessor;
 import de.erichseifert.vectorgraphics2d.util.PageSize;
+import dev.banyan.cli.output.TextFile;
 import java.awt.Graphics2D;
 import java.awt.RenderingHints;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,9 +17,10 @@ import java.util.stream.Collectors;
 import javax.imageio.ImageIO;
 
 /**
- * Charts side by side. The same charts make the same file on the same machine; fonts differ between machines.
+ * Charts below one another, so that a page shows them at full width. The same charts make the same file on the same
+ * machine; fonts differ between machines.
  *
- * @param charts from left to right, at least one
+ * @param charts from top to bottom, at least one
  */
 public record Picture(List<LineChart> charts) {
     /** Of each chart, in pixels. */
@@ -41,18 +42,20 @@ public record Picture(List<LineChart> charts) {
      * @throws UncheckedIOException if the file can't be written
      */
     public void write(PlotFile file) {
-        try (OutputStream out = Files.newOutputStream(file.path())) {
-            switch (file.format()) {
-                case SVG -> out.write(svg().getBytes(StandardCharsets.UTF_8));
-                case PNG -> {
-                    if (!ImageIO.write(png(), "png", out)) {
-                        throw new IllegalStateException("this Java can't write PNG; name a file that ends in .svg");
-                    }
+        TextFile.write(file.path(), (TextFile.Content) path -> Files.write(path, bytes(file.format())));
+    }
+
+    private byte[] bytes(PlotFile.Format format) throws IOException {
+        return switch (format) {
+            case SVG -> svg().getBytes(StandardCharsets.UTF_8);
+            case PNG -> {
+                ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+                if (!ImageIO.write(png(), "png", bytes)) {
+                    throw new IllegalStateException("this Java can't write PNG; name a file that ends in .svg");
                 }
+                yield bytes.toByteArray();
             }
-        } catch (IOException e) {
-            throw new UncheckedIOException("can't write " + file.path() + ": " + e.getMessage(), e);
-        }
+        };
     }
 
     /** Letters are drawn as outlines, so that they look the same everywhere; the words are in a description. */
@@ -61,7 +64,7 @@ public record Picture(List<LineChart> charts) {
         draw(graphics);
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         new SVGProcessor()
-                .getDocument(graphics.getCommands(), new PageSize(0, 0, width(), HEIGHT))
+                .getDocument(graphics.getCommands(), new PageSize(0, 0, WIDTH, height()))
                 .writeTo(bytes);
         String drawing = bytes.toString(StandardCharsets.UTF_8);
         int inside = drawing.indexOf('>', drawing.indexOf("<svg")) + 1;
@@ -82,7 +85,7 @@ public record Picture(List<LineChart> charts) {
     }
 
     private BufferedImage png() {
-        BufferedImage image = new BufferedImage(width(), HEIGHT, BufferedImage.TYPE_INT_RGB);
+        BufferedImage image = new BufferedImage(WIDTH, height(), BufferedImage.TYPE_INT_RGB);
         Graphics2D graphics = image.createGraphics();
         graphics.setRenderingHint(RenderingHints.KEY_STROKE_CONTROL, RenderingHints.VALUE_STROKE_PURE);
         draw(graphics);
@@ -90,14 +93,14 @@ public record Picture(List<LineChart> charts) {
         return image;
     }
 
-    private int width() {
-        return charts.size() * WIDTH;
+    private int height() {
+        return charts.size() * HEIGHT;
     }
 
     private void draw(Graphics2D graphics) {
         for (LineChart chart : charts) {
             chart.draw(graphics, WIDTH, HEIGHT);
-            graphics.translate(WIDTH, 0);
+            graphics.translate(0, HEIGHT);
         }
     }
 }

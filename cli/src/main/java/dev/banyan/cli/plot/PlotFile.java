@@ -1,6 +1,6 @@
 package dev.banyan.cli.plot;
 
-import java.nio.file.Files;
+import dev.banyan.cli.output.OutputFile;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -21,7 +21,7 @@ public record PlotFile(Path path, Format format) {
     /**
      * By the end of a file's name.
      *
-     * @throws IllegalArgumentException if it is neither .svg nor .png, or if there is no folder for it
+     * @throws IllegalArgumentException if it is neither .svg nor .png, can't be written, or this Java can't draw
      */
     public static PlotFile of(String name) {
         try {
@@ -36,22 +36,20 @@ public record PlotFile(Path path, Format format) {
         String name = path.toString().toLowerCase(Locale.ROOT);
         for (Format format : Format.values()) {
             if (name.endsWith("." + format.name().toLowerCase(Locale.ROOT))) {
-                return new PlotFile(inFolder(path), format);
+                requireGraphics();
+                return new PlotFile(new OutputFile(path).path(), format);
             }
         }
         throw new IllegalArgumentException(
                 "a picture goes into a file whose name ends in .svg or .png, not '" + path + "'");
     }
 
-    private static Path inFolder(Path path) {
-        Path folder = path.toAbsolutePath().getParent();
-        if (folder == null || !Files.isDirectory(folder)) {
+    /** A small runtime, such as that of scripts/gpu-bundle.sh, lacks what pictures are drawn with. */
+    private static void requireGraphics() {
+        if (ModuleLayer.boot().findModule("java.desktop").isEmpty()) {
             throw new IllegalArgumentException(
-                    "there is no folder " + folder + " for " + path.getFileName() + "; make it first");
+                    "this Java runtime can't draw pictures, for it has no module java.desktop;"
+                            + " leave the picture out, keep the JSON output, or use a whole JDK");
         }
-        if (Files.isDirectory(path)) {
-            throw new IllegalArgumentException(path + " is a folder; name a file");
-        }
-        return path;
     }
 }

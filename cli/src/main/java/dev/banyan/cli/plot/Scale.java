@@ -35,8 +35,6 @@ public enum Scale {
             return value < 1 ? number(value) + " us" : scaled(value, 1000, " us", " ms", " s");
         }
     },
-    /** Any figures by powers of 10. */
-    LOGARITHMIC(true),
     /** Any figures, from 0 on. */
     LINEAR(false) {
         @Override

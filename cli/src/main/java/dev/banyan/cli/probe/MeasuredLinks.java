@@ -1,5 +1,6 @@
 package dev.banyan.cli.probe;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cuda.PairFigures;
 import dev.banyan.cuda.PairFigures.Outcome;
@@ -126,6 +127,22 @@ public final class MeasuredLinks {
     /** What is wrong with pairs and what to do, one sentence each. */
     public List<String> warnings() {
         return List.copyOf(warnings);
+    }
+
+    /**
+     * An ordered pair, as JSON has it.
+     *
+     * @param figures what copies took
+     */
+    public record Row(int from, int to, @JsonUnwrapped PairFigures figures) {}
+
+    /** All ordered pairs, those of a device with itself among them. */
+    public List<Row> rows() {
+        return IntStream.range(0, figures.length)
+                .boxed()
+                .flatMap(
+                        from -> IntStream.range(0, figures.length).mapToObj(to -> new Row(from, to, figures[from][to])))
+                .toList();
     }
 
     /** Prints what p2pBandwidthLatencyTest prints, in its form. */

@@ -2,6 +2,7 @@ package dev.banyan.cli.scaling;
 
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.Names;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
@@ -28,8 +29,9 @@ import picocli.CommandLine.Option;
 @Command(
         name = "scaling",
         description = {
-            "Predict training on several machines joined by a network, by simulation: time of a step and of an epoch",
-            "over the stores funnel, concum and depcha, for any number of machines.",
+            "Predict training on several machines joined by a network, by simulation.",
+            "The page has the time of a step and of an epoch over the stores funnel, concum and depcha, for any number"
+                    + " of machines.",
         },
         footer = {
             "",
@@ -49,7 +51,9 @@ public final class ScalingCommand extends Subcommand {
             names = "--out",
             paramLabel = "FILE",
             required = true,
-            description = "The page; its name ends in .md. Files of the same names are replaced.")
+            description =
+                    "The page; its name ends in .md. Its folder is made if it isn't there, and files of the same names"
+                            + " are replaced.")
     private String out = "";
 
     @Option(
@@ -112,10 +116,11 @@ public final class ScalingCommand extends Subcommand {
     @Override
     public void run() {
         Path page = page();
-        PlotFile picture = PlotFile.of(page.resolveSibling(name(page, ".svg")));
         Setup setup = setup();
         List<Workload> wanted = workloads();
         List<ComputeRate> rates = wanted.stream().map(this::rate).toList();
+        OutputFile file = OutputFile.makingFolder(page);
+        PlotFile picture = PlotFile.of(page.resolveSibling(name(page, ".svg")));
         List<ModelReport> models = new ArrayList<>();
         try (Progress progress = Progress.start("scaling", wanted.size(), err())) {
             for (int i = 0; i < rates.size(); i++) {
@@ -125,7 +130,7 @@ public final class ScalingCommand extends Subcommand {
         }
         ScalingPage scaling = new ScalingPage(setup, models, arguments());
         scaling.picture().write(picture);
-        TextFile.write(page, scaling.lines(name(page, ".svg")));
+        TextFile.write(file.path(), scaling.lines(name(page, ".svg")));
         out().println("wrote " + page + " and its picture " + name(page, ".svg"));
     }
 
@@ -138,12 +143,9 @@ public final class ScalingCommand extends Subcommand {
             if (Files.isDirectory(page)) {
                 throw wrong("--out: " + page + " is a folder; name a file");
             }
-            PlotFile.of(page.resolveSibling(name(page, ".svg")));
             return page;
         } catch (InvalidPathException e) {
             throw wrong("--out: '" + out + "' can't be a file's name");
-        } catch (IllegalArgumentException e) {
-            throw wrong("--out: " + e.getMessage());
         }
     }
 

@@ -1,5 +1,7 @@
 package dev.banyan.cli.trace;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.dlc.Replayed;
@@ -19,14 +21,14 @@ import java.util.List;
  * @param keys times from push to value
  */
 record ReplayReport(
-        String machine,
-        String profile,
+        @JsonIgnore String machine,
+        @JsonIgnore String profile,
         int messages,
         int iterations,
         boolean serversApart,
         double tracedUs,
         double predictedUs,
-        List<Replayed.KeyTime> keys) {
+        @JsonProperty("rows") List<Replayed.KeyTime> keys) {
     static ReplayReport of(String machine, String profile, Replayed replayed) {
         return new ReplayReport(
                 machine,
@@ -40,8 +42,9 @@ record ReplayReport(
     }
 
     void print(PrintWriter out) {
-        out.println("# " + messages + " messages of " + iterations + " iterations on " + machine + ", profile "
-                + profile + ", servers on " + (serversApart ? "devices of their own" : "workers' devices"));
+        out.println("# " + Numbers.count(messages, "message") + " of " + Numbers.count(iterations, "iteration") + " on "
+                + machine + ", profile " + profile + ", servers on "
+                + (serversApart ? "devices of their own" : "workers' devices"));
         TextTable table = new TextTable("key", "traced\nus", "predicted\nus", "ratio");
         for (Replayed.KeyTime key : keys) {
             table.row(cells(Integer.toString(key.key()), key.tracedUs(), key.predictedUs()));

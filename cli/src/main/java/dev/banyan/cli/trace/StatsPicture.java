@@ -1,5 +1,6 @@
 package dev.banyan.cli.trace;
 
+import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Axis;
 import dev.banyan.cli.plot.Curve;
 import dev.banyan.cli.plot.LineChart;
@@ -8,10 +9,11 @@ import dev.banyan.cli.plot.Scale;
 import dev.banyan.dlc.DlcStatistics;
 import dev.banyan.dlc.Overhead;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.LongSummaryStatistics;
+import java.util.Map;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Distributions of a traced run: lengths of messages, and overheads, each over the share that is at most as great. */
@@ -23,18 +25,17 @@ final class StatsPicture {
 
     /** @throws IllegalArgumentException if there are no messages but those of the initialisation */
     static Picture of(DlcStatistics statistics) {
+        Map<String, List<Long>> lengths = new LinkedHashMap<>();
+        for (int message = 0; message < StatsReport.MESSAGES.size(); message++) {
+            lengths.put(StatsReport.MESSAGES.get(message), statistics.lengths(message));
+        }
+        Map<String, List<Long>> times = new LinkedHashMap<>();
+        for (Overhead overhead : Overhead.values()) {
+            times.put(overhead.label(), statistics.times(overhead));
+        }
         List<LineChart> charts = Stream.of(
-                        chart(
-                                "Lengths of messages",
-                                new Axis("length (bytes)", Scale.BYTES),
-                                IntStream.range(0, StatsReport.MESSAGES.size())
-                                        .mapToObj(message ->
-                                                curve(StatsReport.MESSAGES.get(message), statistics.lengths(message)))),
-                        chart(
-                                "Overheads",
-                                new Axis("time", Scale.MICROSECONDS),
-                                Arrays.stream(Overhead.values())
-                                        .map(overhead -> curve(overhead.label(), statistics.times(overhead)))))
+                        chart("Lengths of messages", new Axis("length (bytes)", Scale.BYTES), lengths),
+                        chart("Overheads", new Axis("time", Scale.MICROSECONDS), times))
                 .flatMap(Optional::stream)
                 .toList();
         if (charts.isEmpty()) {
@@ -45,30 +46,51 @@ final class StatsPicture {
         return new Picture(charts);
     }
 
-    private static Optional<LineChart> chart(String title, Axis x, Stream<Optional<Curve>> curves) {
-        List<Curve> known = curves.flatMap(Optional::stream).toList();
-        return known.isEmpty() ? Optional.empty() : Optional.of(new LineChart(title, x, SHARE, known));
+    /** A chart of all that have values, sorted; none where there is no value above 0, which alone the axis has. */
+    private static Optional<LineChart> chart(String title, Axis x, Map<String, List<Long>> sorted) {
+        LongSummaryStatistics positive = sorted.values().stream()
+                .flatMap(List::stream)
+                .mapToLong(Long::longValue)
+                .filter(value -> value > 0)
+                .summaryStatistics();
+        if (positive.getCount() == 0) {
+            return Optional.empty();
+        }
+        List<Curve> curves = sorted.entrySet().stream()
+                .filter(entry -> !entry.getValue().isEmpty())
+                .map(entry -> curve(entry.getKey(), entry.getValue(), positive.getMin(), positive.getMax()))
+                .toList();
+        return Optional.of(new LineChart(title, x, SHARE, curves));
     }
 
     /**
-     * A curve that rises at every value, of some hundred steps at most. Values of 0, which have no place on the axis,
-     * are drawn at 1.
+     * A curve that rises at every value, of some hundred steps at most. Values of 0 have no place on the axis: the
+     * curve begins at the axis' least value with their share, which its name says.
+     *
+     * @param least the least value above 0 of the chart
+     * @param most the greatest value of the chart
      */
-    private static Optional<Curve> curve(String name, List<Long> sorted) {
-        if (sorted.isEmpty()) {
-            return Optional.empty();
-        }
-        int steps = Math.min(sorted.size(), MOST_STEPS);
+    static Curve curve(String name, List<Long> sorted, long least, long most) {
+        int zeros = (int) sorted.stream().takeWhile(value -> value <= 0).count();
+        int positive = sorted.size() - zeros;
         List<Curve.Point> points = new ArrayList<>();
-        double before = 0;
+        double before = 100.0 * zeros / sorted.size();
+        if (zeros > 0) {
+            points.add(new Curve.Point(least, before));
+        }
+        int steps = Math.min(positive, MOST_STEPS);
         for (int step = 1; step <= steps; step++) {
-            int count = (int) ((long) sorted.size() * step / steps);
-            double at = Math.max(1, sorted.get(count - 1));
+            int count = zeros + (int) ((long) positive * step / steps);
+            double at = sorted.get(count - 1);
             double share = 100.0 * count / sorted.size();
             points.add(new Curve.Point(at, before));
             points.add(new Curve.Point(at, share));
             before = share;
         }
-        return Optional.of(new Curve(name, points));
+        if (positive == 0) {
+            points.add(new Curve.Point(most, before));
+        }
+        String title = zeros == 0 ? name : Numbers.format("%s (%.0f%% are 0)", name, 100.0 * zeros / sorted.size());
+        return new Curve(title, points);
     }
 }

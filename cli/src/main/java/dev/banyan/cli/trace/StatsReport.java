@@ -1,5 +1,6 @@
 package dev.banyan.cli.trace;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.dlc.DlcStatistics;
@@ -48,7 +49,7 @@ record StatsReport(
         @Nullable Double overlapRatio,
         @Nullable Phases phases,
         Map<String, Lengths> messages,
-        List<KeyTraffic> traffic,
+        @JsonProperty("rows") List<KeyTraffic> traffic,
         Map<String, Times> overheads) {
     /** What the four messages of a push and a pull are called. */
     static final List<String> MESSAGES = List.of("push", "acknowledgement", "request", "pull");
@@ -114,13 +115,13 @@ record StatsReport(
     void print(PrintWriter out) {
         out.printf(
                 Locale.ROOT,
-                "# %d records, %d of them setup; %d workers, %d servers, %d keys, %d iterations%n",
-                records,
+                "# %s, %d of them setup; %s, %s, %s, %s%n",
+                Numbers.count(records, "record"),
                 setupRecords,
-                workers,
-                servers,
-                keys,
-                iterations);
+                Numbers.count(workers, "worker"),
+                Numbers.count(servers, "server"),
+                Numbers.count(keys, "key"),
+                Numbers.count(iterations, "iteration"));
         out.printf(
                 Locale.ROOT,
                 "# per iteration: %s pushed, %s pulled, %s in all messages%n",

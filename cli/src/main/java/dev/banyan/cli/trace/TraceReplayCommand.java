@@ -3,9 +3,12 @@ package dev.banyan.cli.trace;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.dlc.DlcReplay;
 import dev.banyan.dlc.DlcRun;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulator;
@@ -58,7 +61,8 @@ final class TraceReplayCommand extends Subcommand {
                 chosen.machine().name(),
                 constants.name(),
                 DlcReplay.run(traced, simulator, chosen.machine().size()));
-        print(format == OutputFormat.json, report, () -> {
+        RunContext context = RunContext.of(chosen.machine(), Platform.simulated(Execution.CHUNKS), constants.name());
+        print(format == OutputFormat.json, context, report, () -> {
             remark(chosen.remark(), chosen.warnings());
             report.print(out());
         });

@@ -1,5 +1,7 @@
 package dev.banyan.cli.trace;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.bench.Memory;
 import dev.banyan.cli.bench.RankBackend;
 import dev.banyan.cli.bench.StoreTypeConverter;
@@ -7,8 +9,10 @@ import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
 import dev.banyan.dlc.DlcTrace;
@@ -69,10 +73,8 @@ final class TraceRunCommand extends Subcommand {
 
     @Option(
             names = "--workload",
-            paramLabel = "MODEL|FILE.csv",
-            description =
-                    "resnet-50, vgg-16, inception-v3, alexnet, inception-bn or lenet-5, or keys with the numbers of"
-                            + " elements in a file's last column (default: lenet-5).")
+            paramLabel = "MODEL|FILE",
+            description = "Whose gradients: as bench has it (default: lenet-5).")
     private @Nullable Workload workload;
 
     @Option(
@@ -109,7 +111,7 @@ final class TraceRunCommand extends Subcommand {
             paramLabel = "FILE.json",
             description = "On the host, also write when each step ran, for ui.perfetto.dev: a row per device and per"
                     + " direction of a link. Some 16 KiB of an array make a few steps, so keep the run short.")
-    private @Nullable Path timeline;
+    private @Nullable OutputFile timeline;
 
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
@@ -119,19 +121,22 @@ final class TraceRunCommand extends Subcommand {
      *
      * @param keys number of keys
      * @param records records of all files
-     * @param stepMs time of each step
+     * @param steps one for each iteration
      */
     private record Report(
             String workload,
-            String machine,
-            int devices,
+            @JsonIgnore String machine,
+            @JsonIgnore int devices,
             String kvstore,
             int keys,
             int iterations,
             double computeMs,
             int records,
-            List<Double> stepMs,
+            @JsonProperty("rows") List<Step> steps,
             List<String> files) {}
+
+    /** One step and its time. */
+    private record Step(int iteration, double timeMs) {}
 
     @Override
     public void run() {
@@ -192,12 +197,8 @@ final class TraceRunCommand extends Subcommand {
             }
         }
         Report report = write(recorder, steps, played, chosen, stepMs);
-        PrintWriter to = out();
-        if (format == OutputFormat.json) {
-            Json.print(to, report);
-        } else {
-            print(report, to);
-        }
+        RunContext context = RunContext.of(chosen.machine(), devices.platform(), null);
+        print(format == OutputFormat.json, context, report, () -> print(report, out()));
     }
 
     private void refuseNonsense() {
@@ -209,10 +210,6 @@ final class TraceRunCommand extends Subcommand {
         require(
                 timeline == null || backend == RankBackend.HOST,
                 "--timeline shows what the host backend does; leave it or --backend out");
-        Path folder = timeline == null ? null : timeline.toAbsolutePath().getParent();
-        require(
-                folder == null || Files.isDirectory(folder),
-                "--timeline: there is no folder " + folder + "; make it first");
     }
 
     private static boolean isEmpty(Path folder) {
@@ -265,7 +262,7 @@ final class TraceRunCommand extends Subcommand {
         try {
             List<Path> files = recorder.write(out);
             if (steps != null && timeline != null) {
-                steps.write(timeline);
+                steps.write(timeline.path());
             }
             return new Report(
                     played.name(),
@@ -276,7 +273,9 @@ final class TraceRunCommand extends Subcommand {
                     iterations,
                     computeMs,
                     recorder.traces().stream().mapToInt(DlcTrace::size).sum(),
-                    stepMs,
+                    IntStream.range(0, stepMs.size())
+                            .mapToObj(iteration -> new Step(iteration, stepMs.get(iteration)))
+                            .toList(),
                     files.stream().map(Path::toString).toList());
         } catch (IOException e) {
             throw new UncheckedIOException("can't write the traces: " + e, e);
@@ -286,22 +285,20 @@ final class TraceRunCommand extends Subcommand {
     private void print(Report report, PrintWriter to) {
         to.printf(
                 Locale.ROOT,
-                "# %s, %d keys, %d iterations on %d devices of %s, kvstore %s, gradients over %.1f ms%n",
+                "# %s, %s, %s on %s of %s, kvstore %s, gradients over %.1f ms%n",
                 report.workload,
-                report.keys,
-                report.iterations,
-                report.devices,
+                Numbers.count(report.keys, "key"),
+                Numbers.count(report.iterations, "iteration"),
+                Numbers.count(report.devices, "device"),
                 report.machine,
                 report.kvstore,
                 report.computeMs);
         to.printf(
                 Locale.ROOT,
                 "# an iteration took %.3f ms on average%n",
-                report.stepMs.stream()
-                        .mapToDouble(Double::doubleValue)
-                        .average()
-                        .orElse(0));
-        to.println("# " + report.records + " records in " + report.files.size() + " files; see banyan trace stats:");
+                report.steps.stream().mapToDouble(Step::timeMs).average().orElse(0));
+        to.println("# " + Numbers.count(report.records, "record") + " in " + Numbers.count(report.files.size(), "file")
+                + "; see banyan trace stats:");
         report.files.forEach(to::println);
         if (timeline != null) {
             to.println("# timeline: " + timeline + " (open it in ui.perfetto.dev)");

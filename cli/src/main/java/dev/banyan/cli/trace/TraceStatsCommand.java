@@ -1,6 +1,7 @@
 package dev.banyan.cli.trace;
 
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.dlc.DlcStatistics;
@@ -54,6 +55,6 @@ final class TraceStatsCommand extends Subcommand {
         if (plot != null) {
             StatsPicture.of(statistics).write(plot);
         }
-        print(format == OutputFormat.json, report, () -> report.print(out()));
+        print(format == OutputFormat.json, RunContext.NONE, report, () -> report.print(out()));
     }
 }

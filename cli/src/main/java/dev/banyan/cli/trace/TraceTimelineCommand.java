@@ -1,11 +1,15 @@
 package dev.banyan.cli.trace;
 
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -16,11 +20,11 @@ import picocli.CommandLine.Parameters;
         description = "Put what processes recorded by JDK Flight Recorder into one timeline for ui.perfetto.dev.",
         footer = {
             "",
-            "Each process is a group of rows: one for each kind of Banyan's events, more where",
-            "events of a kind overlap. Times are those of the machines' clocks.",
+            "Each process is a group of rows: one for each kind of Banyan's events, more",
+            "where events of a kind overlap. Times are those of the machines' clocks.",
             "",
             "Example:",
-            "  mpirun -np 4 java -XX:StartFlightRecording=filename=step-%p.jfr -jar train.jar",
+            "  mpirun -np 4 java -XX:StartFlightRecording=filename=step-%%p.jfr -jar train.jar",
             "  banyan trace timeline step-*.jfr --output steps.json"
         })
 final class TraceTimelineCommand extends Subcommand {
@@ -35,7 +39,7 @@ final class TraceTimelineCommand extends Subcommand {
             paramLabel = "FILE.json",
             required = true,
             description = "Where the timeline goes.")
-    private Path output = Path.of("");
+    private @Nullable OutputFile output; // required
 
     @Override
     public void run() {
@@ -46,12 +50,13 @@ final class TraceTimelineCommand extends Subcommand {
         }
         List<Recording> recordings = files.stream().map(Recording::read).toList();
         RecordedTimeline timeline = new RecordedTimeline(recordings);
-        TextFile.write(output, (TextFile.Content) timeline::write);
+        OutputFile file = Objects.requireNonNull(output);
+        TextFile.write(file.path(), (TextFile.Content) timeline::write);
         PrintWriter out = out();
-        out.println("# "
-                + recordings.stream()
-                        .mapToInt(recording -> recording.slices().size())
-                        .sum() + " events of " + recordings.size() + " processes: " + output
-                + " (open it in ui.perfetto.dev)");
+        int events = recordings.stream()
+                .mapToInt(recording -> recording.slices().size())
+                .sum();
+        out.println("# " + Numbers.count(events, "event") + " of " + Numbers.count(recordings.size(), "process") + ": "
+                + file + " (open it in ui.perfetto.dev)");
     }
 }

@@ -7,7 +7,6 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
-import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
@@ -50,20 +49,16 @@ final class IterationTimes {
     }
 
     /** The tuned rules, auto without them, and each algorithm alone. */
-    List<Iteration> ways(Tuning tuning) {
+    List<Iteration> ways(SizeRules tuned) {
         List<Iteration> ways = new ArrayList<>();
         ways.add(way(
-                "tuned",
-                calls(Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.AUTO)
-                        .setAll(tuning.settings())
-                        .load())));
+                "tuned", calls(Config.builder().set(Planner.ALGORITHM, tuned).load())));
         ways.add(way(
                 "auto",
                 calls(Config.builder()
                         .set(Planner.ALGORITHM, SizeRules.AUTO)
                         .load()
-                        .without(Tuning.SETTINGS))));
+                        .without(List.of(Config.TUNING)))));
         for (AlgorithmChoice algorithm : AlgorithmChoice.scheduled()) {
             ways.add(way(algorithm.label(), calls(algorithm)));
         }

@@ -68,7 +68,10 @@ final class MeasuredTrials implements Trials {
 
     /** What the backend does by itself, and some fixed lengths below the size. */
     @Override
-    public List<Long> chunkBytes(long bytes) {
+    public List<Long> chunkBytes(AlgorithmConfig whole, long bytes) {
+        if (whole.algorithm() == AlgorithmChoice.NCCL) {
+            return List.of(Long.MAX_VALUE);
+        }
         return LENGTHS.stream()
                 .filter(length -> length == Long.MAX_VALUE || length < bytes)
                 .toList();

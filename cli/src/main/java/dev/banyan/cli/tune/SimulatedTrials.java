@@ -1,11 +1,13 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.SimulatedNccl;
+import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.SimulatedCosts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -20,6 +22,7 @@ final class SimulatedTrials implements Trials {
     private static final long TYPICAL = 1 << 20;
 
     private final Planner planner;
+    private final SimulatedCosts costs;
     private final Collective collective;
     private final int root;
     private final int ranks;
@@ -29,9 +32,16 @@ final class SimulatedTrials implements Trials {
      * @param root the root, or -1 where the collective has none
      * @param nccl what stands beside; null for nothing
      */
-    SimulatedTrials(Planner planner, Collective collective, int root, int ranks, @Nullable SimulatedNccl nccl) {
+    SimulatedTrials(
+            Planner planner,
+            SimulatedCosts costs,
+            Collective collective,
+            int root,
+            int ranks,
+            @Nullable SimulatedNccl nccl) {
         this.nccl = nccl;
         this.planner = planner;
+        this.costs = costs;
         this.collective = collective;
         this.root = root;
         this.ranks = ranks;
@@ -48,13 +58,21 @@ final class SimulatedTrials implements Trials {
         return nccl == null ? List.of() : List.of(AlgorithmChoice.NCCL);
     }
 
-    /** Powers of two, from one that holds all data down to 4 KiB. */
+    /** Powers of two, from one that holds all data down to 4 KiB; the length stays open where it does not matter. */
     @Override
-    public List<Long> chunkBytes(long bytes) {
+    public List<Long> chunkBytes(AlgorithmConfig whole, long bytes) {
+        if (whole.algorithm() == AlgorithmChoice.NCCL || !dependsOnChunks(whole, bytes)) {
+            return List.of(Long.MAX_VALUE);
+        }
         long longest = Math.max(LEAST_CHUNK, 2 * Long.highestOneBit(bytes));
         return LongStream.iterate(longest, length -> length >= LEAST_CHUNK, length -> length / 2)
                 .boxed()
                 .toList();
+    }
+
+    private boolean dependsOnChunks(AlgorithmConfig whole, long bytes) {
+        PlannedSchedule planned = planner.plan(whole, request(bytes));
+        return costs.dependsOnChunks(planned.schedule(), planned.links());
     }
 
     /** As many as are best, and powers of two below that. */

@@ -9,9 +9,10 @@ interface Trials extends AutoCloseable {
     /**
      * Lengths of chunks that are worth trying, the longest first.
      *
+     * @param whole the algorithm
      * @param bytes size of the call
      */
-    List<Long> chunkBytes(long bytes);
+    List<Long> chunkBytes(AlgorithmConfig whole, long bytes);
 
     /** Algorithms that may be chosen. */
     List<AlgorithmChoice> algorithms();

@@ -4,34 +4,43 @@ import dev.banyan.cli.bench.BenchBackend;
 import dev.banyan.cli.bench.CudaSite;
 import dev.banyan.cli.bench.HostSite;
 import dev.banyan.cli.bench.RankSite;
-import dev.banyan.cli.bench.SimulatedNccl;
+import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.WorkloadOption;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.schedule.algorithm.Packings;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
+import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -41,18 +50,21 @@ import picocli.CommandLine.Option;
 @Command(
         name = "tune",
         description = {
-            "Find the best algorithm, chunk length and number of trees for each size on a machine, in the simulator or",
-            "by measuring, and write them to a file that every later run on that machine follows."
+            "Find the best algorithm, chunk length and number of trees for each size on a machine.",
+            "They are found in the simulator or by measuring, and written to a file that every later run on that"
+                    + " machine follows."
         },
         footer = {
             "",
-            "The file is read from the working directory, below banyan.properties; on any other",
-            "machine, or for other devices of this one, it is not used and a warning says so.",
+            "Each run adds a section to the file, or replaces its own. BANYAN_ALGORITHM=auto follows",
+            "the section of the backend, executor, devices, driver and links that it runs on; where",
+            "there is none, a warning says so. The file of the working directory is found; others",
+            "are named by BANYAN_TUNING.",
             "",
             "Examples:",
             "  banyan tune",
             "  banyan tune --machine topo.txt --workload resnet-50",
-            "  banyan tune --machine dgx-2 --devices 0-7 --collective broadcast --output tuned/b.properties",
+            "  banyan tune --machine dgx-2 --devices 0-7 --collective broadcast --output tuned/b.ini",
             "  banyan tune --backend cuda --devices 0-3",
             "  banyan tune --backend host --format json",
             "  banyan tune --machine dgx-a100 --plot tuned.svg"
@@ -100,20 +112,15 @@ public final class TuneCommand extends Subcommand {
             description = "Largest size (default: 1G; measured 16M).")
     private @Nullable ByteSize last;
 
-    @Option(
-            names = "--workload",
-            paramLabel = "MODEL|FILE.csv",
-            description =
-                    "Also predict an iteration over the gradients of resnet-50, vgg-16, inception-v3 or alexnet, or"
-                            + " over keys with the numbers of elements in a file's last column; needs --backend sim.")
-    private @Nullable Workload workload;
+    @Mixin
+    private final WorkloadOption workloads = new WorkloadOption();
 
     @Option(
             names = {"-o", "--output"},
             paramLabel = "FILE",
             description = "Where the settings go (default: ${DEFAULT-VALUE}).",
-            defaultValue = "banyan-tuned.properties")
-    private Path output = Path.of("banyan-tuned.properties");
+            defaultValue = "banyan-tuned.ini")
+    private @Nullable OutputFile output; // has a default
 
     @Option(
             names = "--plot",
@@ -127,6 +134,7 @@ public final class TuneCommand extends Subcommand {
     @Override
     public void run() {
         boolean simulated = backend == BenchBackend.SIM;
+        Workload workload = workloads.get();
         require(simulated || profile == null, "--profile is what the simulator goes by; leave " + option() + " out");
         require(simulated || workload == null, "--workload is predicted; leave " + option() + " out");
         require(
@@ -136,20 +144,22 @@ public final class TuneCommand extends Subcommand {
         require(
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
+        Path file = Objects.requireNonNull(output).path();
+        TuningFile before = Files.exists(file) ? TuningFile.read(file) : TuningFile.EMPTY;
         switch (backend) {
-            case SIM -> predict(machine.choose(2), most);
+            case SIM -> predict(before, machine.choose(2), workload, most);
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
                 try (RankSite site = new HostSite(chosen.machine())) {
-                    measure(chosen, site, "measured on the host backend", most);
+                    measure(before, chosen, site, "measured on the host backend", most);
                 }
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(2);
                 ChosenMachine chosen = ranked.chosen();
-                Config config = Config.load().without(Tuning.SETTINGS);
+                Config config = Config.load().without(List.of(Config.TUNING));
                 try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    measure(chosen, site, "measured on " + site.devices(), most);
+                    measure(before, chosen, site, "measured on " + site.devices(), most);
                 }
             }
         }
@@ -163,12 +173,16 @@ public final class TuneCommand extends Subcommand {
         return collective.hasRoot() ? ROOT : -1;
     }
 
-    private void predict(ChosenMachine chosen, long most) {
+    private void predict(TuningFile before, ChosenMachine chosen, @Nullable Workload workload, long most) {
         Machine group = chosen.machine();
-        SimulatedCosts costs = new SimulatedCosts(group, profile == null ? Profiles.of(group) : profile);
         Config config =
-                Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(Tuning.SETTINGS);
-        Planner planner = new Planner(group, config, costs);
+                Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
+        // Workloads are simulated by chunks, as calls in flight share the links.
+        SimulatedCosts costs = new SimulatedCosts(
+                group,
+                profile == null ? Profiles.of(group) : profile,
+                workload == null ? CudaBackendProvider.execution(config) : Execution.CHUNKS);
+        Planner planner = new Planner(group, config, costs, costs.platform());
         Tuner tuner;
         SimulatedNccl nccl = null;
         String remark;
@@ -178,25 +192,28 @@ public final class TuneCommand extends Subcommand {
         } catch (IllegalArgumentException e) {
             remark = "nccl: " + e.getMessage();
         }
-        try (Trials trials = new SimulatedTrials(planner, collective, root(), group.size(), nccl)) {
+        try (Trials trials = new SimulatedTrials(planner, costs, collective, root(), group.size(), nccl)) {
             tuner = tune(trials, most, FACTOR);
         }
-        Tuning tuning = Tuning.of(group, Map.of(collective, tuner.rules()));
+        Tuning tuning = Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules()));
         IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
         report(
+                before,
                 chosen,
+                costs.profile(),
                 new TuneReport(
                         tuning,
+                        group.size(),
                         collective,
                         "simulated with profile " + costs.profile().name(),
                         List.of(remark),
                         tuner.sizes(),
                         workload,
-                        times == null ? List.of() : times.ways(tuning),
+                        times == null ? List.of() : times.ways(tuner.rules()),
                         times == null ? null : times.bestBound()));
     }
 
-    private void measure(ChosenMachine chosen, RankSite site, String how, long most) {
+    private void measure(TuningFile before, ChosenMachine chosen, RankSite site, String how, long most) {
         Tuner tuner;
         List<String> remarks;
         try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
@@ -205,8 +222,12 @@ public final class TuneCommand extends Subcommand {
                     : List.of("nccl is not tried: " + trials.ncclRefusal());
             tuner = tune(trials, most, FACTOR_MEASURED);
         }
-        Tuning tuning = Tuning.of(chosen.machine(), Map.of(collective, tuner.rules()));
-        report(chosen, new TuneReport(tuning, collective, how, remarks, tuner.sizes(), null, List.of(), null));
+        Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
+        report(
+                before,
+                chosen,
+                null,
+                new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
     }
 
     private Tuner tune(Trials trials, long most, int factor) {
@@ -221,22 +242,43 @@ public final class TuneCommand extends Subcommand {
         return tuner;
     }
 
-    private void report(ChosenMachine chosen, TuneReport report) {
-        TextFile.write(output, report.properties());
+    /** Where the times are from, as the picture's title has it. */
+    private String place(Machine group) {
+        return switch (backend) {
+            case SIM -> group.name() + ", simulated";
+            case HOST -> new HostSite(group).place();
+            case CUDA -> group.name();
+        };
+    }
+
+    private void report(TuningFile before, ChosenMachine chosen, @Nullable Profile constants, TuneReport report) {
+        Path file = Objects.requireNonNull(output).path();
+        TextFile.write(file, before.with(report.tuning()).lines());
         if (plot != null) {
-            TunePicture.of(chosen.machine().name(), chosen.machine().size(), collective, report.sizes())
+            Machine group = chosen.machine();
+            boolean ofLinks = backend != BenchBackend.HOST;
+            Double bound = ofLinks
+                    ? (Double) Packings.best(chosen.network())
+                            .packing(collective, root())
+                            .bound()
+                            .gbs()
+                            .doubleValue()
+                    : null;
+            TunePicture.of(place(group), group.size(), collective, report.sizes(), bound)
                     .write(plot);
         }
         PrintWriter err = err();
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
         PrintWriter out = out();
         if (format == OutputFormat.json) {
-            Json.print(out, report.json(output.toString()));
+            RunContext context = RunContext.of(
+                    chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name());
+            Json.print(out, answer(context, report.json(file.toString())));
         } else {
             if (chosen.remark() != null) {
                 out.println("# " + TerminalText.of(chosen.remark()));
             }
-            report.lines(output.toString()).forEach(out::println);
+            report.lines(file.toString()).forEach(out::println);
         }
     }
 }

@@ -9,19 +9,28 @@ import dev.banyan.schedule.type.Collective;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /** What was tuned as a picture: time and bus bandwidth over the size, of each algorithm's best and of the choice. */
 final class TunePicture {
     private TunePicture() {}
 
     /**
+     * @param where what the times are of, e.g. {@code p3.16xlarge, simulated}
      * @param devices how many the machine has
      * @param sizes at least one, ascending
+     * @param boundGbs what no schedule on the links exceeds, in GB/s algbw; null where times are not those of links
      */
-    static Picture of(String machine, int devices, Collective collective, List<Tuner.Found> sizes) {
+    static Picture of(
+            String where, int devices, Collective collective, List<Tuner.Found> sizes, @Nullable Double boundGbs) {
         Axis bytes = new Axis("size (bytes)", Scale.BYTES);
-        String what = collective.label() + " on " + machine;
+        String what = collective.label() + " on " + where;
         double factor = collective.busFactor(devices);
+        List<Curve> busbw = curves(sizes, (size, us) -> factor * size / us / 1e3);
+        if (boundGbs != null) {
+            double bound = factor * boundGbs;
+            busbw.add(Curve.of("bound of the links", sizes, Tuner.Found::bytes, size -> bound));
+        }
         return new Picture(List.of(
                 new LineChart(
                         what + ": time",
@@ -31,8 +40,8 @@ final class TunePicture {
                 new LineChart(
                         what + ": bus bandwidth",
                         bytes,
-                        new Axis("busbw in place, best settings (GB/s)", Scale.LOGARITHMIC),
-                        curves(sizes, (size, us) -> factor * size / us / 1e3))));
+                        new Axis("busbw in place, best settings (GB/s)", Scale.LINEAR),
+                        busbw)));
     }
 
     private interface Figure {

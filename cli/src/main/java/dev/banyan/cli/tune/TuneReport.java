@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What was tuned, for people, programs and the configuration.
  *
+ * @param devices their number
  * @param how what the times come from, in words
  * @param remarks on what the times are worth
  * @param sizes by ascending size
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 record TuneReport(
         Tuning tuning,
+        int devices,
         Collective collective,
         String how,
         List<String> remarks,
@@ -37,30 +39,11 @@ record TuneReport(
         return tuning.rules().getOrDefault(collective, SizeRules.AUTO);
     }
 
-    /** Lines of the file that the configuration reads. */
-    List<String> properties() {
-        List<String> lines = new ArrayList<>(List.of(
-                "# Written by banyan tune; " + collective.label() + ", " + how + ".",
-                "# Used where BANYAN_ALGORITHM is auto, on the machine that it names and nowhere else."));
-        if (bound != null && workload != null) {
-            lines.add("# For " + oneLine(workload.name())
-                    + " with a single tree and many: MXNET_KVSTORE_TREE_ARRAY_BOUND=" + bound.elements()
-                    + " (setting it takes the place of what is below).");
-        }
-        tuning.settings()
-                .forEach((name, value) -> lines.add(name + "=" + oneLine(value).replace("\\", "\\\\")));
-        return lines;
-    }
-
-    private static String oneLine(String text) {
-        return text.replaceAll("\\p{Cntrl}", " ");
-    }
-
     /** For people. */
     List<String> lines(String file) {
         List<String> lines = new ArrayList<>();
-        lines.add("# " + TerminalText.of(tuning.machine()) + ", " + tuning.devices() + " devices: " + collective.label()
-                + ", " + how);
+        lines.add("# " + TerminalText.of(tuning.machine()) + ", " + devices + " devices: " + collective.label() + ", "
+                + how + ", executor " + tuning.platform().execution().label());
         lines.add("#");
         List<String> columns = new ArrayList<>(List.of("size", "choice", "time\n(us)", "algbw\n(GB/s)"));
         List<AlgorithmChoice> shown = shown(sizes.getFirst());
@@ -115,13 +98,10 @@ record TuneReport(
 
     /** All as JSON has it. */
     record Report(
-            String machine,
-            int devices,
-            String wires,
             String collective,
             String how,
             String rules,
-            List<Size> sizes,
+            List<Size> rows,
             @Nullable String workload,
             List<IterationTimes.Iteration> ways,
             @Nullable Long bestArrayBound,
@@ -130,9 +110,6 @@ record TuneReport(
     /** For programs. */
     Report json(String file) {
         return new Report(
-                tuning.machine(),
-                tuning.devices(),
-                tuning.wires(),
                 collective.label(),
                 how,
                 rules().toString(),

@@ -86,9 +86,7 @@ final class Tuner {
     private Tried best(AlgorithmConfig whole, long bytes) {
         Tried best = null;
         int misses = 0;
-        List<Long> lengths =
-                whole.algorithm() == AlgorithmChoice.NCCL ? List.of(Long.MAX_VALUE) : trials.chunkBytes(bytes);
-        for (long length : lengths) {
+        for (long length : trials.chunkBytes(whole, bytes)) {
             AlgorithmConfig choice = whole.withChunkBytes(length);
             double us = trials.us(choice, bytes);
             misses = best != null && us > best.us() ? misses + 1 : 0;

@@ -21,7 +21,7 @@ class BenchTest {
     void rowsHaveTheFieldsOfNcclTests() throws Exception {
         JsonNode rows = CommandRun.of(
                         "bench --machine p3.16xlarge -b 100 -e 10K -f 10 -n 3 -w 0 --algorithm all --format json")
-                .json();
+                .rows();
         assertThat(rows).hasSize(6 * 3);
         for (JsonNode row : rows) {
             List<String> names = new ArrayList<>();
@@ -81,7 +81,7 @@ class BenchTest {
         for (String collective : List.of("all_reduce", "reduce_scatter", "broadcast -r 2")) {
             JsonNode rows = CommandRun.of("bench --processes 3 --collective " + collective
                             + " -b 96 -e 300K -f 1000 -n 3 -w 1 --algorithm auto,ring --format json")
-                    .json();
+                    .rows();
             assertThat(rows).hasSize(4);
             for (JsonNode row : rows) {
                 assertThat(row.get("ranks").asInt()).isEqualTo(3);
@@ -119,7 +119,7 @@ class BenchTest {
     @Test
     void withoutChecksNothingIsCalledRight() throws Exception {
         JsonNode row = CommandRun.of("bench --machine pcie-4 -b 64 -e 64 -n 1 -w 0 -c 0 --format json")
-                .json()
+                .rows()
                 .get(0);
         assertThat(row.get("wrong").isNull()).isTrue();
         assertThat(row.get("algorithm").asText()).isEqualTo("auto");
@@ -129,7 +129,7 @@ class BenchTest {
     void workloadsArePushedInThreeDepths() throws Exception {
         JsonNode rows = CommandRun.of(
                         "bench --machine dgx-1v --devices 0,1 --workload resnet-50 --algorithm star -n 1 --format json")
-                .json();
+                .rows();
         assertThat(rows.findValuesAsText("inFlight")).containsExactly("1", "50", "157");
         for (JsonNode row : rows) {
             List<String> names = new ArrayList<>();
@@ -144,7 +144,7 @@ class BenchTest {
     @Test
     void aBackwardPassIsComparedWithServerAndRing() throws Exception {
         String command = "bench --machine dgx-1v --devices 0,1 --workload lenet-5 --compute-ms 4 --kvstore tree -n 1";
-        JsonNode rows = CommandRun.of(command + " --format json").json();
+        JsonNode rows = CommandRun.of(command + " --format json").rows();
         assertThat(rows.findValuesAsText("kvstore")).containsExactly("tree", "device", "ring");
         for (JsonNode row : rows) {
             assertThat(row.get("keys").asInt()).isEqualTo(8);

@@ -28,7 +28,7 @@ class SimulatedBenchTest {
                 .doesNotContain("#wrong", "Out of bounds");
         assertThat(run.out().lines().filter(line -> !line.startsWith("#")).toList())
                 .hasSize(21)
-                .allSatisfy(line -> assertThat(line.strip().split("\\s+", -1)).hasSize(12));
+                .allSatisfy(line -> assertThat(line.strip().split("\\s+", -1)).hasSize(10));
         assertThat(CommandRun.of(arguments).out()).isEqualTo(run.out());
     }
 
@@ -38,7 +38,7 @@ class SimulatedBenchTest {
         JsonNode rows = CommandRun.of(
                         "bench --backend sim --machine dgx-a100 --devices 0-3 -d half -b 1M -e 1M -a all --format json"
                                 + " --collective " + collective)
-                .json();
+                .rows();
         assertThat(rows).hasSize(6);
         for (JsonNode row : rows) {
             assertThat(row.has("wrong")).isFalse();
@@ -63,8 +63,9 @@ class SimulatedBenchTest {
                         "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each"
                                 + " GPU; against 7 published sweeps of this class: median error [0-9.]+% \\(worst")
                 .containsPattern("# +size +auto +nccl");
-        assertThat(Files.readString(picture)).contains("auto, nccl");
-        JsonNode rows = CommandRun.of(arguments + " --format json").json();
+        assertThat(Files.readString(picture))
+                .contains("all_reduce on dgx-a100, simulated: time", "auto, nccl, bound of the links");
+        JsonNode rows = CommandRun.of(arguments + " --format json").rows();
         assertThat(rows).hasSize(6);
         assertThat(rows.get(3).get("choice").asText()).isEqualTo("nccl/LL");
         assertThat(rows.get(5).get("choice").asText()).isEqualTo("nccl/Simple");
@@ -77,7 +78,7 @@ class SimulatedBenchTest {
         String arguments = "bench --backend sim --machine dgx-a100 -b 1M -e 1M -a all";
         System.setProperty("BANYAN_CUDA_EXECUTOR", "graph");
         try {
-            for (JsonNode row : CommandRun.of(arguments + " --format json").json()) {
+            for (JsonNode row : CommandRun.of(arguments + " --format json").rows()) {
                 assertThat(row.get("choice").asText())
                         .startsWith(row.get("algorithm").asText() + "@");
                 assertThat(row.has("leastUs")).isFalse();
@@ -102,14 +103,14 @@ class SimulatedBenchTest {
             String collective, String algorithm, String type, double least, double most) throws Exception {
         String arguments = "bench --backend sim --machine p3.16xlarge -b 256M -e 256M --format json -a " + algorithm
                 + " --collective " + collective + " -d " + type;
-        JsonNode plain = CommandRun.of(arguments).json().get(0);
+        JsonNode plain = CommandRun.of(arguments).rows().get(0);
         System.setProperty("BANYAN_REPRODUCIBLE", "exact");
         try {
-            JsonNode exact = CommandRun.of(arguments).json().get(0);
+            JsonNode exact = CommandRun.of(arguments).rows().get(0);
             assertThat(exact.get("timeUs").asDouble() / plain.get("timeUs").asDouble())
                     .isBetween(least, most);
             assertThat(exact.has("leastUs")).isFalse();
-            assertThat(CommandRun.of(arguments + " -o max").json().get(0).get("timeUs"))
+            assertThat(CommandRun.of(arguments + " -o max").rows().get(0).get("timeUs"))
                     .isEqualTo(plain.get("timeUs"));
         } finally {
             System.clearProperty("BANYAN_REPRODUCIBLE");
@@ -140,6 +141,31 @@ class SimulatedBenchTest {
                         "program.flagUs 2.3, from 1.5 to 4: assumed as on H100");
     }
 
+    /** In place nothing is copied to an output beforehand, which only some schedules need. */
+    @Test
+    void timesInPlaceStandWhereTheyDiffer() throws Exception {
+        String arguments = "bench --backend sim --machine p3.16xlarge -b 1M -e 1M -a all --collective ";
+        boolean differed = false;
+        for (String collective : List.of("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter")) {
+            List<String> lines = CommandRun.of(arguments + collective)
+                    .out()
+                    .lines()
+                    .filter(line -> !line.startsWith("#"))
+                    .toList();
+            JsonNode rows =
+                    CommandRun.of(arguments + collective + " --format json").rows();
+            assertThat(lines).hasSize(rows.size());
+            for (int i = 0; i < lines.size(); i++) {
+                JsonNode row = rows.get(i);
+                boolean same = row.get("timeUs").asDouble()
+                        == row.at("/inPlace/timeUs").asDouble();
+                differed |= !same;
+                assertThat(lines.get(i).endsWith(" same")).as(lines.get(i)).isEqualTo(same);
+            }
+        }
+        assertThat(differed).isTrue();
+    }
+
     @Test
     void profilesChangeTheTimes() {
         String arguments = "bench --backend sim --machine dgx-a100 -b 1G -e 1G -a ring";
@@ -152,7 +178,7 @@ class SimulatedBenchTest {
     void workloadsOverlapTheirCalls() throws Exception {
         JsonNode rows = CommandRun.of(
                         "bench --backend sim --machine p3.16xlarge --workload resnet-50 -a packing --format json")
-                .json();
+                .rows();
         assertThat(rows.findValuesAsText("inFlight")).containsExactly("1", "50", "157");
         List<Double> times = new ArrayList<>();
         rows.forEach(row -> times.add(row.get("timeMs").asDouble()));

@@ -7,6 +7,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class SummaryTest {
@@ -41,6 +42,33 @@ class SummaryTest {
         assertThat(summary.crossover().orElseThrow()).contains("does not beat single-tree");
     }
 
+    /** Medians of 100 and 90 us, whose times spread by 20 us, do not tell which algorithm is faster. */
+    @Test
+    void noCrossoverWithinTheSpread() {
+        List<Row> rows = List.of(
+                row(AlgorithmChoice.SINGLE_TREE, 1024, 90, 90, 100, 110, 110),
+                row(AlgorithmChoice.MULTI_TREE, 1024, 89, 90, 90, 90, 91));
+        assertThat(new Summary(rows).crossover()).isEmpty();
+        assertThat(new Summary(rows.reversed()).crossover()).isEmpty();
+        List<Row> apart = List.of(
+                row(AlgorithmChoice.SINGLE_TREE, 1024, 90, 90, 100, 110, 110),
+                row(AlgorithmChoice.MULTI_TREE, 1024, 60, 60, 70, 80, 80));
+        assertThat(new Summary(apart).crossover().orElseThrow()).contains("multi-tree is faster than single-tree");
+    }
+
+    @Test
+    void noShareIsAboveTheWhole() {
+        Summary summary = new Summary(rows(new long[] {1024}, new int[] {20}, new int[] {50}));
+        long traffic = 2 * 8 * 4096;
+        assertThat(summary.expectation(new CopyBound(traffic, 24_000), new CopyBound(traffic, 5_000)))
+                .contains("#   single-tree  100%   25%", "#    multi-tree   48%   10%")
+                .last()
+                .asString()
+                .contains("which is noise");
+        assertThat(summary.expectation(new CopyBound(traffic, 20_000), new CopyBound(traffic, 5_000)))
+                .noneMatch(line -> line.contains("noise"));
+    }
+
     @Test
     void shareOfTheBoundIsOfTheTimeThatACopyTakes() {
         Summary summary = new Summary(rows(new long[] {1024}, new int[] {20}, new int[] {50}));
@@ -70,8 +98,9 @@ class SummaryTest {
         return rows;
     }
 
-    private static Row row(AlgorithmChoice algorithm, long count, int us) {
-        Measurement measured = Measurement.of(CALL, count, new long[] {us * 1000L}, 0L);
-        return new Row(algorithm, CALL, count, measured, measured, us / 2.0);
+    private static Row row(AlgorithmChoice algorithm, long count, int... us) {
+        long[] nanos = IntStream.of(us).mapToLong(each -> each * 1000L).toArray();
+        Measurement measured = Measurement.of(CALL, count, nanos, 0L);
+        return new Row(algorithm, CALL, count, measured, measured, us[0] / 2.0);
     }
 }

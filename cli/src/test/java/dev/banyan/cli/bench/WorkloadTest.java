@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
@@ -8,6 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -64,6 +66,68 @@ class WorkloadTest {
     @Test
     void namesAreListedInOrder() {
         assertThat(Workload.all().keySet())
-                .containsExactly("resnet-50", "vgg-16", "inception-v3", "alexnet", "inception-bn", "lenet-5");
+                .containsExactly(
+                        "resnet-50",
+                        "vgg-16",
+                        "inception-v3",
+                        "alexnet",
+                        "inception-bn",
+                        "lenet-5",
+                        "bert-large",
+                        "gpt-2-xl",
+                        "llama-3-8b",
+                        "vit-l",
+                        "mixtral-layer");
+        assertThat(Workload.small()).hasSize(6);
+    }
+
+    /** The totals are those that the public implementations count, of Mixtral with 32 layers and its embeddings. */
+    @Test
+    void transformersHaveTheirPublishedParameters() {
+        assertThat(total("bert-large")).isEqualTo(336_226_108L);
+        assertThat(total("gpt-2-xl")).isEqualTo(1_557_611_200L);
+        assertThat(total("llama-3-8b")).isEqualTo(8_030_261_248L);
+        assertThat(total("vit-l")).isEqualTo(304_326_632L);
+        assertThat(32 * total("mixtral-layer") + 2 * 32_000L * 4096 + 4096).isEqualTo(46_702_792_704L);
+        assertThat(keys("bert-large")).isEqualTo(398);
+        assertThat(keys("gpt-2-xl")).isEqualTo(580);
+        assertThat(keys("llama-3-8b")).isEqualTo(291);
+        assertThat(keys("vit-l")).isEqualTo(296);
+        assertThat(keys("mixtral-layer")).isEqualTo(31);
+    }
+
+    private static long total(String model) {
+        return Objects.requireNonNull(Workload.all().get(model)).totalElements();
+    }
+
+    private static int keys(String model) {
+        return Objects.requireNonNull(Workload.all().get(model)).keys();
+    }
+
+    @Test
+    void bucketsAreThoseOfDistributedDataParallel() {
+        Workload keys = new Workload("keys", List.of(5L, 40L, 3L, 100L, 6L, 2L, 1L));
+        // Limits of 8 and 40 bytes: 1 + 2 elements are 12 bytes, 6 + 100 are 424, 3 + 40 are 172, and 5 are left.
+        assertThat(keys.inBuckets(8, 40, 4).elements()).containsExactly(3L, 106L, 43L, 5L);
+        assertThat(keys.inBuckets(1 << 20, 25 << 20, 4).elements()).containsExactly(157L);
+        assertThat(keys.inBuckets(1, 1, 4).elements()).isEqualTo(keys.elements().reversed());
+        for (Workload model : Workload.all().values()) {
+            Workload buckets = model.inBuckets(1 << 20, 25 << 20, 4);
+            assertThat(buckets.totalElements()).isEqualTo(model.totalElements());
+            assertThat(buckets.keys()).isLessThan(model.keys());
+            assertThat(buckets.elements().subList(1, buckets.keys() - 1))
+                    .allMatch(elements -> elements * 4 >= 25 << 20);
+        }
+    }
+
+    @Test
+    void filesHaveASizeOnEachLine(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("sizes.txt"), "# mine\n100\n\n 20 \nbias, 3\n");
+        assertThat(Workload.read(file).elements()).containsExactly(100L, 20L, 3L);
+        Files.writeString(file, "100\n12.5\n");
+        assertThatThrownBy(() -> Workload.read(file))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(file + ", line 2: '12.5' is no number of elements; write a key's number of elements on"
+                        + " each line, at least 1, alone or as the last field with commas before it");
     }
 }

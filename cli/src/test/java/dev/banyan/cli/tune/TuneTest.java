@@ -8,8 +8,12 @@ import dev.banyan.config.Config;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.plan.Tuning;
+import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -34,18 +38,19 @@ class TuneTest {
 
     /** What a communicator in the folder would take. */
     private Planner planner(Machine machine) {
-        return Planner.of(machine, Config.builder().load(Map.of(), Map.of(), folder));
+        return Planner.of(
+                machine, Config.builder().load(Map.of(), Map.of(), folder), Platform.simulated(Execution.PROGRAMS));
     }
 
     @Test
     void whatWasTunedIsTaken() throws Exception {
-        Path file = folder.resolve("banyan-tuned.properties");
+        Path file = folder.resolve("banyan-tuned.ini");
         JsonNode report = CommandRun.of("tune --machine p3.8xlarge -b 1K -e 8M --format json --output " + file)
                 .json();
         Machine machine = Presets.find("p3.8xlarge").orElseThrow();
         Planner planner = planner(machine);
-        assertThat(report.get("sizes")).hasSize(14);
-        for (JsonNode size : report.get("sizes")) {
+        assertThat(report.get("rows")).hasSize(14);
+        for (JsonNode size : report.get("rows")) {
             CollectiveRequest request = allReduce(size.get("bytes").asLong());
             AlgorithmConfig choice = planner.choose(request);
             assertThat(choice).hasToString(size.get("choice").asText());
@@ -57,12 +62,16 @@ class TuneTest {
             }
             assertThat(size.get("timeUs").asDouble()).isLessThanOrEqualTo(1.02 * least);
         }
-        assertThat(report.get("rules").asText()).isEqualTo(read(file).get("BANYAN_TUNED_ALL_REDUCE"));
+        assertThat(TuningFile.read(file).sections().getFirst().rules())
+                .containsExactly(Map.entry(
+                        Collective.ALL_REDUCE,
+                        SizeRules.parse(report.get("rules").asText())));
         assertThat(Config.builder().load(Map.of(), Map.of(), folder).warnings()).isEmpty();
 
         Machine other = machine.subset(0, 1, 3, 2);
         assertThat(planner(other).choose(allReduce(1 << 20)))
-                .isEqualTo(Planner.of(other, Config.defaults()).choose(allReduce(1 << 20)));
+                .isEqualTo(Planner.of(other, Config.defaults(), Platform.simulated(Execution.PROGRAMS))
+                        .choose(allReduce(1 << 20)));
         Config ring = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
                 .load(Map.of(), Map.of(), folder);
@@ -70,21 +79,11 @@ class TuneTest {
                 .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.RING));
     }
 
-    private static Map<String, String> read(Path file) throws Exception {
-        Map<String, String> settings = new HashMap<>();
-        for (String line : Files.readAllLines(file)) {
-            if (!line.startsWith("#")) {
-                settings.put(line.substring(0, line.indexOf('=')), line.substring(line.indexOf('=') + 1));
-            }
-        }
-        return settings;
-    }
-
     @Test
     void anIterationOfAWorkloadIsPredicted() throws Exception {
         Path keys =
                 Files.writeString(folder.resolve("keys.csv"), "name,elements\nfc,400000\nconv,9408\n# x\nbias,64\n");
-        Path file = folder.resolve("t.properties");
+        Path file = folder.resolve("t.ini");
         String arguments = "tune --machine p3.8xlarge -b 64K -e 1M --workload " + keys + " --output " + file;
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.status()).as(run.err()).isZero();
@@ -93,7 +92,10 @@ class TuneTest {
                         "one iteration over the 3 keys of keys.csv",
                         "best MXNET_KVSTORE_TREE_ARRAY_BOUND",
                         file.toString());
-        assertThat(Files.readString(file)).contains("BANYAN_TUNED_MACHINE=p3.8xlarge", "BANYAN_TUNED_DEVICES=4");
+        assertThat(TuningFile.read(file).sections())
+                .singleElement()
+                .extracting(Tuning::machine, Tuning::platform)
+                .containsExactly("p3.8xlarge", Platform.simulated(Execution.CHUNKS));
         JsonNode report = CommandRun.of(arguments + " --format json").json();
         Map<String, Double> ms = new HashMap<>();
         report.get("ways")
@@ -113,11 +115,14 @@ class TuneTest {
     void theSweepIsDrawn() throws Exception {
         Path svg = folder.resolve("tuned.svg");
         CommandRun run = CommandRun.of("tune --machine p3.8xlarge --collective broadcast -b 1K -e 64K --output "
-                + folder.resolve("p.properties") + " --plot " + svg);
+                + folder.resolve("p.ini") + " --plot " + svg);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(Files.readString(svg))
-                .contains("<svg", "broadcast on p3.8xlarge: time", "broadcast on p3.8xlarge: bus bandwidth")
-                .contains("single-tree, multi-tree, packing, ring, star, one-shot, nccl, tuned");
+                .contains(
+                        "<svg",
+                        "broadcast on p3.8xlarge, simulated: time",
+                        "broadcast on p3.8xlarge, simulated: bus bandwidth")
+                .contains("single-tree, multi-tree, packing, ring, star, one-shot, nccl, tuned, bound of the links");
         Path png = folder.resolve("tuned.png");
         CommandRun.of("tune --machine p3.8xlarge -b 1K -e 4K --format json --output " + folder.resolve("q") + " --plot "
                         + png)
@@ -127,13 +132,37 @@ class TuneTest {
 
     @Test
     void theHostBackendIsMeasured() throws Exception {
-        Path file = folder.resolve("h.properties");
+        Path file = folder.resolve("h.ini");
         JsonNode report = CommandRun.of("tune --backend host --machine dgx-1v --devices 0,1 -b 1K -e 4K --format json"
                         + " --collective broadcast --output " + file)
                 .json();
         assertThat(report.get("how").asText()).isEqualTo("measured on the host backend");
-        assertThat(report.get("sizes")).hasSize(2);
-        assertThat(read(file)).containsKeys("BANYAN_TUNED_BROADCAST", "BANYAN_TUNED_WIRES");
+        assertThat(report.get("rows")).hasSize(2);
+        Tuning tuning = TuningFile.read(file).sections().getFirst();
+        assertThat(tuning.platform()).isEqualTo(Platform.ofThisHost());
+        assertThat(tuning.rules()).containsOnlyKeys(Collective.BROADCAST);
+    }
+
+    /** A file holds what several runs found; what another backend found never changes a choice. */
+    @Test
+    void runsAddSections() throws Exception {
+        Path file = folder.resolve("banyan-tuned.ini");
+        Machine machine = Presets.find("dgx-1v").orElseThrow().subset(0, 1);
+        Planner before = planner(machine);
+        String options = " --machine dgx-1v --devices 0,1 -b 1K -e 4K --format json --output " + file;
+        CommandRun.of("tune --backend host" + options).json();
+        assertThat(planner(machine).choose(allReduce(1 << 10))).isEqualTo(before.choose(allReduce(1 << 10)));
+        CommandRun.of("tune" + options).json();
+        CommandRun.of("tune --collective reduce" + options).json();
+        TuningFile written = TuningFile.read(file);
+        assertThat(written.sections())
+                .extracting(section -> section.platform().backend())
+                .containsExactly("host", "sim");
+        assertThat(written.sections().getLast().rules()).containsOnlyKeys(Collective.ALL_REDUCE, Collective.REDUCE);
+        Files.writeString(file, "BANYAN_TUNED_MACHINE=dgx-1v\n");
+        CommandRun run = CommandRun.of("tune" + options);
+        assertThat(run.status()).isNotZero();
+        assertThat(run.err()).contains("line 1", "delete the file and run banyan tune again");
     }
 
     @ParameterizedTest

@@ -24,7 +24,7 @@ final class Calls {
     private final SimulatedCosts costs;
 
     Calls(Machine machine, Config config, SimulatedCosts costs) {
-        planner = new Planner(machine, config, costs);
+        planner = new Planner(machine, config, costs, costs.platform());
         this.costs = costs;
     }
 

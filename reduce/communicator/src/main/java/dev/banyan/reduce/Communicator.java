@@ -10,14 +10,16 @@ import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.host.ProcessBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.joining.Joined;
+import dev.banyan.reduce.internal.joining.JoiningProvider;
 import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
-import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
@@ -138,7 +140,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator create(Machine machine, Config config) {
         checkDevices(machine);
         return new Communicator(
-                Planner.of(machine, config, Execution.LOOPS),
+                Planner.of(machine, config, Platform.ofThisHost()),
                 machine,
                 config,
                 new HostBackend(machine.size(), config.get(HostBackend.THREADS), config.get(TIMEOUT)),
@@ -172,7 +174,7 @@ public final class Communicator implements AutoCloseable {
                         + machine.name() + " has " + machine.size() + " devices; give a machine of as many");
             }
             return new Communicator(
-                    Planner.of(machine, config, Execution.LOOPS),
+                    Planner.of(machine, config, Platform.ofThisHost()),
                     machine,
                     config,
                     new ProcessBackend(job, timeout),
@@ -204,17 +206,20 @@ public final class Communicator implements AutoCloseable {
     public static Communicator joinOnGpus(Machine machine, Config config, int... devices) {
         checkDevices(machine);
         Backend.Provider provider = gpuProvider();
+        if (!(provider instanceof JoiningProvider joining)) {
+            throw new IllegalStateException("backends of " + provider.name() + " have all ranks in one process");
+        }
         Job job = job(machine, config, devices.length);
-        Backend.Provider.Joined joined;
+        Joined joined;
         try {
-            joined = provider.join(job, machine, config, devices);
+            joined = joining.join(job, machine, config, devices);
         } catch (RuntimeException e) {
             job.close();
             throw e;
         }
         try {
             return new Communicator(
-                    Planner.of(joined.machine(), config, joined.backend().execution()),
+                    Planner.of(joined.machine(), config, joined.backend().platform()),
                     joined.machine(),
                     config,
                     joined.backend(),
@@ -244,7 +249,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator create(Machine machine, Config config, Backend backend) {
         checkDevices(machine);
         Objects.requireNonNull(backend, "backend");
-        return new Communicator(Planner.of(machine, config, backend.execution()), machine, config, backend, false);
+        return new Communicator(Planner.of(machine, config, backend.platform()), machine, config, backend, false);
     }
 
     /**
@@ -266,7 +271,7 @@ public final class Communicator implements AutoCloseable {
         }
         Backend backend = gpuBackend(machine, config, devices);
         try {
-            return new Communicator(Planner.of(machine, config, backend.execution()), machine, config, backend, true);
+            return new Communicator(Planner.of(machine, config, backend.platform()), machine, config, backend, true);
         } catch (RuntimeException e) {
             backend.close();
             throw e;

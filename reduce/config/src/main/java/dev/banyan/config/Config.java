@@ -27,9 +27,10 @@ import org.jspecify.annotations.Nullable;
  *   <li>environment variables, {@code NAME=value};
  *   <li>the properties file (UTF-8) that BANYAN_CONFIG names as system property or environment variable;
  *       without that, {@code banyan.properties} in the working directory if there is one;
- *   <li>{@code banyan-tuned.properties} in the working directory, which {@code banyan tune} writes;
  *   <li>the default.
  * </ol>
+ *
+ * <p>{@code banyan-tuned.ini} in the working directory is the file of {@link #TUNING} if no source names one.
  *
  * <p>Names are the same in all sources. A blank value counts as none. {@code banyan settings} lists all settings; a
  * program names one by its constant, e.g. {@code Communicator.TIMEOUT}.
@@ -51,8 +52,20 @@ public final class Config {
             .withDefaultText("banyan.properties if it is there")
             .outsideFiles();
 
+    /** The file of {@code banyan tune}. */
+    public static final Setting<Path> TUNING = Setting.of(
+                    "BANYAN_TUNING",
+                    "the path of a file that banyan tune wrote",
+                    Path::of,
+                    Path.of(""),
+                    "Names the file of banyan tune, whose section of this machine and backend BANYAN_ALGORITHM=auto"
+                            + " follows, unless MXNET_KVSTORE_USETREE is 0 or MXNET_KVSTORE_TREE_ARRAY_BOUND is set.")
+            .withDefaultText("banyan-tuned.ini if it is there")
+            .outsideFiles();
+
     private static final String DEFAULT_FILE = "banyan.properties";
-    private static final String TUNED_FILE = "banyan-tuned.properties";
+    private static final String TUNING_FILE = "banyan-tuned.ini";
+    private static final String OLD_TUNING_FILE = "banyan-tuned.properties";
 
     private static final List<SettingProvider> PROVIDERS =
             ServiceLoader.load(SettingProvider.class, Config.class.getClassLoader()).stream()
@@ -60,7 +73,7 @@ public final class Config {
                     .toList();
     /** By name. */
     private static final Map<String, Setting<?>> DECLARED = Stream.concat(
-                    Stream.of(FILE), PROVIDERS.stream().flatMap(provider -> provider.settings().stream()))
+                    Stream.of(FILE, TUNING), PROVIDERS.stream().flatMap(provider -> provider.settings().stream()))
             .collect(Collectors.toMap(Setting::name, setting -> setting, (one, other) -> one, TreeMap::new));
 
     private final List<Layer> layers;
@@ -117,33 +130,8 @@ public final class Config {
         return layer(setting).map(layer -> layer.parse(setting));
     }
 
-    /**
-     * Returns a setting's value, which some source must have.
-     *
-     * @param setting the setting
-     * @param remedy what to do if no source has it; ends the message
-     * @throws ConfigException if no source has it
-     */
-    public <T> T require(Setting<T> setting, String remedy) {
-        return find(setting)
-                .orElseThrow(() -> new ConfigException(setting.name() + " is missing ("
-                        + layers.stream().map(Layer::source).collect(Collectors.joining(", ")) + ") " + remedy));
-    }
-
     private Optional<Layer> layer(Setting<?> setting) {
         return layers.stream().filter(layer -> layer.text(setting) != null).findFirst();
-    }
-
-    /**
-     * Returns the highest source that has any of some settings, without the other sources; empty if none has.
-     *
-     * @param settings the settings to look for
-     */
-    public Optional<Config> firstSourceOf(List<? extends Setting<?>> settings) {
-        return layers.stream()
-                .filter(layer -> settings.stream().anyMatch(setting -> layer.text(setting) != null))
-                .findFirst()
-                .map(layer -> new Config(List.of(layer), List.of()));
     }
 
     /**
@@ -222,7 +210,7 @@ public final class Config {
          * @throws ConfigException if a value is not allowed
          */
         public Config build() {
-            return checked(List.of(program()));
+            return checked(List.of(program()), Stream.empty());
         }
 
         /**
@@ -252,11 +240,17 @@ public final class Config {
             if (named.isPresent() || Files.exists(file)) {
                 layers.add(read(file));
             }
-            Path tuned = directory.resolve(TUNED_FILE);
-            if (Files.exists(tuned) && !tuned.equals(file)) {
-                layers.add(read(tuned));
+            Path tuning = directory.resolve(TUNING_FILE);
+            if (Files.exists(tuning)) {
+                layers.add(new Layer("in the working directory", false, Map.of(TUNING.name(), tuning.toString())));
             }
-            return checked(layers);
+            Path old = directory.resolve(OLD_TUNING_FILE);
+            return checked(
+                    layers,
+                    Files.exists(old) && !old.equals(file)
+                            ? Stream.of(old + " is of an older banyan tune and has no effect; run banyan tune again,"
+                                    + " which writes " + TUNING_FILE + ", and delete it")
+                            : Stream.empty());
         }
 
         private Layer program() {
@@ -286,11 +280,12 @@ public final class Config {
                     .collect(Collectors.toMap(name -> name, name -> properties.getProperty(name, "")));
         }
 
-        private static Config checked(List<Layer> layers) {
-            Config config =
-                    new Config(layers, layers.stream().flatMap(Layer::warnings).toList());
+        private static Config checked(List<Layer> layers, Stream<String> warnings) {
+            Config config = new Config(
+                    layers,
+                    Stream.concat(layers.stream().flatMap(Layer::warnings), warnings)
+                            .toList());
             DECLARED.values().forEach(config::find);
-            PROVIDERS.forEach(provider -> provider.check(config));
             return config;
         }
     }

@@ -6,11 +6,4 @@ import java.util.List;
 public interface SettingProvider {
     /** Returns the declarations, in any order. */
     List<Setting<?>> settings();
-
-    /**
-     * Checks settings that depend on each other. Runs whenever settings are loaded, when each value alone is valid.
-     *
-     * @throws ConfigException if the values do not go together
-     */
-    default void check(Config config) {}
 }

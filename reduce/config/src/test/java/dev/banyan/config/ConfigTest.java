@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -81,7 +82,6 @@ class ConfigTest {
         Files.writeString(
                 directory.resolve("banyan.properties"),
                 "BANYAN_WORKERS=1\nMXNET_BOUND=1\nBANYAN_PATIENCE_MS=1\nBANYAN_CHUNK=1K\n");
-        Files.writeString(directory.resolve("banyan-tuned.properties"), "BANYAN_CHUNK=2K\nBANYAN_LIMIT=2M\n");
         Config config = Config.builder()
                 .set(SampleSettings.WORKERS, 4)
                 .load(
@@ -92,7 +92,6 @@ class ConfigTest {
         assertThat(config.get(SampleSettings.BOUND)).isEqualTo(3);
         assertThat(config.get(SampleSettings.PATIENCE)).isEqualTo(Duration.ofMillis(2));
         assertThat(config.get(SampleSettings.CHUNK)).isEqualTo(1024);
-        assertThat(config.get(SampleSettings.LIMIT)).isEqualTo(2 << 20);
         assertThat(config.entries())
                 .filteredOn(entry -> entry.setting().name().startsWith("BANYAN_"))
                 .extracting(entry -> entry.setting().name() + "=" + entry.value() + " (" + entry.source() + ")")
@@ -100,28 +99,32 @@ class ConfigTest {
                         "BANYAN_CHUNK=1K (file " + directory.resolve("banyan.properties") + ")",
                         "BANYAN_CONFIG=banyan.properties if it is there (default)",
                         "BANYAN_LIBRARY=as the loader finds it (default)",
-                        "BANYAN_LIMIT=2M (file " + directory.resolve("banyan-tuned.properties") + ")",
-                        "BANYAN_PAIR_LEFT=none (default)",
-                        "BANYAN_PAIR_RIGHT=none (default)",
+                        "BANYAN_LIMIT=256M (default)",
                         "BANYAN_PATIENCE_MS=2 (environment variable)",
+                        "BANYAN_TUNING=banyan-tuned.ini if it is there (default)",
                         "BANYAN_WORKERS=4 (set by the program)");
     }
 
     @Test
-    void settingsCanComeFromOneSource() {
-        Config config = load(
-                Map.of("BANYAN_PAIR_RIGHT", "high", "BANYAN_WORKERS", "2"),
-                Map.of("BANYAN_PAIR_LEFT", "low", "BANYAN_PAIR_RIGHT", "low"));
-        assertThat(config.get(SampleSettings.LEFT)).isEqualTo("low");
-        Config source = config.firstSourceOf(SampleSettings.PAIR).orElseThrow();
-        assertThat(source.find(SampleSettings.LEFT)).isEmpty();
-        assertThat(source.get(SampleSettings.RIGHT)).isEqualTo("high");
-        Config without = config.without(SampleSettings.PAIR);
-        assertThat(without.firstSourceOf(SampleSettings.PAIR)).isEmpty();
+    void settingsCanBeLeftOut() {
+        Config config = load(Map.of("BANYAN_WORKERS", "2"), Map.of("BANYAN_LIMIT", "4M"));
+        Config without = config.without(List.of(SampleSettings.LIMIT));
         assertThat(without.get(SampleSettings.WORKERS)).isEqualTo(2);
-        assertThatExceptionOfType(ConfigException.class)
-                .isThrownBy(() -> load(Map.of("BANYAN_PAIR_LEFT", "high"), Map.of("BANYAN_PAIR_RIGHT", "low")))
-                .withMessage("BANYAN_PAIR_RIGHT is missing (system property) beside its other half");
+        assertThat(without.find(SampleSettings.LIMIT)).isEmpty();
+    }
+
+    @Test
+    void theTuningFileOfTheWorkingDirectoryIsFound() throws IOException {
+        assertThat(load(Map.of(), Map.of()).find(Config.TUNING)).isEmpty();
+        Path file = Files.writeString(directory.resolve("banyan-tuned.ini"), "");
+        assertThat(load(Map.of(), Map.of()).find(Config.TUNING)).contains(file);
+        assertThat(load(Map.of(), Map.of("BANYAN_TUNING", "other.ini")).find(Config.TUNING))
+                .contains(Path.of("other.ini"));
+        assertThat(Config.defaults().find(Config.TUNING)).isEmpty();
+        Path old = Files.writeString(directory.resolve("banyan-tuned.properties"), "BANYAN_TUNED_DEVICES=4\n");
+        assertThat(load(Map.of(), Map.of()).warnings())
+                .containsExactly(old + " is of an older banyan tune and has no effect; run banyan tune again, which"
+                        + " writes banyan-tuned.ini, and delete it");
     }
 
     @Test

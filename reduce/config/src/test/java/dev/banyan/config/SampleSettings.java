@@ -16,17 +16,9 @@ public final class SampleSettings implements SettingProvider {
             Setting.bytesOr("auto", Long.MAX_VALUE, "BANYAN_CHUNK", 64, Long.MAX_VALUE, "Limits chunks.");
     static final Setting<String> LIBRARY =
             Setting.text("BANYAN_LIBRARY", "a path", "as the loader finds it", "Names a library.");
-    static final Setting<String> LEFT = Setting.text("BANYAN_PAIR_LEFT", "a word", "none", "Is one of two.");
-    static final Setting<String> RIGHT = Setting.text("BANYAN_PAIR_RIGHT", "a word", "none", "Is the other of two.");
-    static final List<Setting<String>> PAIR = List.of(LEFT, RIGHT);
 
     @Override
     public List<Setting<?>> settings() {
-        return List.of(FLAG, WORKERS, BOUND, PATIENCE, LIMIT, CHUNK, LIBRARY, LEFT, RIGHT);
-    }
-
-    @Override
-    public void check(Config config) {
-        config.firstSourceOf(PAIR).ifPresent(source -> source.require(RIGHT, "beside its other half"));
+        return List.of(FLAG, WORKERS, BOUND, PATIENCE, LIMIT, CHUNK, LIBRARY);
     }
 }

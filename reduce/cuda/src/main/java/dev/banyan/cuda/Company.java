@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,13 @@ interface Company {
      * @param lanes copies to each device
      */
     ProgramPieces pieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes);
+
+    /**
+     * Returns how many devices of which models hold all ranks.
+     *
+     * @param own the devices of this process, as the driver counts them
+     */
+    String models(Set<Integer> own);
 
     /** Returns whether this process holds all ranks. */
     boolean isAlone();
@@ -65,6 +73,11 @@ interface Company {
         @Override
         public ProgramPieces pieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes) {
             return new OwnPieces(ranks, lanes);
+        }
+
+        @Override
+        public String models(Set<Integer> own) {
+            return CudaDevices.counted(own.stream().map(CudaDevices::model));
         }
 
         @Override

@@ -9,10 +9,12 @@ import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.reduce.internal.joining.JoinableBackend;
+import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -68,7 +70,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Safe for use from any thread, whose current context stays what it is.
  */
-public final class CudaBackend implements Backend {
+public final class CudaBackend implements Backend, JoinableBackend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
 
     /** Backends whose memory is not freed. */
@@ -82,6 +84,7 @@ public final class CudaBackend implements Backend {
     private final PeerTrials trials;
     private final PlanMaker plans;
     private final ExecutorChoice executor;
+    private final Platform platform;
     private final ProgramPieces pieces;
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
@@ -155,6 +158,7 @@ public final class CudaBackend implements Backend {
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         executor = tuning.executor();
+        platform = new Platform("cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         synchronized (LIVING) {
@@ -191,8 +195,8 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
-    public Execution execution() {
-        return executor.execution();
+    public Platform platform() {
+        return platform;
     }
 
     @Override
@@ -314,7 +318,7 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
-    public Provider.Joined join(Job job, Machine machine, Config config) {
+    public Joined join(Job job, Machine machine, Config config) {
         int[] ordinals = ranks.held().stream().mapToInt(CudaDevice::ordinal).toArray();
         return CudaBackendProvider.join(job, machine, config, JobGpus::refuseSharing, ordinals);
     }

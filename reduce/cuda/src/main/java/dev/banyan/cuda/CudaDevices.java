@@ -1,8 +1,12 @@
 package dev.banyan.cuda;
 
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_P2PAttribute;
 import jcuda.driver.JCudaDriver;
@@ -13,6 +17,7 @@ import org.slf4j.LoggerFactory;
 public final class CudaDevices {
     private static final Logger LOG = LoggerFactory.getLogger(CudaDevices.class);
     private static final int BUS_ID_BYTES = 32;
+    private static final int NAME_BYTES = 256;
 
     private CudaDevices() {}
 
@@ -57,6 +62,43 @@ public final class CudaDevices {
         return new PeerLink(
                 attribute(CUdevice_P2PAttribute.CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, from, to) != 0,
                 attribute(CUdevice_P2PAttribute.CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, from, to));
+    }
+
+    /** Models of devices with their numbers, e.g. {@code 8 x Tesla V100-SXM2-16GB}. */
+    static String counted(Stream<String> models) {
+        return models
+                .collect(Collectors.groupingBy(model -> model, TreeMap::new, Collectors.counting()))
+                .entrySet()
+                .stream()
+                .map(model -> model.getValue() + " x " + model.getKey())
+                .collect(Collectors.joining(", "));
+    }
+
+    /**
+     * The model of a device, e.g. {@code Tesla V100-SXM2-16GB}.
+     *
+     * @throws CudaException if there is no driver or no such device
+     */
+    static String model(int ordinal) {
+        CudaLibrary.load();
+        byte[] name = new byte[NAME_BYTES];
+        Cuda.check(
+                JCudaDriver.cuDeviceGetName(name, NAME_BYTES, device(ordinal)), "cuDeviceGetName of device " + ordinal);
+        String text = new String(name, StandardCharsets.UTF_8);
+        int end = text.indexOf('\0');
+        return (end < 0 ? text : text.substring(0, end)).strip();
+    }
+
+    /**
+     * The version of CUDA that the driver has, e.g. {@code CUDA 12.4}.
+     *
+     * @throws CudaException if there is no driver
+     */
+    static String driver() {
+        CudaLibrary.load();
+        int[] version = new int[1];
+        Cuda.check(JCudaDriver.cuDriverGetVersion(version), "cuDriverGetVersion");
+        return "CUDA " + version[0] / 1000 + "." + version[0] % 1000 / 10;
     }
 
     private static int attribute(int attribute, int from, int to) {

@@ -6,6 +6,7 @@ import dev.banyan.reduce.internal.processes.Exchange;
 import dev.banyan.reduce.internal.processes.Job;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The processes of a job, each of which holds some ranks. */
@@ -15,6 +16,7 @@ final class JobCompany implements Company {
     private final Job job;
     private final Exchange exchange;
     private final int[] places;
+    private final String models;
     private final long timeoutNanos;
     private final boolean triesPeers;
     /** When this process last asked the kernel whether the others live. */
@@ -23,14 +25,15 @@ final class JobCompany implements Company {
     /**
      * @param job the processes
      * @param exchange of theirs
-     * @param places the place of each rank, see {@link Ranks}
+     * @param gpus the GPUs of all ranks
      * @param timeoutNanos how long a call may take
      * @param triesPeers whether access to the others' memory is tried before it is used
      */
-    JobCompany(Job job, Exchange exchange, int[] places, long timeoutNanos, boolean triesPeers) {
+    JobCompany(Job job, Exchange exchange, JobGpus gpus, long timeoutNanos, boolean triesPeers) {
         this.job = job;
         this.exchange = exchange;
-        this.places = places.clone();
+        places = gpus.places();
+        models = gpus.models();
         this.timeoutNanos = timeoutNanos;
         this.triesPeers = triesPeers;
     }
@@ -55,6 +58,11 @@ final class JobCompany implements Company {
             rank++;
         }
         return job.processOf(rank);
+    }
+
+    @Override
+    public String models(Set<Integer> own) {
+        return models;
     }
 
     @Override

@@ -8,9 +8,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,9 +26,11 @@ final class JobGpus {
 
     private final Job job;
     private final List<String> busIds = new ArrayList<>();
+    /** By bus id. */
+    private final Map<String, String> models = new TreeMap<>();
 
     /**
-     * Waits for the bus ids of the others.
+     * Waits for the bus ids and models of the others.
      *
      * @param devices the device of each rank of this process
      */
@@ -34,10 +38,16 @@ final class JobGpus {
         this.job = job;
         List<String> visible = CudaDevices.busIds();
         List<String> own = Arrays.stream(devices)
-                .mapToObj(device -> device >= 0 && device < visible.size() ? visible.get(device) : "")
+                .mapToObj(device -> device >= 0 && device < visible.size()
+                        ? visible.get(device) + " " + CudaDevices.model(device)
+                        : " ")
                 .toList();
-        for (byte[] given : exchange.swap("joining", String.join(" ", own).getBytes(StandardCharsets.UTF_8))) {
-            busIds.addAll(List.of(new String(given, StandardCharsets.UTF_8).split(" ", -1)));
+        for (byte[] given : exchange.swap("joining", String.join("\n", own).getBytes(StandardCharsets.UTF_8))) {
+            for (String gpu : new String(given, StandardCharsets.UTF_8).split("\n", -1)) {
+                int space = gpu.indexOf(' ');
+                busIds.add(gpu.substring(0, space));
+                models.put(gpu.substring(0, space), gpu.substring(space + 1));
+            }
         }
     }
 
@@ -66,6 +76,11 @@ final class JobGpus {
             }
         }
         return Optional.empty();
+    }
+
+    /** Returns how many GPUs of which models hold all ranks. */
+    String models() {
+        return CudaDevices.counted(models.values().stream());
     }
 
     /** Returns the place of each rank, see {@link Ranks}. */

@@ -15,17 +15,22 @@ import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
+import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +40,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -45,6 +51,9 @@ class NcclTest {
     private static final int RANKS = 4;
     private static final Machine MACHINE =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+
+    @TempDir
+    private Path folder;
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
     private final NcclStandIn nccl = NcclStandIn.load();
@@ -258,9 +267,16 @@ class NcclTest {
         return (CudaBackend) Communicator.gpuBackend(MACHINE, settings().build(), devices);
     }
 
-    private Config tuned(Config.Builder settings) {
-        Tuning tuning = Tuning.of(MACHINE, Map.of(Collective.ALL_REDUCE, SizeRules.parse("nccl:1K,ring")));
-        return settings.setAll(tuning.settings()).build();
+    /** Settings whose tuning file has NCCL for small allreduces on the platform of a backend. */
+    private Config tuned(Config.Builder settings) throws IOException {
+        Platform platform;
+        try (CudaBackend backend = backend(0, 1, 2, 3)) {
+            platform = backend.platform();
+        }
+        Tuning tuning = Tuning.of(platform, MACHINE, Map.of(Collective.ALL_REDUCE, SizeRules.parse("nccl:1K,ring")));
+        Path file = Files.write(
+                folder.resolve("tuned.ini"), TuningFile.EMPTY.with(tuning).lines());
+        return settings.set(Config.TUNING, file).build();
     }
 
     private static List<MemorySegment> floats(Communicator gpus, int count) {
@@ -272,7 +288,7 @@ class NcclTest {
     }
 
     @Test
-    void theAutomaticChoiceTakesNcclWhereItWasTuned() {
+    void theAutomaticChoiceTakesNcclWhereItWasTuned() throws IOException {
         try (Communicator gpus = four(tuned(settings()))) {
             List<MemorySegment> buffers = ints(gpus, 1000);
             gpus.run(sum(buffers.stream().map(buffer -> buffer.asSlice(0, 1024)).toList()));
@@ -291,7 +307,7 @@ class NcclTest {
     /** A tuned NCCL that is not there, or gives other sums than were asked for, is passed over. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void whereNcclIsNotPossibleTheAutomaticChoiceGoesOn(boolean reproducible) {
+    void whereNcclIsNotPossibleTheAutomaticChoiceGoesOn(boolean reproducible) throws IOException {
         Config config = tuned(
                 reproducible
                         ? settings().set(Algorithms.REPRODUCIBLE, Reproducible.RANK_ORDER)

@@ -107,7 +107,8 @@ public final class KVStore implements AutoCloseable {
      *     concum} or {@code depcha}, where the module mpi is, over the devices of all processes that mpirun started
      * @param communicator runs the collectives; may be used for other things too. {@link #close} leaves it open; close
      *     it after the store
-     * @throws IllegalArgumentException if there is no such type; the message lists the types
+     * @throws IllegalArgumentException if there is no such type, or its module is not on the class path; the message
+     *     lists the types or names the artifact
      * @throws RuntimeException if the type spans several processes and they cannot be reached
      */
     public static KVStore create(String type, Communicator communicator) {

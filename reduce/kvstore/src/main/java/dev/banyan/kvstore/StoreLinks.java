@@ -3,9 +3,13 @@ package dev.banyan.kvstore;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.Set;
 
 /** The providers of links to other processes on the class path. */
 final class StoreLinks {
+    /** The types of the module mpi, which need not be on the class path. */
+    static final Set<String> OVER_PROCESSES = Set.of("funnel", "concum", "depcha");
+
     private static final List<StoreLink.Provider> ALL =
             ServiceLoader.load(StoreLink.Provider.class, StoreLink.class.getClassLoader()).stream()
                     .map(ServiceLoader.Provider::get)

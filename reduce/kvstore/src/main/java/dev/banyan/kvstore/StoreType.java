@@ -48,7 +48,11 @@ enum StoreType {
                 .filter(type -> type.label().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException(
-                        "no type of store is called \"" + name + "\"; take " + String.join(", ", KVStore.types())));
+                        StoreLinks.OVER_PROCESSES.contains(name)
+                                ? "stores of type \"" + name + "\" are in the artifact dev.banyan:banyan-mpi, which is"
+                                        + " not on the class path; add it to the program's dependencies"
+                                : "no type of store is called \"" + name + "\"; take "
+                                        + String.join(", ", KVStore.types())));
     }
 
     static List<String> labels() {

@@ -391,6 +391,15 @@ class KVStoreTest {
         assertThat(store.keys().subList(3, 5)).extracting(KeyInfo::server).containsOnly(3);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"funnel", "concum", "depcha"})
+    void typesOfAnotherModuleNameItsArtifact(String type) {
+        assertThatThrownBy(() -> KVStore.create(type, communicator))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("stores of type \"" + type + "\" are in the artifact dev.banyan:banyan-mpi, which is not on"
+                        + " the class path; add it to the program's dependencies");
+    }
+
     @Test
     void refusesWrongKeysAndArraysWithOneClearSentence() {
         init(store, "w", 8);

@@ -304,7 +304,7 @@ final class BanyanJsonReader {
         return refuse(
                 keyPlace,
                 "key \"" + Quote.of(key) + "\" is not known here; known are " + known
-                        + (key.equals("machine")
+                        + (key.equals("command")
                                 ? " (\"banyan topo --format json\" is a report; \"banyan topo --write json\" prints"
                                         + " this form)"
                                 : ""));

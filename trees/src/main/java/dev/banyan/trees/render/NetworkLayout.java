@@ -1,11 +1,13 @@
 package dev.banyan.trees.render;
 
 import dev.banyan.trees.network.Network;
+import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
- * Places the nodes of a network: ranks clockwise on a circle, each forwarder where its neighbours are on
- * average (W. T. Tutte, "How to draw a graph", Proc. London Math. Soc. 13, 1963,
- * doi:10.1112/plms/s3-13.1.743), then forwarders that lie too close to each other apart.
+ * Places the nodes of a network: ranks clockwise on a circle and relays behind them, so that no link between two of
+ * them passes a third one; each hub where its neighbours are on average (W. T. Tutte, "How to draw a graph", Proc.
+ * London Math. Soc. 13, 1963, doi:10.1112/plms/s3-13.1.743), then hubs that lie too close to each other apart.
  */
 final class NetworkLayout {
     private static final int ROUNDS = 200;
@@ -14,34 +16,42 @@ final class NetworkLayout {
     private final double radius;
     private final Point centre;
     private final Point[] at;
+    /** The number of ranks and relays. */
+    private final int onCircle;
 
-    /** @param apart least distance between two forwarders, if the circle has room for it */
+    /** @param apart least distance between two hubs, if the circle has room for it */
     NetworkLayout(Network network, Point centre, double radius, double apart) {
         this.network = network;
         this.centre = centre;
         this.radius = radius;
         at = new Point[network.nodes()];
+        int[] hubs = IntStream.range(network.ranks(), at.length)
+                .filter(node -> network.node(node).kind() != Network.Kind.RELAY)
+                .toArray();
+        onCircle = at.length - hubs.length;
+        int place = 0;
         for (int node = 0; node < at.length; node++) {
-            at[node] = node < network.ranks() ? onCircle(node, radius) : centre;
+            boolean isHub = Arrays.binarySearch(hubs, node) >= 0;
+            at[node] = isHub ? centre : onCircle(place++);
         }
         for (int round = 0; round < ROUNDS; round++) {
-            for (int node = network.ranks(); node < at.length; node++) {
-                at[node] = amongNeighbours(node);
+            for (int hub : hubs) {
+                at[hub] = amongNeighbours(hub);
             }
         }
         for (int round = 0; round < ROUNDS; round++) {
-            for (int node = network.ranks(); node < at.length; node++) {
-                for (int other = node + 1; other < at.length; other++) {
-                    separate(node, other, apart);
+            for (int i = 0; i < hubs.length; i++) {
+                for (int j = i + 1; j < hubs.length; j++) {
+                    separate(hubs[i], hubs[j], apart);
                 }
             }
         }
     }
 
     /** The first rank in the upper left, so that no rank is at the very top of an even number. */
-    private Point onCircle(int rank, double distance) {
-        double angle = 2 * Math.PI * (rank + 0.5) / network.ranks() - Math.PI / 2;
-        return centre.plus(distance * Math.cos(angle), distance * Math.sin(angle));
+    private Point onCircle(int place) {
+        double angle = 2 * Math.PI * (place + 0.5) / onCircle - Math.PI / 2;
+        return centre.plus(radius * Math.cos(angle), radius * Math.sin(angle));
     }
 
     private Point amongNeighbours(int node) {

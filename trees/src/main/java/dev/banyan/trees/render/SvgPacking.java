@@ -5,8 +5,11 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
@@ -221,7 +224,7 @@ public final class SvgPacking {
     private void forwarder(int node, Point at) {
         Network.Node what = network.node(node);
         double width = 6.2 * what.name().length() + 14;
-        boolean relay = what.kind() == Network.Kind.RELAY;
+        boolean relay = isRelay(node);
         svg.add(
                 "<rect x='%s' y='%s' width='%s' height='22' rx='%s' fill='#f5f7fa' stroke='%s' stroke-width='1.2'"
                         + " stroke-dasharray='%s'/>",
@@ -269,6 +272,12 @@ public final class SvgPacking {
         if (!packed.up().equals(packed.down())) {
             edges(packed.up(), layout, colour, "2 4");
         }
+        for (int node = network.ranks(); node < network.nodes(); node++) {
+            if (isRelay(node)) {
+                Point at = layout.at(node);
+                svg.add("<circle cx='%s' cy='%s' r='3' fill='#f5f7fa' stroke='%s'/>", at.x(), at.y(), SOFT);
+            }
+        }
         double radius = Math.min(8, 2.4 * TREE_RADIUS / network.ranks());
         for (int rank = 0; rank < network.ranks(); rank++) {
             boolean root = rank == packed.root();
@@ -299,18 +308,41 @@ public final class SvgPacking {
         return exact.length() <= 7 ? exact : String.format(Locale.ROOT, "%.2f%%", 100 * share.doubleValue());
     }
 
-    /** Thick at the root, thinner with every level. */
+    /** Thick at the root, thinner with every level. What goes through relays is drawn along the links to them. */
     private void edges(Tree tree, NetworkLayout layout, String colour, String dashes) {
         int[] depth = new int[tree.size()];
         for (int[] edge : tree.edges()) {
             depth[edge[1]] = depth[edge[0]] + 1;
-            svg.line(
-                    layout.at(edge[0]),
-                    layout.at(edge[1]),
-                    " stroke='%s' stroke-width='%s' stroke-dasharray='%s'",
-                    colour,
-                    1.2 + 2.6 / depth[edge[1]],
-                    dashes);
+            double width = 1.2 + 2.6 / depth[edge[1]];
+            for (List<Integer> way : ways(edge[0], edge[1])) {
+                for (int i = 1; i < way.size(); i++) {
+                    svg.line(
+                            layout.at(way.get(i - 1)),
+                            layout.at(way.get(i)),
+                            " stroke='%s' stroke-width='%s' stroke-dasharray='%s'",
+                            colour,
+                            width,
+                            dashes);
+                }
+            }
         }
+    }
+
+    /** The ranks and relays on each way between two ranks; hubs are left out. */
+    private Set<List<Integer>> ways(int parent, int child) {
+        Set<List<Integer>> ways = packing.links().stream()
+                .filter(link ->
+                        (link.from() == parent && link.to() == child) || (link.from() == child && link.to() == parent))
+                .limit(1)
+                .flatMap(link -> link.paths().stream())
+                .map(path -> path.nodes().stream()
+                        .filter(node -> node < network.ranks() || isRelay(node))
+                        .toList())
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+        return ways.isEmpty() ? Set.of(List.of(parent, child)) : ways;
+    }
+
+    private boolean isRelay(int node) {
+        return network.node(node).kind() == Network.Kind.RELAY;
     }
 }

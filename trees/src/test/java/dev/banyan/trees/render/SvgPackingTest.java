@@ -17,10 +17,12 @@ import dev.banyan.trees.packing.LinkLoads;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.RatedForest;
 import dev.banyan.trees.packing.TreePacking;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.junit.jupiter.api.Test;
@@ -64,6 +66,52 @@ class SvgPackingTest {
         assertThat(texts(svg, "title")).contains("GPU0 <-> GPU1: 50% of 40 GB/s", "GPU1 <-> GPU2: 100% of 20 GB/s");
         List<String> strokes = attributes(svg, "stroke");
         assertThat(strokes).contains("#f0b240", "#c02f3a");
+    }
+
+    /** Of p3.16xlarge's GPUs 0, 1, 2 and 4 with the relays 3 and 5, GPU1 and GPU4 have a way through GPU5 alone. */
+    @Test
+    void treesAndLinksKeepClearOfRelaysThatTheyDoNotUse() throws Exception {
+        Network network = Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 2, 4}, 3, 5);
+        Document svg = parse(draw(AllReducePacking.of(network)));
+        List<double[]> lines = elements(svg, "line").stream()
+                .map(line -> Stream.of("x1", "y1", "x2", "y2")
+                        .mapToDouble(end -> Double.parseDouble(line.getAttribute(end)))
+                        .toArray())
+                .toList();
+        for (Element box : elements(svg, "rect").subList(1, 3)) {
+            double x = Double.parseDouble(box.getAttribute("x")) + Double.parseDouble(box.getAttribute("width")) / 2;
+            double y = Double.parseDouble(box.getAttribute("y")) + 11;
+            assertThat(lines.stream().filter(line -> distance(line, x, y) < 40))
+                    .isNotEmpty()
+                    .allMatch(line ->
+                            Math.min(Math.hypot(line[0] - x, line[1] - y), Math.hypot(line[2] - x, line[3] - y)) < 1);
+        }
+        List<Element> trees = elements(svg, "line").stream()
+                .filter(line -> line.hasAttribute("stroke-dasharray"))
+                .toList();
+        List<List<String>> links = elements(svg, "line").stream()
+                .filter(line -> line.getAttribute("stroke").equals("#e4e7eb"))
+                .map(SvgPackingTest::ends)
+                .toList();
+        assertThat(trees)
+                .hasSizeGreaterThan(9)
+                .allSatisfy(line -> assertThat(ends(line)).isIn(links));
+    }
+
+    /** Both ends of a line, whatever its direction. */
+    private static List<String> ends(Element line) {
+        return Stream.of("1", "2")
+                .map(end -> line.getAttribute("x" + end) + "," + line.getAttribute("y" + end))
+                .sorted()
+                .toList();
+    }
+
+    private static double distance(double[] line, double x, double y) {
+        double dx = line[2] - line[0];
+        double dy = line[3] - line[1];
+        double along = ((x - line[0]) * dx + (y - line[1]) * dy) / (dx * dx + dy * dy);
+        double part = Math.clamp(along, 0, 1);
+        return Math.hypot(line[0] + part * dx - x, line[1] + part * dy - y);
     }
 
     /** Names come out of files: markup, quotes, and characters that XML can't hold. */

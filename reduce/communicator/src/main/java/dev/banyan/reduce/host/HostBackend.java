@@ -10,7 +10,7 @@ import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.WorkerPool;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -120,8 +120,8 @@ public final class HostBackend implements Backend {
     }
 
     @Override
-    public Execution execution() {
-        return Execution.LOOPS;
+    public Platform platform() {
+        return Platform.ofThisHost();
     }
 
     @Override

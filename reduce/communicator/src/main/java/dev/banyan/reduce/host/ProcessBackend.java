@@ -11,7 +11,7 @@ import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -70,8 +70,8 @@ public final class ProcessBackend implements Backend {
     }
 
     @Override
-    public Execution execution() {
-        return Execution.LOOPS;
+    public Platform platform() {
+        return Platform.ofThisHost();
     }
 
     private void checkAllocation(int rank, long bytes) {

@@ -3,15 +3,26 @@ package dev.banyan.schedule.plan;
 /** How a backend executes schedules, as far as it decides how long they take. */
 public enum Execution {
     /** Chunk by chunk: each step is copies and a reduction. */
-    CHUNKS,
+    CHUNKS("graph"),
     /**
      * By {@linkplain dev.banyan.schedule.program device programs}, which cut data by themselves, where the devices
      * reach each other's memory; else chunk by chunk.
      */
-    PROGRAMS,
+    PROGRAMS("kernel"),
     /**
      * By loops over the memory of one host, which holds the data of all ranks. An allreduce reads and writes every line
      * once whatever the tree is, and no link decides how long it takes.
      */
-    LOOPS
+    LOOPS("loops");
+
+    private final String label;
+
+    Execution(String label) {
+        this.label = label;
+    }
+
+    /** Returns the name that users know: of GPUs as BANYAN_CUDA_EXECUTOR takes it. */
+    public String label() {
+        return label;
+    }
 }

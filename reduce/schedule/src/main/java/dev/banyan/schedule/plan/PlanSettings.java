@@ -1,33 +1,23 @@
 package dev.banyan.schedule.plan;
 
-import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.config.SettingProvider;
 import java.util.List;
-import java.util.stream.Stream;
 
 /** Lists the settings of this module. */
 public final class PlanSettings implements SettingProvider {
     @Override
     public List<Setting<?>> settings() {
-        return Stream.concat(
-                        Stream.of(
-                                Planner.ALGORITHM,
-                                Planner.USE_TREE,
-                                Planner.TREE_ARRAY_BOUND,
-                                Planner.CHUNK_BYTES,
-                                Algorithms.REPRODUCIBLE,
-                                Algorithms.TREE_BACKTRACK,
-                                Algorithms.LINK_USAGE_PENALTY,
-                                Algorithms.SEED,
-                                Algorithms.LOG_TREE,
-                                SavedPlans.ENABLED),
-                        Tuning.SETTINGS.stream())
-                .toList();
-    }
-
-    @Override
-    public void check(Config config) {
-        Tuning.of(config);
+        return List.of(
+                Planner.ALGORITHM,
+                Planner.USE_TREE,
+                Planner.TREE_ARRAY_BOUND,
+                Planner.CHUNK_BYTES,
+                Algorithms.REPRODUCIBLE,
+                Algorithms.TREE_BACKTRACK,
+                Algorithms.LINK_USAGE_PENALTY,
+                Algorithms.SEED,
+                Algorithms.LOG_TREE,
+                SavedPlans.ENABLED);
     }
 }

@@ -14,6 +14,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -29,7 +31,7 @@ import org.slf4j.LoggerFactory;
  *   <li>MXNET_KVSTORE_USETREE=0: the star;
  *   <li>MXNET_KVSTORE_TREE_ARRAY_BOUND is set: a single tree up to that many elements, above the faster of multi-tree
  *     and packing by prediction;
- *   <li>the settings of {@code banyan tune}, if they were made for this machine;
+ *   <li>what {@code banyan tune} found on this machine and {@link Platform};
  *   <li>the fastest of all algorithms by the {@link CostModel}, if there is one and the machine has no more than
  *     {@value #MOST_MODELLED} devices;
  *   <li>else a single tree up to {@value #DEFAULT_TREE_ARRAY_BOUND} elements, above the fastest by {@link
@@ -93,6 +95,8 @@ public final class Planner {
             List.of(AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE);
 
     private static final Logger LOG = LoggerFactory.getLogger(Planner.class);
+    /** Each is logged once in a process. */
+    private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
 
     private final Machine machine;
     private final Config config;
@@ -105,13 +109,24 @@ public final class Planner {
     private final Execution execution;
 
     /**
-     * Creates a planner with a given model, or with link costs alone.
+     * Creates a planner with a given model, or with link costs alone, for simulated execution by {@linkplain
+     * Execution#CHUNKS chunks}.
      *
      * @param machine of at least one device; rank r is device r
      * @param model predicts on that machine; null for none
      */
     public Planner(Machine machine, Config config, @Nullable CostModel model) {
-        this(machine, config, model == null ? null : () -> model, null, Execution.CHUNKS);
+        this(machine, config, model, Platform.simulated(Execution.CHUNKS));
+    }
+
+    /**
+     * Creates a planner with a given model, or with link costs alone, for a platform.
+     *
+     * @param machine of at least one device; rank r is device r
+     * @param model predicts on that machine and platform; null for none
+     */
+    public Planner(Machine machine, Config config, @Nullable CostModel model, Platform platform) {
+        this(machine, config, model == null ? null : () -> model, null, platform);
     }
 
     /**
@@ -123,20 +138,27 @@ public final class Planner {
             Config config,
             @Nullable Supplier<CostModel> model,
             @Nullable SavedPlans saved,
-            Execution execution) {
-        this.execution = execution;
+            Platform platform) {
+        execution = platform.execution();
         this.machine = Objects.requireNonNull(machine, "machine");
         this.config = Objects.requireNonNull(config, "config");
-        Optional<Tuning> tuning = Tuning.of(config);
-        Optional<String> objection = tuning.flatMap(made -> made.objection(machine));
-        tuned = objection.isPresent() ? Map.of() : tuning.map(Tuning::rules).orElse(Map.of());
-        if (config.get(ALGORITHM).leavesOpen()) {
-            objection.ifPresent(LOG::warn);
-        }
+        tuned = tuned(machine, config, platform);
         this.saved = saved;
         this.model = machine.size() > 1 ? model : null;
         algorithms = new Algorithms(machine, config, saved);
         prices = new Prices(machine, algorithms::get);
+    }
+
+    private static Map<Collective, SizeRules> tuned(Machine machine, Config config, Platform platform) {
+        Optional<TuningFile> file = TuningFile.of(config);
+        Optional<Tuning> found = file.flatMap(sections -> sections.find(platform, machine));
+        if (file.isPresent() && found.isEmpty() && config.get(ALGORITHM).leavesOpen()) {
+            String warning = config.get(Config.TUNING) + file.get().objection(platform, machine);
+            if (WARNED.add(warning)) {
+                LOG.warn(warning);
+            }
+        }
+        return found.map(Tuning::rules).orElse(Map.of());
     }
 
     /** Returns the choice by the model, which is made when it is first needed; null without a model. */
@@ -148,11 +170,11 @@ public final class Planner {
     }
 
     /**
-     * Returns a planner with the model of the first {@link CostModel.Provider} on the class path, for execution by
-     * {@linkplain Execution#CHUNKS chunks}.
+     * Returns a planner with the model of the first {@link CostModel.Provider} on the class path, for simulated
+     * execution by {@linkplain Execution#CHUNKS chunks}.
      */
     public static Planner of(Machine machine, Config config) {
-        return of(machine, config, Execution.CHUNKS);
+        return of(machine, config, Platform.simulated(Execution.CHUNKS));
     }
 
     /**
@@ -160,12 +182,13 @@ public final class Planner {
      * {@linkplain Execution#LOOPS loops}: the star has the fewest steps, and all bytes pass once whatever the
      * algorithm is.
      */
-    public static Planner of(Machine machine, Config config, Execution execution) {
+    public static Planner of(Machine machine, Config config, Platform platform) {
+        Execution execution = platform.execution();
         Optional<CostModel.Provider> found = machine.size() < 2 || execution == Execution.LOOPS
                 ? Optional.empty()
                 : ServiceLoader.load(CostModel.Provider.class).findFirst();
         if (found.isEmpty()) {
-            return new Planner(machine, config, null, null, execution);
+            return new Planner(machine, config, null, null, platform);
         }
         CostModel.Provider provider = found.get();
         Optional<SavedPlans> saved = SavedPlans.of(
@@ -174,7 +197,7 @@ public final class Planner {
                 provider.getClass().getName() + " " + execution,
                 List.of(Planner.class, Tree.class, Machine.class, provider.getClass()));
         Planner planner =
-                new Planner(machine, config, () -> provider.on(machine, execution), saved.orElse(null), execution);
+                new Planner(machine, config, () -> provider.on(machine, execution), saved.orElse(null), platform);
         List<Map.Entry<CollectiveRequest, AlgorithmConfig>> choices =
                 saved.isPresent() ? saved.get().choices() : List.of();
         if (!choices.isEmpty()) {

@@ -13,10 +13,14 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.LogicalLink;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -81,11 +85,52 @@ class PlannerTest {
                 .isEqualTo(AlgorithmChoice.RING);
     }
 
+    private static final Platform SIMULATED = Platform.simulated(Execution.CHUNKS);
+
+    @TempDir
+    private Path folder;
+
+    /** A file with allreduces of P3 on some platforms. */
+    private Path tuned(String rules, Platform... platforms) throws IOException {
+        TuningFile file = TuningFile.EMPTY;
+        for (Platform platform : platforms) {
+            file = file.with(Tuning.of(platform, P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse(rules))));
+        }
+        return Files.write(folder.resolve("tuned.ini"), file.lines());
+    }
+
+    /** Each platform follows its own section alone, whatever else the file holds. */
+    @Test
+    void tuningOfOneBackendNeverChangesTheChoiceOfAnother() throws IOException {
+        List<Platform> platforms = List.of(
+                SIMULATED,
+                Platform.simulated(Execution.PROGRAMS),
+                Platform.ofThisHost(),
+                new Platform("cuda", Execution.PROGRAMS, "8 x Tesla V100", "CUDA 12.4"),
+                new Platform("cuda", Execution.CHUNKS, "8 x Tesla V100", "CUDA 12.4"),
+                new Platform("cuda", Execution.PROGRAMS, "8 x Tesla V100", "CUDA 13.0"),
+                new Platform("cuda", Execution.PROGRAMS, "8 x NVIDIA A100", "CUDA 12.4"));
+        CollectiveRequest request = request(Collective.ALL_REDUCE, 1 << 18);
+        for (Platform tuned : platforms) {
+            Config config =
+                    Config.builder().set(Config.TUNING, tuned("ring@4K", tuned)).build();
+            for (Platform other : platforms) {
+                AlgorithmConfig choice = new Planner(P3, config, null, other).choose(request);
+                AlgorithmConfig untuned = new Planner(P3, Config.defaults(), null, other).choose(request);
+                if (other.equals(tuned)) {
+                    assertThat(choice).as("%s", other).hasToString("ring@4K").isNotEqualTo(untuned);
+                } else {
+                    assertThat(choice).as("%s by %s", other, tuned).isEqualTo(untuned);
+                }
+            }
+        }
+    }
+
     /** Whatever needs a schedule passes a tuned NCCL over, and refuses one that was asked for. */
     @Test
-    void ncclHasNoSchedule() {
-        Tuning tuning = Tuning.of(P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse("nccl:1M,ring@64K")));
-        Config tuned = Config.builder().setAll(tuning.settings()).build();
+    void ncclHasNoSchedule() throws IOException {
+        Path file = tuned("nccl:1M,ring@64K", SIMULATED);
+        Config tuned = Config.builder().set(Config.TUNING, file).build();
         CollectiveRequest small = request(Collective.ALL_REDUCE, 1000);
         Planner planner = new Planner(P3, tuned, null);
         assertThat(planner.choose(small)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.NCCL));
@@ -94,7 +139,7 @@ class PlannerTest {
         assertThat(planner.chooseSchedule(request(Collective.ALL_REDUCE, 1 << 20)))
                 .hasToString("ring@64K");
         Config cut = Config.builder()
-                .setAll(tuning.settings())
+                .set(Config.TUNING, file)
                 .set(Planner.ALGORITHM, SizeRules.parse("auto@4K"))
                 .build();
         assertThat(new Planner(P3, cut, null).choose(small)).hasToString("nccl");
@@ -151,9 +196,9 @@ class PlannerTest {
     }
 
     @Test
-    void whatWasTunedIsForItsMachineOnly() {
-        Tuning tuning = Tuning.of(P3, Map.of(Collective.ALL_REDUCE, SizeRules.parse("ring@64K:1M,auto:2M,packing/2")));
-        Config config = Config.builder().setAll(tuning.settings()).build();
+    void whatWasTunedIsForItsMachineOnly() throws IOException {
+        Path file = tuned("ring@64K:1M,auto:2M,packing/2", SIMULATED);
+        Config config = Config.builder().set(Config.TUNING, file).build();
         Planner planner = new Planner(P3, config, null);
         AlgorithmConfig ring = new AlgorithmConfig(AlgorithmChoice.RING, Integer.MAX_VALUE, 65536);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 18))).isEqualTo(ring);
@@ -171,11 +216,8 @@ class PlannerTest {
             assertThat(new Planner(P3.subset(group), config, null).choose(request(Collective.ALL_REDUCE, 1 << 18)))
                     .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
         }
-        assertThat(tuning.objection(P3)).isEmpty();
-        assertThat(tuning.objection(P3.subset(0, 1, 2, 3)).orElseThrow())
-                .contains("p3.16xlarge with 8 devices", "p3.16xlarge with 4", "run banyan tune");
         Config bound = Config.builder()
-                .setAll(tuning.settings())
+                .set(Config.TUNING, file)
                 .set(Planner.TREE_ARRAY_BOUND, 1L)
                 .build();
         assertThat(new Planner(P3, bound, null)

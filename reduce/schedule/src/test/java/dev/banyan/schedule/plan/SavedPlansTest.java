@@ -169,7 +169,8 @@ class SavedPlansTest {
     void plannersChooseTheSameWithoutTheModel() throws Exception {
         var machine = Presets.find("p3.8xlarge").orElseThrow();
         SavedPlans first = saved("key");
-        Planner planner = new Planner(machine, Config.defaults(), Steps::new, first, Execution.CHUNKS);
+        Planner planner =
+                new Planner(machine, Config.defaults(), Steps::new, first, Platform.simulated(Execution.CHUNKS));
         AlgorithmConfig choice = planner.choose(request(1000));
         Schedule schedule = planner.plan(choice, request(1000)).schedule();
         first.flush();
@@ -180,7 +181,7 @@ class SavedPlansTest {
                     throw new AssertionError("the choice was saved");
                 },
                 saved("key"),
-                Execution.CHUNKS);
+                Platform.simulated(Execution.CHUNKS));
         assertThat(later.choose(request(1000))).isEqualTo(choice);
         assertThat(later.plan(choice, request(1000)).schedule()).isEqualTo(schedule);
         assertThat(new Planner(machine, Config.defaults(), new Steps()).choose(request(1000)))

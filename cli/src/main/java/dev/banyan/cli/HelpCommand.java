@@ -1,0 +1,33 @@
+package dev.banyan.cli;
+
+import dev.banyan.cli.input.Names;
+import dev.banyan.cli.output.Subcommand;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+/** {@code banyan help}: what {@code --help} prints. */
+@Command(
+        name = "help",
+        description = "Show how a command is used, as its option --help does.",
+        footer = {"", "Examples:", "  banyan help", "  banyan help bench", "  banyan help trace stats"})
+final class HelpCommand extends Subcommand {
+    @Parameters(arity = "0..*", paramLabel = "COMMAND", description = "The command (default: banyan itself).")
+    private List<String> words = List.of();
+
+    @Override
+    public void run() {
+        CommandLine command = spec().commandLine().getParent();
+        for (String word : words) {
+            CommandLine next = command.getSubcommands().get(word);
+            if (next == null) {
+                throw wrong("no command is called '" + word + "'"
+                        + Names.others(
+                                word, "commands", command.getSubcommands().keySet()));
+            }
+            command = next;
+        }
+        command.usage(out());
+    }
+}

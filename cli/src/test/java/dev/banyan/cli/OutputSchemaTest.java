@@ -1,0 +1,119 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+/** Every command's JSON is one object that begins with what its figures hold for. */
+@Timeout(120)
+class OutputSchemaTest {
+    @TempDir
+    private Path folder;
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            nullValues = "-",
+            value = {
+                "topo -m dgx-1v|topo|dgx-1v|-|-|-",
+                "trees -m p3.8xlarge|trees|p3.8xlarge|-|-|-",
+                "trees -m p3.8xlarge --all-subsets=3|trees|p3.8xlarge|-|-|-",
+                "compare -m p3.8xlarge|compare|p3.8xlarge|-|-|-",
+                "bound -m dgx-h100|bound|dgx-h100|-|-|-",
+                "bench -m p3.8xlarge -b 1K -e 1K -n 1 -w 0|bench|p3.8xlarge|host|loops|-",
+                "bench --backend sim -m p3.8xlarge -b 1K -e 1K|bench|p3.8xlarge|sim|kernel|v100-nvlink",
+                "bench --backend sim -m p3.8xlarge --workload lenet-5|bench|p3.8xlarge|sim|graph|v100-nvlink",
+                "bench -m p3.8xlarge --workload lenet-5 -n 1|bench|p3.8xlarge|host|loops|-",
+                "bench -m p3.8xlarge --workload lenet-5 --compute-ms 1 -n 1|bench|p3.8xlarge|host|loops|-",
+                "tune -m p3.8xlarge -b 1K -e 1K -o FOLDER/t.ini|tune|p3.8xlarge|sim|kernel|v100-nvlink",
+                "selftest --backend host --devices 0,1 --short -a star|selftest|p3.16xlarge|host|loops|-",
+                "settings|settings|-|-|-|-",
+                "trace run --workload lenet-5 --devices 0,1 --iterations 1 --out FOLDER/traces"
+                        + "|trace run|p3.16xlarge|host|loops|-"
+            })
+    void beginsWithWhatItsFiguresHoldFor(
+            String command, String name, String machine, String backend, String executor, String profile)
+            throws Exception {
+        CommandRun run = CommandRun.of(command.replace("FOLDER", folder.toString()) + " --format json");
+        assertThat(run.status()).as(run.err()).isZero();
+        JsonNode answer = run.json();
+        assertThat(answer.fieldNames())
+                .toIterable()
+                .startsWith("command", "version", "machine", "backend", "executor", "profile", "settings");
+        assertThat(answer.get("command").asText()).isEqualTo(name);
+        assertThat(answer.at("/machine/name").asText(null)).isEqualTo(canonical(machine));
+        assertThat(answer.get("backend").textValue()).isEqualTo(backend);
+        assertThat(answer.get("executor").textValue()).isEqualTo(executor);
+        assertThat(answer.get("profile").textValue()).isEqualTo(profile);
+        assertThat(answer.get("rows")).isNotEmpty();
+    }
+
+    private static String canonical(String machine) {
+        return "dgx-1v".equals(machine) ? "p3.16xlarge" : machine;
+    }
+
+    @Test
+    void settingsThatAreSetAreTold() throws Exception {
+        System.setProperty("BANYAN_SEED", "7");
+        try {
+            JsonNode settings =
+                    CommandRun.of("trees -m p3.8xlarge --format json").json().get("settings");
+            assertThat(settings.get("BANYAN_SEED").asText()).isEqualTo("7");
+            assertThat(settings.has("BANYAN_THREADS")).isFalse();
+        } finally {
+            System.clearProperty("BANYAN_SEED");
+        }
+    }
+
+    /** The commands with --format json are those that the schema knows. */
+    @Test
+    void everyCommandWithJsonIsDescribed() throws Exception {
+        JsonNode schema = new ObjectMapper().readTree(OutputSchema.FILE.toFile());
+        Set<String> described = new HashSet<>();
+        schema.at("/properties/command/enum").forEach(name -> described.add(name.asText()));
+        Set<String> found = new HashSet<>();
+        PrintWriter nowhere = new PrintWriter(Writer.nullWriter());
+        commands(BanyanCommand.commandLine(nowhere, nowhere), "").forEach(found::add);
+        assertThat(found).isEqualTo(described);
+    }
+
+    private static Stream<String> commands(CommandLine line, String name) {
+        Stream<String> own = line.getCommandSpec().findOption("--format") == null ? Stream.of() : Stream.of(name);
+        return Stream.concat(
+                own,
+                line.getSubcommands().entrySet().stream()
+                        .flatMap(sub -> commands(sub.getValue(), (name + " " + sub.getKey()).strip())));
+    }
+
+    @Test
+    void theSchemaRefusesWhatItDoesNotDescribe() throws Exception {
+        ObjectNode answer =
+                (ObjectNode) CommandRun.of("bound -m p3.8xlarge --format json").json();
+        assertThat(StreamSupport.stream(answer.get("rows").spliterator(), false))
+                .hasSize(5);
+        ObjectNode more = answer.deepCopy().put("speed", 3);
+        assertThatThrownBy(() -> OutputSchema.check(more)).isInstanceOf(AssertionError.class);
+        ObjectNode less = answer.deepCopy();
+        less.remove("settings");
+        assertThatThrownBy(() -> OutputSchema.check(less)).isInstanceOf(AssertionError.class);
+        ObjectNode wrong = answer.deepCopy();
+        ((ObjectNode) wrong.get("rows").get(0)).put("algbwGBs", "fast");
+        assertThatThrownBy(() -> OutputSchema.check(wrong)).isInstanceOf(AssertionError.class);
+    }
+}
