@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IExitCodeGenerator;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -56,7 +57,8 @@ import picocli.CommandLine.Option;
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
-public final class BenchCommand extends Subcommand {
+public final class BenchCommand extends Subcommand implements IExitCodeGenerator {
+    private static final int VECTORS_WANTED = 75;
     private static final ByteSize FIRST = ByteSize.parse("8");
     private static final ByteSize LAST = ByteSize.parse("128M");
     private static final ByteSize SHORT_FIRST = ByteSize.parse("1K");
@@ -222,6 +224,8 @@ public final class BenchCommand extends Subcommand {
             description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
     private @Nullable PlotFile plot;
 
+    private boolean vectorsWanted;
+
     /** Registers the types that options of benchmarks have. */
     public static void registerConverters(Converters converters) {
         Map<String, ElementType> types = Names.of(ElementType.values(), ElementType::label);
@@ -238,6 +242,11 @@ public final class BenchCommand extends Subcommand {
     public void run() {
         refuseNonsense();
         Config config = Config.load();
+        if (backend == BenchBackend.HOST && Boolean.getBoolean("banyan.asksForVectors")) {
+            refuseWrongMachine();
+            vectorsWanted = true;
+            return;
+        }
         Reporter reporter = new Reporter(out(), err(), format, plot);
         if (workload != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
             refuseWrong(new WorldBench(machine)
@@ -273,6 +282,28 @@ public final class BenchCommand extends Subcommand {
                 Execution execution = CudaBackendProvider.execution(config);
                 run(new SimulatedBench(chosen, constants, execution, reporter, trace), chosen, config, reporter);
             }
+        }
+    }
+
+    /** Returns what tells the launcher to run the command again with the module of the vector kernels, or 0. */
+    @Override
+    public int getExitCode() {
+        return vectorsWanted ? VECTORS_WANTED : 0;
+    }
+
+    private void refuseWrongMachine() {
+        if (machine.isStandardInput()) {
+            return;
+        }
+        if (store != null && WorldBench.TYPES.contains(store)) {
+            machine.choose(Objects.requireNonNullElse(localDevices, 1));
+            return;
+        }
+        int ranks = machine.choose(Objects.requireNonNullElse(processes, 2))
+                .machine()
+                .size();
+        if (workload == null) {
+            sweep(Objects.requireNonNullElse(processes, ranks));
         }
     }
 
