@@ -246,7 +246,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         refuseNonsense(workload);
         Config config = Config.load();
         if (backend == BenchBackend.HOST && Boolean.getBoolean("banyan.asksForVectors")) {
-            refuseWrongMachine();
+            refuseWrongMachine(workload);
             vectorsWanted = true;
             return;
         }
@@ -304,7 +304,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         return vectorsWanted ? VECTORS_WANTED : 0;
     }
 
-    private void refuseWrongMachine() {
+    private void refuseWrongMachine(@Nullable Workload workload) {
         if (machine.isStandardInput()) {
             return;
         }
