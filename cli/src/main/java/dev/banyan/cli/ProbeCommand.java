@@ -28,7 +28,7 @@ import picocli.CommandLine.Option;
 /** {@code banyan probe}: the GPUs of this machine and how they are linked. */
 @Command(
         name = "probe",
-        description = "Show what topo shows, for this machine, as its driver tells it.",
+        description = "Show this machine's devices, link matrix and bandwidths, as its driver reports them.",
         footer = {
             "",
             "Examples:",

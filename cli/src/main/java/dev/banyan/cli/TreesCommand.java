@@ -31,7 +31,7 @@ import picocli.CommandLine.Option;
 /** {@code banyan trees}: the trees that fit the machine. */
 @Command(
         name = "trees",
-        description = "Build trees for a machine's links and show them.",
+        description = "Build reduction trees for a machine's links and print them.",
         footer = {
             "",
             "Devices are shown as ranks: positions in --devices. Rates are algbw at which the",
@@ -105,7 +105,7 @@ final class TreesCommand extends Subcommand {
             arity = "0..1",
             fallbackValue = "0",
             paramLabel = "SIZE",
-            description = "Compare the ways to carry an allreduce on every set of three devices or more that NVLink"
+            description = "Compare the algorithms for an allreduce on every set of three devices or more that NVLink"
                     + " connects, and sum up by size; with SIZE: on every set of that size, a line each.")
     private @Nullable Integer allSubsets;
 

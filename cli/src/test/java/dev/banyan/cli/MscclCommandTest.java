@@ -164,7 +164,7 @@ class MscclCommandTest {
         assertThat(row.get("schedule").get("allLinks").asBoolean()).isTrue();
         assertThat(row.get("ratio").asDouble()).isBetween(0.01, 0.9);
         assertThat(CommandRun.of("compare -m p3.16xlarge --schedule " + file).out())
-                .contains("; goes between devices that the wires of the bound do not join, so rated on all links");
+                .contains("; goes between devices that the links of the bound do not join, so rated on all links");
     }
 
     @Test

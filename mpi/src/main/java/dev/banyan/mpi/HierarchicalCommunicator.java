@@ -32,8 +32,7 @@ import org.jspecify.annotations.Nullable;
  * inside. If every process has one device, the allreduce is one call of MPI on the caller's buffer. Processes may
  * differ in their number of devices and in their backend; then one device of each process leads. If all processes are
  * on one machine and have GPUs of their own, the allreduce is one collective of all these GPUs, which reach each
- * other's
- * memory by CUDA IPC.
+ * other's memory by CUDA IPC.
  *
  * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. Pieces of
  * device memory go through pinned memory of the host, unless MPI {@linkplain World#takesDeviceMemory takes device

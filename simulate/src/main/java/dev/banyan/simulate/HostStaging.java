@@ -40,7 +40,7 @@ final class HostStaging {
     private Machine staged() {
         for (int device = 0; device < machine.size(); device++) {
             if (depth[device] < 0) {
-                throw new IllegalArgumentException(machine.name() + " tells no way from "
+                throw new IllegalArgumentException(machine.name() + " describes no path from "
                         + machine.devices().get(device).name()
                         + " to the host's memory; describe its PCIe switches and CPU sockets");
             }

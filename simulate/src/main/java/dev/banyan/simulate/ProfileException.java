@@ -1,6 +1,6 @@
 package dev.banyan.simulate;
 
-/** A profile that can't be used; the message names the file, the place in it, and the remedy. */
+/** Thrown for a profile that cannot be used; the message names the file, the place in it, and the remedy. */
 public final class ProfileException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

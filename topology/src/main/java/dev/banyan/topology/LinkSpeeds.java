@@ -3,7 +3,7 @@ package dev.banyan.topology;
 import java.util.Locale;
 
 /**
- * What is assumed of links whose description says only their kind: bandwidths in GB/s one way, latencies
+ * The assumptions about links whose description names only their kind: bandwidths in GB/s one way, latencies
  * in us per hop.
  *
  * <p>NVLink and xGMI are counted at the hardware's peak, PCIe and socket links at what NCCL takes as usable

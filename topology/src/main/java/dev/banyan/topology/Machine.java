@@ -8,7 +8,7 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
- * What is in one box: devices, hubs and the links between them. Immutable and safe for use from any
+ * The devices of one machine, its hubs, and the links between them. Immutable and safe for use from any
  * thread.
  *
  * <p>Nodes are numbered: devices 0..n-1 in the order of {@link #devices()}, then hubs n..n+h-1 in the

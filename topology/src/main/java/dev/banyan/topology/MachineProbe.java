@@ -1,14 +1,14 @@
 package dev.banyan.topology;
 
 /**
- * Finds out what is in the machine that the program runs on. Providers are found by {@link
+ * Describes the machine that the program runs on. Providers are found by {@link
  * java.util.ServiceLoader}.
  */
 public interface MachineProbe {
     /** Name of the technology, e.g. {@code nvml}. */
     String name();
 
-    /** Looks at this machine. Never throws: the answer reports what hindered the probe. */
+    /** Looks at this machine. Never throws: the answer reports what prevented it. */
     Answer probe();
 
     /** What a probe found. */

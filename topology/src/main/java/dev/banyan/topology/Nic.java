@@ -8,7 +8,7 @@ import java.util.Objects;
  * format loses it.
  *
  * @param name its name, e.g. {@code mlx5_0}
- * @param hub index of the node it hangs on (see {@link Machine#node}), or -1 where it is not known
+ * @param hub index of the node that it is attached to (see {@link Machine#node}), or -1 where it is not known
  * @param attributes what else the description says of it, by name
  */
 public record Nic(String name, int hub, Map<String, String> attributes) {

@@ -199,7 +199,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
             names = "--backend",
             paramLabel = "NAME",
             description = "What carries the calls out: host, virtual devices in host memory, cuda, GPUs, or sim, the"
-                    + " simulator, which predicts times on the machine's wires (default: host).")
+                    + " simulator, which predicts times on the machine's links (default: host).")
     private BenchBackend backend = BenchBackend.HOST;
 
     @Option(

@@ -38,7 +38,7 @@ import picocli.CommandLine.Option;
         description = {
             "Make a simulator profile out of what p2pBandwidthLatencyTest (of the CUDA samples) or banyan gpu-day"
                     + " measured on a machine.",
-            "What that can't tell is taken from another profile; every value names its source."
+            "Constants that were not measured come from another profile; every value names its source."
         },
         footer = {
             "",

@@ -32,7 +32,7 @@ final class SimulatorDocument {
         each time, and the automatic choice goes by the middle. `banyan calibrate --from` a folder of `banyan gpu-day`
         replaces those that it measures, and `banyan tune --backend cuda` asks no model at all.
 
-        NCCL is simulated as it works: ring schedules over the rings that the wires allow (`NcclRings`), once for each
+        NCCL is simulated as it works: ring schedules over the rings that the links allow (`NcclRings`), once for each
         of its protocols LL, LL128 and Simple, of which the fastest counts. A protocol is three constants: what a call
         takes (`BaseUs`), what a hop takes (`HopUs`), and the fraction of what links carry that it fills with data
         (`Fraction`, 0 where it isn't used). Chains (reduce, broadcast) cost their base, one hop and what more data
@@ -47,9 +47,9 @@ final class SimulatorDocument {
         ## Calibration
 
         Constants of links and memory come from p2pBandwidthLatencyTest (`banyan calibrate` does the same with yours, and
-        with a folder of `banyan gpu-day`): for a machine class that no sweep was seen of they are all that is measured.
+        with a folder of `banyan gpu-day`): for a machine class without a published sweep they are all that is measured.
         NCCL's own constants are fitted to the sweeps named below as the source; a fit has one value per constant and class,
-        none per row. A constant that nobody measured says so.
+        none per row. A constant that was not measured says so.
         """;
 
     private final List<Comparison> comparisons;

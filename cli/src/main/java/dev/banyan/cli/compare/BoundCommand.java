@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "bound",
         description = {
-            "Tell what bandwidth no collective on a machine can exceed, and why, without building trees.",
+            "Print an upper bound per collective, with its certificate, without building trees.",
             "algbw and busbw are those of nccl-tests, latencies apart."
         },
         footer = {

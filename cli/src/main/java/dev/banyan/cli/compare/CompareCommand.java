@@ -18,17 +18,17 @@ import picocli.CommandLine.Option;
 @Command(
         name = "compare",
         description = {
-            "Compare the ways to carry a large allreduce: rate, and ratio to the bound.",
+            "Compare the algorithms for a large allreduce: rate, and ratio to the bound.",
             "Rates are algbw at which the busiest link is full, latencies apart."
         },
         footer = {
             "",
             "kernighan-lin and exact: one balanced binary tree per device. packing: trees",
-            "packed into the wires. rings: the best set of rings, each used both ways; over",
+            "packed into the links. rings: the best set of rings, each used both ways; over",
             "all links where NVLink has no ring. star: all to one device and back.",
-            "nccl: NCCL as the simulator has it, at a size at which latencies vanish.",
+            "nccl: the simulator's model of NCCL, at a size at which latencies vanish.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
-            "time: the least that it took to build, warm.",
+            "time: the least time to build the trees, warm.",
             "A schedule's depth is the most transfers that wait for each other, up and down,",
             "each child of a reduction by itself. Schedules are rated as if the data of each",
             "pair took the shortest way, and set against the bound of their own collective.",

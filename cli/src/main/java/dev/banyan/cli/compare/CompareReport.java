@@ -252,7 +252,7 @@ record CompareReport(
                                 ? ""
                                 : "; its bound: " + origin.certificate().sentence())
                         + (origin.allLinks()
-                                ? "; goes between devices that the wires of the bound do not join, so rated on all"
+                                ? "; goes between devices that the links of the bound do not join, so rated on all"
                                         + " links"
                                 : "")));
             }

@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "diagnose",
         description = {
-            "Set what nccl-tests measured against the bound of the links, a model of NCCL and Banyan's prediction, in"
+            "Compare what nccl-tests measured with the bound of the links, a model of NCCL and Banyan's prediction, in"
                     + " sentences, and name the settings of NCCL that are worth trying.",
             "Files of published sweeps are known by their names; of any other, say on what it was measured."
         },

@@ -30,7 +30,7 @@ record Page(String machine, String profile, InFlight inFlight, ArrayBound arrayB
             measured on GPUs. It is written by `banyan figures --out DIR`; the numbers behind the pictures are in \
             the CSV files beside it.
 
-            What is modelled: the copies and sums of each store on the machine's wires, as `docs/simulator.md` \
+            What is modelled: the copies and sums of each store on the machine's links, as `docs/simulator.md` \
             has it. Beside that, MXNet's engine takes 20 us for each copy or sum from when its inputs are there to \
             when the next one may go on, with two worker threads per device; the caller's thread takes 3 us to \
             queue each and 10 us for a call; each call of NCCL is waited for 20 us longer than it runs. A push-pull \
@@ -61,7 +61,7 @@ record Page(String machine, String profile, InFlight inFlight, ArrayBound arrayB
             By the simulator's constants, several of which are assumed, a packed forest is before them all, NCCL's \
             ring among them.
 
-            The flat parts are the host's: queueing, launching, waiting. The slopes are the wires': the parameter \
+            The flat parts are the host's: queueing, launching, waiting. The slopes are the links': the parameter \
             server's copies between GPUs without NVLink share the link between the sockets.
 
             """.lines().toList());

@@ -20,8 +20,8 @@ import picocli.CommandLine.Option;
         name = "gpu-day",
         subcommands = MeasureCommand.class,
         description = {
-            "Measure on this machine's GPUs everything that docs/gpu.md has open, and write it to one folder: a JSON"
-                    + " file for each part, summary.json, and summary.txt for people.",
+            "Measure on this machine's GPUs every figure that docs/gpu.md lists as open, and write it to one folder:"
+                    + " a JSON file for each part, summary.json, and summary.txt for people.",
             "Each part is a process of its own with a deadline; one that fails or hangs does not end the others."
         },
         footer = {
@@ -49,9 +49,8 @@ public final class GpuDayCommand extends Subcommand {
             names = "--parts",
             paramLabel = "LIST",
             split = ",",
-            description =
-                    "Run these parts only, with commas between (default: all). The part cards tells the others how"
-                            + " many GPUs there are.")
+            description = "Run these parts only, with commas between (default: all). The part cards reports the number"
+                    + " of GPUs to the others.")
     private @Nullable List<String> parts;
 
     @Option(

@@ -55,7 +55,7 @@ public final class MachineOptions {
             names = "--gpu",
             paramLabel = "MODEL",
             description =
-                    "Model of the GPUs as nvidia-smi -L prints it, e.g. \"NVIDIA H200\": it tells speeds that a file"
+                    "Model of the GPUs as nvidia-smi -L prints it, e.g. \"NVIDIA H200\": it sets speeds that a file"
                             + " leaves open.")
     private String model = "";
 

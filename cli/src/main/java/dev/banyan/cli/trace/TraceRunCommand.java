@@ -50,12 +50,12 @@ import picocli.CommandLine.Option;
 @Command(
         name = "run",
         description =
-                "Play a model's training steps on a key-value store of virtual devices in host memory, or of GPUs, and"
+                "Run a model's training steps on a key-value store of virtual devices in host memory, or of GPUs, and"
                         + " write what it does as traces: one file for each worker and server.",
         footer = {
             "",
             "In each iteration gradients become ready one after another, the last layer's",
-            "first, and are pushed and pulled by priority; SGD works them in at the servers.",
+            "first, and are pushed and pulled by priority; SGD applies them at the servers.",
             "Each device is a worker, and the server of the keys whose values it holds.",
             "",
             "Examples:",

@@ -43,8 +43,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collectives over the devices of one machine: rank r is device r of the machine. One process holds all ranks, so a
- * call takes the buffers of all of them, in the order of ranks. {@link CollectiveCall} makes calls; {@link Collective}
+ * Collectives over the devices of one machine: rank r is device r of the machine. A call takes the buffers of the ranks
+ * that this process holds, in their order: of all ranks, unless {@link #join} or {@link #joinOnGpus} made the
+ * communicator. {@link CollectiveCall} makes calls; {@link Collective}
  * says how many elements each buffer holds.
  *
  * <p><b>Buffers</b> are memory of {@link #allocateAll} or {@link #allocate(int, long) allocate}, or, on the host

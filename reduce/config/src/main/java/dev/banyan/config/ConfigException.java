@@ -1,6 +1,7 @@
 package dev.banyan.config;
 
-/** A setting that cannot be used. The message names it, where it came from, its value and what is allowed. */
+/** Thrown for a setting that cannot be used. The message names it, where it came from, its value and what is allowed.
+ * */
 public final class ConfigException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 

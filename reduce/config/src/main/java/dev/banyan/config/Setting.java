@@ -59,12 +59,12 @@ public record Setting<T>(
                 meaning);
     }
 
-    /** A 32-bit number of some unit, both limits included. */
+    /** A 32-bit number of some unit, or of none if that is empty, both limits included. */
     public static Setting<Integer> wholeNumber(
             String name, String unit, int least, int most, int defaultValue, String meaning) {
         return of(
                 name,
-                "a whole number of " + unit + ", " + least + " to " + most,
+                (unit.isEmpty() ? "a whole number" : "a whole number of " + unit) + ", " + least + " to " + most,
                 text -> {
                     int value = Integer.parseInt(text);
                     require(value >= least && value <= most);

@@ -1,6 +1,6 @@
 package dev.banyan.dlc;
 
-/** A trace that cannot be understood. The message names the place and the remedy. */
+/** Thrown for an invalid trace. The message names the place and the remedy. */
 public final class DlcException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -28,7 +28,7 @@ final class Messages {
                 .collect(Collectors.toSet());
         if (workers.isEmpty()) {
             throw new IllegalArgumentException(
-                    "no worker's trace has an iteration; a replay needs the traces of workers, for they tell when"
+                    "no worker's trace has an iteration; a replay needs the traces of workers, which record when"
                             + " gradients are ready");
         }
         nodes = run.traces().getFirst().header();
@@ -36,7 +36,7 @@ final class Messages {
             if (!trace.header().workers().equals(nodes.workers())
                     || !trace.header().servers().equals(nodes.servers())) {
                 throw new IllegalArgumentException(
-                        "the traces are of different runs: their headers tell other workers or servers; replay the"
+                        "the traces are of different runs: their headers name other workers or servers; replay the"
                                 + " traces of one run");
             }
         }

@@ -3,7 +3,7 @@ package dev.banyan.dlc;
 import java.util.List;
 
 /**
- * What a replay came to. Times are in us.
+ * The result of a replay. Times are in us.
  *
  * @param messages messages that were simulated
  * @param iterations iterations that they make

@@ -1,6 +1,6 @@
 package dev.banyan.topology.format;
 
-/** A machine description that cannot be understood. The message names the place and the remedy. */
+/** Thrown for an invalid machine description. The message names the place and the remedy. */
 public final class MachineFormatException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -383,10 +383,10 @@ final class NcclXmlReader {
         if (distinct("dev")) {
             devices.sort(Comparator.comparingInt(number("dev")));
         } else if (distinct("rank")) {
-            warnings.add("the GPUs are not told apart by dev: they are ordered by rank");
+            warnings.add("dev does not distinguish the GPUs: they are ordered by rank");
             devices.sort(Comparator.comparingInt(number("rank")));
         } else {
-            warnings.add("the GPUs are told apart neither by dev nor by rank: they are in the order of the file");
+            warnings.add("neither dev nor rank distinguishes the GPUs: they are in the order of the file");
         }
     }
 

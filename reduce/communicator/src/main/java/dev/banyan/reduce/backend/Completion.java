@@ -3,7 +3,7 @@ package dev.banyan.reduce.backend;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Learns how something that was started ends. */
+/** Is notified of the end of a run. */
 @FunctionalInterface
 public interface Completion {
     /**

@@ -11,7 +11,7 @@ import java.util.List;
  * host memory, and over links that are wider one way than the other.
  *
  * <p>Maximises the sum of the amounts x(T) over all trees T whose logical links take one path each through
- * forwarders, so that no wire is overloaded. The dual program prices wires: minimise what all capacity costs
+ * forwarders, so that no link is overloaded. The dual program prices links: minimise what all capacity costs
  * so that no tree costs less than 1. For given prices the cheapest tree is easy to find: cheapest paths
  * between all ranks, then a minimum spanning tree of these (an arborescence to a rank and another from it
  * where links are uneven). So trees are made only as they are needed ({@link ColumnGeneration}), and the
@@ -34,8 +34,8 @@ import java.util.List;
  *
  * <p>Of the optimal packings found one with shallow trees and then with few is taken: a heuristic.
  *
- * <p>A step takes O(m^2) for m wires, and the cheapest tree O(n (f^2 + arcs) + n^2) for n ranks and f
- * forwarders (n arborescences of O(n^3) where links are uneven); there are a few steps per wire, as a rule.
+ * <p>A step takes O(m^2) for m links, and the cheapest tree O(n (f^2 + arcs) + n^2) for n ranks and f
+ * forwarders (n arborescences of O(n^3) where links are uneven); there are a few steps per link, as a rule.
  * Effort is limited by a count of operations, not by time: same network, same trees. Safe for use from any
  * thread.
  *
