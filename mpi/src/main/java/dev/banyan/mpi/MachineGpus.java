@@ -7,6 +7,8 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.HostMachine;
+import dev.banyan.reduce.internal.joining.JoinableBackend;
+import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.schedule.type.DataType;
@@ -31,7 +33,7 @@ final class MachineGpus implements AutoCloseable {
     private final Backend backend;
     private final Communicator ranks;
 
-    private MachineGpus(Backend.Provider.Joined joined, Config config) {
+    private MachineGpus(Joined joined, Config config) {
         backend = joined.backend();
         ranks = Communicator.create(joined.machine(), config, backend);
     }
@@ -71,7 +73,11 @@ final class MachineGpus implements AutoCloseable {
         MachineGpus joined = null;
         RuntimeException failure = null;
         try {
-            joined = new MachineGpus(local.backend().join(job, whole, config), config);
+            if (!(local.backend() instanceof JoinableBackend joinable)) {
+                throw new IllegalStateException(
+                        "backends of " + local.backend().name() + " have all ranks in one process");
+            }
+            joined = new MachineGpus(joinable.join(job, whole, config), config);
         } catch (RuntimeException e) {
             job.close();
             failure = e;

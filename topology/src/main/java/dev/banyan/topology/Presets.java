@@ -106,8 +106,7 @@ public final class Presets {
                         .sockets(2, Cpu.SAPPHIRE_RAPIDS)
                         .hostBridges());
         // 8 RTX 4090, PCIe gen4 x16 ("NVIDIA Ada GPU Architecture", 2022), four to a CPU. The driver grants GeForce
-        // 4090
-        // no peer access (NVIDIA developer forums, "Standard nVidia CUDA tests fail with dual RTX 4090", 2023).
+        // 4090 no peer access (NVIDIA developer forums, "Standard nVidia CUDA tests fail with dual RTX 4090", 2023).
         add(
                 map,
                 new PresetBuilder("rtx4090x8", 8, Gpu.RTX_4090, 4)

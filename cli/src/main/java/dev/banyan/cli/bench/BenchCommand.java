@@ -6,8 +6,8 @@ import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
@@ -295,8 +295,13 @@ public final class BenchCommand extends Subcommand {
         require(
                 algorithms == null || !algorithms.choices().contains(AlgorithmChoice.NCCL),
                 "--algorithm nccl runs in one process; leave --processes out");
+        int named = machine.devices() == null ? count : machine.devices().indices().length;
+        require(
+                named == count,
+                "--devices names " + Numbers.count(named, "device") + " for " + count
+                        + " processes; name one for each");
         if (backend == BenchBackend.HOST) {
-            oneForEach(machine.choose(count), count);
+            machine.choose(count);
         }
         if (!JobPlace.isGiven(config, System.getenv())) {
             LocalProcesses.run(
@@ -344,15 +349,9 @@ public final class BenchCommand extends Subcommand {
         run(count, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
     }
 
-    /** Returns the first devices of a machine, or those that the user named, of which there must be as many. */
+    /** Returns the first devices of a machine, or those that the user named. */
     private ChosenMachine oneForEach(ChosenMachine all, int count) {
-        ChosenMachine chosen =
-                machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
-        require(
-                chosen.machine().size() == count,
-                "--devices names " + chosen.machine().size() + " devices for " + count
-                        + " processes; name one for each");
-        return chosen;
+        return machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
     }
 
     private void run(int count, String where, Function<Config, Communicator> join, Reporter own) {

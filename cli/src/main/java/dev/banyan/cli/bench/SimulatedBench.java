@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.compare.Limit;
+import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFile;

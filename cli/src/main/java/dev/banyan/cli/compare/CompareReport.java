@@ -2,7 +2,6 @@ package dev.banyan.cli.compare;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.banyan.cli.bench.SimulatedNccl;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.RelayChoice;
 import dev.banyan.cli.output.Assumptions;

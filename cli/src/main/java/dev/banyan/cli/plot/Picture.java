@@ -17,7 +17,8 @@ import java.util.stream.Collectors;
 import javax.imageio.ImageIO;
 
 /**
- * Charts below one another, so that a page shows them at full width. The same charts make the same file on the same machine; fonts differ between machines.
+ * Charts below one another, so that a page shows them at full width. The same charts make the same file on the same
+ * machine; fonts differ between machines.
  *
  * @param charts from top to bottom, at least one
  */

@@ -1,6 +1,6 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.SimulatedNccl;
+import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;

@@ -4,7 +4,7 @@ import dev.banyan.cli.bench.BenchBackend;
 import dev.banyan.cli.bench.CudaSite;
 import dev.banyan.cli.bench.HostSite;
 import dev.banyan.cli.bench.RankSite;
-import dev.banyan.cli.bench.SimulatedNccl;
+import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.bench.WorkloadOption;

@@ -10,6 +10,8 @@ import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.host.ProcessBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.joining.Joined;
+import dev.banyan.reduce.internal.joining.JoiningProvider;
 import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.internal.processes.JobPlace;
@@ -19,7 +21,6 @@ import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.Reproducible;
-import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -204,10 +205,13 @@ public final class Communicator implements AutoCloseable {
     public static Communicator joinOnGpus(Machine machine, Config config, int... devices) {
         checkDevices(machine);
         Backend.Provider provider = gpuProvider();
+        if (!(provider instanceof JoiningProvider joining)) {
+            throw new IllegalStateException("backends of " + provider.name() + " have all ranks in one process");
+        }
         Job job = job(machine, config, devices.length);
-        Backend.Provider.Joined joined;
+        Joined joined;
         try {
-            joined = provider.join(job, machine, config, devices);
+            joined = joining.join(job, machine, config, devices);
         } catch (RuntimeException e) {
             job.close();
             throw e;

@@ -9,6 +9,8 @@ import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.reduce.internal.joining.JoinableBackend;
+import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
@@ -68,7 +70,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Safe for use from any thread, whose current context stays what it is.
  */
-public final class CudaBackend implements Backend {
+public final class CudaBackend implements Backend, JoinableBackend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
 
     /** Backends whose memory is not freed. */
@@ -316,7 +318,7 @@ public final class CudaBackend implements Backend {
     }
 
     @Override
-    public Provider.Joined join(Job job, Machine machine, Config config) {
+    public Joined join(Job job, Machine machine, Config config) {
         int[] ordinals = ranks.held().stream().mapToInt(CudaDevice::ordinal).toArray();
         return CudaBackendProvider.join(job, machine, config, JobGpus::refuseSharing, ordinals);
     }

@@ -5,6 +5,8 @@ import dev.banyan.config.Setting;
 import dev.banyan.nccl.internal.NcclLibrary;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.internal.joining.Joined;
+import dev.banyan.reduce.internal.joining.JoiningProvider;
 import dev.banyan.reduce.internal.processes.Exchange;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.schedule.plan.Execution;
@@ -14,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /** Opens CUDA backends for communicators. */
-public final class CudaBackendProvider implements Backend.Provider {
+public final class CudaBackendProvider implements Backend.Provider, JoiningProvider {
     static final Setting<Long> BUFFER_LIMIT = Setting.bytes(
             "BANYAN_BUFFER_LIMIT",
             2 << 20,

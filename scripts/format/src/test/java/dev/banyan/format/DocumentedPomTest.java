@@ -34,7 +34,10 @@ class DocumentedPomTest {
         Element published = parse(Files.newInputStream(root.resolve("reduce/banyan/pom.xml")));
 
         Map<String, String> expected = Map.of(
-                text(published, "artifactId", 1), text(own, "version", 0), "slf4j-simple", text(own, "slf4j.version", 0));
+                text(published, "artifactId", 1),
+                text(own, "version", 0),
+                "slf4j-simple",
+                text(own, "slf4j.version", 0));
         assertThat(dependencies(documented)).isEqualTo(expected);
         assertThat(text(documented, "maven.compiler.source", 0)).isEqualTo(text(own, "maven.compiler.release", 0));
         assertThat(text(documented, "maven.compiler.target", 0)).isEqualTo(text(own, "maven.compiler.release", 0));

@@ -1,7 +1,6 @@
 package dev.banyan.reduce.backend;
 
 import dev.banyan.config.Config;
-import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.Execution;
@@ -171,21 +170,6 @@ public interface Backend extends AutoCloseable {
         void close();
     }
 
-    /**
-     * Opens a backend whose ranks are on the devices that backends like this one have in all processes of a job.
-     *
-     * @param job the processes, of which each has devices of its own and calls this method; the backend leaves it when
-     *     it is closed; if this fails, the job is broken
-     * @param machine the machine that the devices are in, by their bus ids; or one with a device for each rank
-     * @param config the settings, which are the same in all processes
-     * @throws UnsupportedOperationException if its devices are parts of the host
-     * @throws RuntimeException as {@link Provider#join} does, and if two processes have the same device
-     */
-    default Provider.Joined join(Job job, Machine machine, Config config) {
-        job.fail();
-        throw new UnsupportedOperationException("the backend " + name() + " has no devices to join");
-    }
-
     /** Frees all memory of the backend. */
     @Override
     void close();
@@ -204,25 +188,5 @@ public interface Backend extends AutoCloseable {
          * @throws RuntimeException if there is no driver or a device cannot be used; the message says which and why
          */
         Backend open(Machine machine, Config config, int... devices);
-
-        /**
-         * Opens a backend on devices that the processes of a job hold.
-         *
-         * @param job the processes, which the backend leaves when it is closed; if this fails, the job is broken
-         * @param machine the machine that the devices are in, by their bus ids; or one with a device for each rank
-         * @param config the settings, which are the same in all processes
-         * @param devices the device of each rank of this process, as the driver counts them here
-         * @throws RuntimeException if there is no driver, a device cannot be used, or the devices of two processes do
-         *     not reach each other's memory; the message says which and why
-         */
-        Joined join(Job job, Machine machine, Config config, int... devices);
-
-        /**
-         * What {@link #join} returns.
-         *
-         * @param backend of this process's ranks
-         * @param machine with a device for each rank of all processes, in their order
-         */
-        record Joined(Backend backend, Machine machine) {}
     }
 }

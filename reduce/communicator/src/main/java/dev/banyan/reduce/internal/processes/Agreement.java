@@ -9,7 +9,8 @@ import java.util.stream.Collectors;
 public final class Agreement {
     private Agreement() {}
 
-    /** Returns a machine and the settings that files may have, the tuning file among them, as the text that {@link Job#join} compares. */
+    /** Returns a machine and the settings that files may have, the tuning file among them, as the text that {@link
+     * Job#join} compares. */
     public static String on(Machine machine, Config config) {
         return machine
                 + config.entries().stream()

@@ -1,4 +1,4 @@
-package dev.banyan.cli.bench;
+package dev.banyan.cli.compare;
 
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
@@ -57,7 +57,7 @@ public final class SimulatedNccl {
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */
-    static String choice(NcclRings.Timing timing) {
+    public static String choice(NcclRings.Timing timing) {
         return AlgorithmChoice.NCCL.label() + "/" + timing.protocol().label();
     }
 
