@@ -145,7 +145,7 @@ public final class TuneCommand extends Subcommand {
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
         Path file = Objects.requireNonNull(output).path();
-        TuningFile before = Files.exists(file) ? TuningFile.read(file) : TuningFile.EMPTY;
+        TuningFile before = Files.isRegularFile(file) ? TuningFile.read(file) : TuningFile.EMPTY;
         switch (backend) {
             case SIM -> predict(before, machine.choose(2), workload, most);
             case HOST -> {
