@@ -375,9 +375,12 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         RankedGpus ranked = machine.chooseGpus(count);
         ChosenMachine chosen = oneForEach(ranked.chosen(), count);
         int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
-        own.introduce(
-                chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, config.warnings());
-        run(count, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
+        own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, config.warnings());
+        run(
+                count,
+                " on GPUs",
+                joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]),
+                own);
     }
 
     /** Returns the first devices of a machine, or those that the user named. */
