@@ -69,6 +69,28 @@ class LauncherIT {
         assertThat(run.err()).isEmpty();
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"--nonsense", "-b 1X", "-b 4K -e 1K", "--machine none", "-m p3.8xlarge --devices 9"})
+    void refusalsDoNotBeginWithAWarningOfIncubatorModules(String arguments) throws Exception {
+        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' bench " + arguments);
+        assertThat(run.status()).as(run.err()).isEqualTo(2);
+        assertThat(run.err()).startsWith("banyan: ").doesNotContain("incubator");
+    }
+
+    /** The loop written by hand, of 8 ranks, needs the module. Standard input can be read once only. */
+    @ParameterizedTest
+    @ValueSource(strings = {"--machine p3.16xlarge", "--machine -"})
+    void timesOfTheHostAreThoseOfVectorKernels(String machine) throws Exception {
+        String banyan = "'" + launcher + "'";
+        CommandRun run = run(
+                "/bin/bash",
+                "-c",
+                banyan + " topo --machine p3.16xlarge --write matrix | " + banyan + " bench " + machine
+                        + " -b 8 -e 8 -n 1 -w 0");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out()).contains("and of a loop written by hand");
+    }
+
     /** The runtime of scripts/gpu-bundle.sh has no java.desktop. */
     @Test
     void runtimeWithoutGraphicsRefusesPicturesBeforeTheWork() throws Exception {

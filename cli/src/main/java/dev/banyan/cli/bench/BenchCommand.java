@@ -33,6 +33,7 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IExitCodeGenerator;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -63,7 +64,8 @@ import picocli.CommandLine.Option;
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
-public final class BenchCommand extends Subcommand {
+public final class BenchCommand extends Subcommand implements IExitCodeGenerator {
+    private static final int VECTORS_WANTED = 75;
     private static final ByteSize FIRST = ByteSize.parse("8");
     private static final ByteSize LAST = ByteSize.parse("128M");
     private static final ByteSize SHORT_FIRST = ByteSize.parse("1K");
@@ -224,6 +226,8 @@ public final class BenchCommand extends Subcommand {
             description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
     private @Nullable PlotFile plot;
 
+    private boolean vectorsWanted;
+
     /** Registers the types that options of benchmarks have. */
     public static void registerConverters(Converters converters) {
         Map<String, ElementType> types = Names.of(ElementType.values(), ElementType::label);
@@ -241,6 +245,11 @@ public final class BenchCommand extends Subcommand {
         Workload workload = workloads.get();
         refuseNonsense(workload);
         Config config = Config.load();
+        if (backend == BenchBackend.HOST && Boolean.getBoolean("banyan.asksForVectors")) {
+            refuseWrongMachine(workload);
+            vectorsWanted = true;
+            return;
+        }
         Reporter reporter = new Reporter(out(), err(), format, plot, this::answer);
         Workload played = computeMs == null ? null : workloads.fromInput();
         if (played != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
@@ -286,6 +295,28 @@ public final class BenchCommand extends Subcommand {
                         config,
                         reporter);
             }
+        }
+    }
+
+    /** Returns what tells the launcher to run the command again with the module of the vector kernels, or 0. */
+    @Override
+    public int getExitCode() {
+        return vectorsWanted ? VECTORS_WANTED : 0;
+    }
+
+    private void refuseWrongMachine(@Nullable Workload workload) {
+        if (machine.isStandardInput()) {
+            return;
+        }
+        if (store != null && WorldBench.TYPES.contains(store)) {
+            machine.choose(Objects.requireNonNullElse(localDevices, 1));
+            return;
+        }
+        int ranks = machine.choose(Objects.requireNonNullElse(processes, 2))
+                .machine()
+                .size();
+        if (workload == null) {
+            sweep(Objects.requireNonNullElse(processes, ranks));
         }
     }
 
@@ -344,9 +375,12 @@ public final class BenchCommand extends Subcommand {
         RankedGpus ranked = machine.chooseGpus(count);
         ChosenMachine chosen = oneForEach(ranked.chosen(), count);
         int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
-        own.introduce(
-                chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, config.warnings());
-        run(count, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]), own);
+        own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, config.warnings());
+        run(
+                count,
+                " on GPUs",
+                joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]),
+                own);
     }
 
     /** Returns the first devices of a machine, or those that the user named. */

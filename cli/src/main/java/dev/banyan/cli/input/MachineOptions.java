@@ -93,6 +93,11 @@ public final class MachineOptions {
         return machine != null;
     }
 
+    /** Whether the machine is described on standard input, which can be read once. */
+    public boolean isStandardInput() {
+        return "-".equals(machine);
+    }
+
     /** What {@code --devices} names, or null. */
     public @Nullable DeviceList devices() {
         return devices;
@@ -181,7 +186,7 @@ public final class MachineOptions {
             return here(least);
         }
         MachineReader reader = new MachineReader(unit.entries, stated);
-        if (machine.equals("-")) {
+        if (isStandardInput()) {
             return ChosenMachine.whole(reader.read("stdin", System.in), null);
         }
         return ChosenMachine.whole(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);

@@ -4,10 +4,10 @@ import dev.banyan.cli.bench.BenchBackend;
 import dev.banyan.cli.bench.CudaSite;
 import dev.banyan.cli.bench.HostSite;
 import dev.banyan.cli.bench.RankSite;
-import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.bench.WorkloadOption;
+import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
@@ -145,7 +145,7 @@ public final class TuneCommand extends Subcommand {
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
         Path file = Objects.requireNonNull(output).path();
-        TuningFile before = Files.exists(file) ? TuningFile.read(file) : TuningFile.EMPTY;
+        TuningFile before = Files.isRegularFile(file) ? TuningFile.read(file) : TuningFile.EMPTY;
         switch (backend) {
             case SIM -> predict(before, machine.choose(2), workload, most);
             case HOST -> {
