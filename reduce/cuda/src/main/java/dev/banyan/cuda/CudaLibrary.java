@@ -10,6 +10,8 @@ import java.util.List;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Loads the driver's bindings. They unpack their native part to a fixed name in {@code java.io.tmpdir} without
@@ -17,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * loading that property names a directory of this process alone, which is removed again.
  */
 final class CudaLibrary {
+    private static final Logger LOG = LoggerFactory.getLogger(CudaLibrary.class);
     private static final String TEMPORARY = "java.io.tmpdir";
     /** Name of the driver's library. */
     static final String DRIVER = "libcuda.so.1";
@@ -59,18 +62,20 @@ final class CudaLibrary {
             withOwnDirectory(() -> JCudaDriver.setExceptionsEnabled(false));
         } catch (UnsatisfiedLinkError | NoClassDefFoundError e) {
             String reason = String.valueOf(e.getMessage());
+            if (reason.contains(DRIVER + ": cannot open shared object file") || e instanceof NoClassDefFoundError) {
+                // The sentence says it all; the bindings' report is a hundred lines long.
+                LOG.debug("{} cannot be loaded", DRIVER, e);
+                return new CudaException("no NVIDIA driver: " + DRIVER
+                        + " is not on this machine; install the driver of its GPUs, or use the backend host");
+            }
             return new CudaException(
-                    reason.contains(DRIVER + ": cannot open shared object file") || e instanceof NoClassDefFoundError
-                            ? "no NVIDIA driver: " + DRIVER
-                                    + " is not on this machine; install the driver of its GPUs, or"
-                                    + " use the backend host"
-                            : reason.contains(DRIVER)
-                                    ? "the NVIDIA driver can't be used: the " + DRIVER
-                                            + " that the loader finds is no library for"
-                                            + " this machine; repair the driver's installation, or use the backend host"
-                                    : "the native part of JCuda can't be loaded on "
-                                            + System.getProperty("os.name") + " " + System.getProperty("os.arch")
-                                            + "; it is made for Linux on x86-64",
+                    reason.contains(DRIVER)
+                            ? "the NVIDIA driver can't be used: the " + DRIVER
+                                    + " that the loader finds is no library for"
+                                    + " this machine; repair the driver's installation, or use the backend host"
+                            : "the native part of JCuda can't be loaded on "
+                                    + System.getProperty("os.name") + " " + System.getProperty("os.arch")
+                                    + "; it is made for Linux on x86-64",
                     e);
         } catch (IOException e) {
             return new CudaException(
