@@ -19,7 +19,7 @@ enum NcclTable {
                 heading("", "", "", "", "")
                         + (this == MEASURED
                                 ? "           out-of-place                       in-place          "
-                                : "           out-of-place              out-of-place  in-place"),
+                                : "           out-of-place        out-of-place  in-place"),
                 heading("size", "count", "type", "redop", "root")
                         + headings("time", "algbw", "busbw", "#wrong")
                         + (this == MEASURED

@@ -34,6 +34,18 @@ class NcclTableTest {
     }
 
     @Test
+    void headingsOfPredictionsStandAboveTheirColumns() {
+        Measurement apart = Measurement.predicted(ALL_REDUCE, 262144, 200, "ring", new TimeRange(150, 12_345));
+        Measurement together = Measurement.predicted(ALL_REDUCE, 262144, 100, "ring", null);
+        String same = NcclTable.PREDICTED.row(new Row(AlgorithmChoice.RING, ALL_REDUCE, 262144, apart, apart, null));
+        String other =
+                NcclTable.PREDICTED.row(new Row(AlgorithmChoice.RING, ALL_REDUCE, 262144, apart, together, null));
+        assertThat(same).endsWith("    200.0    5.24    9.18      150.0..12345      same");
+        assertThat(other).endsWith("      150.0..12345     100.0").hasSameSizeAs(same);
+        assertThat(NcclTable.PREDICTED.header()).hasSize(3).allMatch(line -> line.length() == same.length());
+    }
+
+    @Test
     void footerHasTheAverageOverBothHalves() {
         assertThat(NcclTable.MEASURED.footer(List.of(ROW)))
                 .containsExactly("# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 4.6618");
