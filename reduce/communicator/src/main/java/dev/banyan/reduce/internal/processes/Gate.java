@@ -14,8 +14,8 @@ import java.lang.foreign.ValueLayout;
  * processes that arrive later fail, too. Used by one thread at a time.
  */
 public final class Gate {
-    /** About as long as it takes to wake a process. */
-    private static final int POLLS = 2_000;
+    /** Several times as long as it takes to wake a process, which virtual machines do slowly. */
+    private static final int POLLS = 20_000;
     /** With fewer cores than processes polling keeps others from arriving. */
     private static final int POLLS_WITHOUT_CORES = 50;
 
