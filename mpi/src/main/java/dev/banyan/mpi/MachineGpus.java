@@ -11,13 +11,8 @@ import dev.banyan.reduce.internal.joining.JoinableBackend;
 import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
-import dev.banyan.schedule.type.DataType;
-import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -82,7 +77,7 @@ final class MachineGpus implements AutoCloseable {
             job.close();
             failure = e;
         }
-        if (haveAll(all, joined != null)) {
+        if (all.allHave(joined != null)) {
             return joined;
         }
         if (joined != null) {
@@ -94,14 +89,6 @@ final class MachineGpus implements AutoCloseable {
 
     private static void warn(RuntimeException reason) {
         LOG.warn("processes of this machine reduce arrays of GPUs by the host: {}", reason.getMessage());
-    }
-
-    private static boolean haveAll(MpiProcesses all, boolean own) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment joined = arena.allocateFrom(ValueLayout.JAVA_LONG, own ? 1 : 0);
-            all.allReduce(joined, 1, DataType.I64, ReduceOp.MIN);
-            return joined.get(ValueLayout.JAVA_LONG, 0) == 1;
-        }
     }
 
     /** Runs a call of all processes, with the buffers of this process. */

@@ -5,7 +5,6 @@ import dev.banyan.reduce.internal.processes.Meeting;
 import dev.banyan.reduce.internal.processes.ProcessId;
 import dev.banyan.reduce.internal.processes.SharedMemory;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -63,9 +62,8 @@ final class MachineMeeting implements Meeting {
                     failure = e;
                 }
             }
-            MemorySegment isOpen = arena.allocateFrom(ValueLayout.JAVA_LONG, failure == null ? 1 : 0);
-            all.allReduce(isOpen, 1, DataType.I64, ReduceOp.MIN);
-            if (opened == null || isOpen.get(ValueLayout.JAVA_LONG, 0) == 0) {
+            boolean haveAll = all.allHave(failure == null);
+            if (opened == null || !haveAll) {
                 throw new NoSharedMemoryException(failure);
             }
             return opened;

@@ -6,6 +6,7 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 
 /** A communicator of MPI, and its calls on arrays of any length. Used by one thread at a time. */
 final class MpiProcesses implements AutoCloseable {
@@ -92,6 +93,15 @@ final class MpiProcesses implements AutoCloseable {
                 type,
                 (at, elements) -> mpi.call(
                         MpiCall.ALL_REDUCE, MpiLibrary.IN_PLACE, at, elements, handle(type), operation, communicator));
+    }
+
+    /** Returns whether something holds in all processes. All of them call it. */
+    boolean allHave(boolean own) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment least = arena.allocateFrom(ValueLayout.JAVA_LONG, own ? 1 : 0);
+            allReduce(least, 1, DataType.I64, ReduceOp.MIN);
+            return least.get(ValueLayout.JAVA_LONG, 0) == 1;
+        }
     }
 
     private MemorySegment handle(DataType type) {

@@ -96,14 +96,7 @@ final class DevicesProgram {
     /** Each process has GPUs of its own, which reach those of the others. */
     private void apart() throws Throwable {
         try (HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local)) {
-            for (DataType type : DataType.values()) {
-                for (ReduceOp op : ReduceOp.values()) {
-                    for (long count : COUNTS) {
-                        exact(communicator, count, type, op);
-                    }
-                }
-            }
-            exact(communicator, LONG, DataType.F32, ReduceOp.SUM);
+            everyKind(communicator);
             long before = emulated(COPIES);
             communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
             require(emulated(COPIES) == before, "no array goes through the host");
@@ -184,15 +177,19 @@ final class DevicesProgram {
                 new HierarchicalCommunicator(world, local, leaders, takesDeviceMemory)) {
             int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
             require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
-            for (DataType type : DataType.values()) {
-                for (ReduceOp op : ReduceOp.values()) {
-                    for (long count : COUNTS) {
-                        exact(communicator, count, type, op);
-                    }
+            everyKind(communicator);
+        }
+    }
+
+    private void everyKind(HierarchicalCommunicator communicator) {
+        for (DataType type : DataType.values()) {
+            for (ReduceOp op : ReduceOp.values()) {
+                for (long count : COUNTS) {
+                    exact(communicator, count, type, op);
                 }
             }
-            exact(communicator, LONG, DataType.F32, ReduceOp.SUM);
         }
+        exact(communicator, LONG, DataType.F32, ReduceOp.SUM);
     }
 
     private void exact(HierarchicalCommunicator communicator, long count, DataType type, ReduceOp op) {

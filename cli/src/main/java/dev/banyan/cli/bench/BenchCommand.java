@@ -331,10 +331,10 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 named == count,
                 "--devices names " + Numbers.count(named, "device") + " for " + count
                         + " processes; name one for each");
-        if (backend == BenchBackend.HOST) {
-            machine.choose(count);
-        }
         if (!JobPlace.isGiven(config, System.getenv())) {
+            if (backend == BenchBackend.HOST) {
+                machine.choose(count); // refuses a machine before processes start
+            }
             LocalProcesses.run(
                     count, spec().commandLine().getParent().getParseResult().originalArgs(), line -> {
                         out().println(line);

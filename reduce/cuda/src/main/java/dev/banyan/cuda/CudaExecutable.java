@@ -1,72 +1,24 @@
 package dev.banyan.cuda;
 
-import dev.banyan.reduce.backend.CallerStreams;
-import dev.banyan.reduce.backend.Completion;
-import dev.banyan.reduce.backend.Executable;
-import dev.banyan.reduce.internal.BackendArguments;
-import dev.banyan.reduce.internal.Completions;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.LongBuffer;
 import java.util.Arrays;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /** A plan on its backend. {@link #abort} does nothing, as the driver cannot end a graph early. */
-final class CudaExecutable implements Executable {
-    private final LaunchQueue queue;
+final class CudaExecutable extends QueuedExecutable {
     private final GraphPlan plan;
     private final MemorySegment marks;
-    private volatile long lastNanos;
     /** Of the last run: a training step uses the same buffers again and again. */
     private GraphCache.@Nullable Key lastKey;
 
     CudaExecutable(LaunchQueue queue, GraphPlan plan) {
-        this.queue = queue;
+        super(queue, plan.devices().size(), plan.routes().isEmpty());
         this.plan = plan;
         marks = plan.markBlock().memory();
-    }
-
-    @Override
-    public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
-        CompletableFuture<Void> run = new CompletableFuture<>();
-        start(inputs, outputs, null, Completion.of(run));
-        poll(run);
-        Completions.join(run);
-    }
-
-    @Override
-    public void start(
-            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
-        BackendArguments.checkBuffers(inputs, outputs, plan.devices().size());
-        if (plan.routes().isEmpty() && streams == null) {
-            completion.ended(null);
-        } else {
-            queue.start(this, inputs, outputs, streams, completion);
-        }
-    }
-
-    @Override
-    public void poll(Future<?> ended) {
-        queue.poll(ended);
-    }
-
-    @Override
-    public void close() {
-        queue.release(this);
-    }
-
-    /** Notes how long a run took, in ns. */
-    void took(long nanos) {
-        lastNanos = nanos;
-    }
-
-    /** Returns how long the last run took, in ns; 0 before the first one's end. */
-    long lastNanos() {
-        return lastNanos;
     }
 
     GraphPlan plan() {

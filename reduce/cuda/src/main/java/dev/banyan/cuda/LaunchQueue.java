@@ -235,8 +235,8 @@ final class LaunchQueue {
                 try {
                     launch(
                             nccl,
-                            NcclExecutable.addresses(inputs),
-                            NcclExecutable.addresses(outputs),
+                            QueuedExecutable.addresses(inputs),
+                            QueuedExecutable.addresses(outputs),
                             callers,
                             completion);
                 } catch (CudaException e) {

@@ -151,17 +151,9 @@ final class NcclLauncher {
         }
     }
 
-    /** Returns a device on which collectives have not ended, if possible the wanted one. */
-    CudaDevice firstUnfinished(@Nullable CudaDevice wanted, List<CUevent> ended) {
-        if (wanted != null) {
-            return wanted;
-        }
-        for (int d = 0; d < ended.size(); d++) {
-            if (JCudaDriver.cuEventQuery(ended.get(d)) != CUresult.CUDA_SUCCESS) {
-                return devices.get(d);
-            }
-        }
-        return devices.getFirst();
+    /** Returns the device of each event behind a run. */
+    List<CudaDevice> devices() {
+        return devices;
     }
 
     /** Returns the event behind a run on a device. */

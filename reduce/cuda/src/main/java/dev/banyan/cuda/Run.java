@@ -59,6 +59,23 @@ abstract class Run {
     /** Returns what is not done, if possible on a device. */
     abstract Unfinished firstUnfinished(@Nullable CudaDevice wanted);
 
+    /**
+     * Returns the first device whose event has not been reached, but the wanted one if there is one.
+     *
+     * @param devices of the events
+     */
+    final CudaDevice firstNotReached(List<CudaDevice> devices, @Nullable CudaDevice wanted) {
+        if (wanted != null) {
+            return wanted;
+        }
+        for (int d = 0; d < ended().size(); d++) {
+            if (JCudaDriver.cuEventQuery(ended().get(d)) != CUresult.CUDA_SUCCESS) {
+                return devices.get(d);
+            }
+        }
+        return devices.getFirst();
+    }
+
     /** Asks it to end early if it can, and returns whether it may still do so. */
     boolean stop() {
         return false;

@@ -48,7 +48,7 @@ final class UpdateRun extends Run {
 
     @Override
     Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
-        return new Unfinished(launcher.firstUnfinished(wanted, ended), "the kernels of " + name());
+        return new Unfinished(firstNotReached(launcher.devices(), wanted), "the kernels of " + name());
     }
 
     @Override
