@@ -4,6 +4,8 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * Where all processes of a job meet. A process that waits polls for a short time, then sleeps until another one
@@ -28,12 +30,17 @@ public final class Gate {
     private final MemorySegment look;
     private long arrivals;
 
-    /** @param process the number of this process */
-    public Gate(ControlBlock block, int process) {
+    /**
+     * @param block that all processes have joined
+     * @param process the number of this process
+     */
+    Gate(ControlBlock block, int process) {
         this.block = block;
         this.process = process;
         processes = block.processes();
-        polls = Runtime.getRuntime().availableProcessors() < processes ? POLLS_WITHOUT_CORES : POLLS;
+        List<ProcessId> ids =
+                IntStream.range(0, processes).mapToObj(block::id).toList();
+        polls = JobCores.count(ids) < processes ? POLLS_WITHOUT_CORES : POLLS;
         look = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, 0, LOOK_NANOS);
     }
 

@@ -20,12 +20,16 @@ public final class Job implements AutoCloseable {
     /** The first rank of each process, and the number of all. */
     private final int[] firstRanks;
 
+    /** @param block that all processes have joined */
     private Job(int process, SharedMemory memory, ControlBlock block) {
         this.process = process;
         this.memory = memory;
         this.block = block;
         gate = new Gate(block, process);
         firstRanks = new int[block.processes() + 1];
+        for (int p = 0; p < block.processes(); p++) {
+            firstRanks[p + 1] = firstRanks[p] + block.ranks(p);
+        }
     }
 
     /**
@@ -68,8 +72,8 @@ public final class Job implements AutoCloseable {
             try {
                 ControlBlock block = ControlBlock.of(memory.memory(), processes);
                 block.join(process, own, ranks, ControlBlock.fingerprint(agreed));
+                awaitAll(block, deadline, timeoutNanos);
                 job = new Job(process, memory, block);
-                job.awaitAll(deadline, timeoutNanos);
             } catch (Throwable e) {
                 memory.close();
                 throw e;
@@ -85,7 +89,7 @@ public final class Job implements AutoCloseable {
         }
     }
 
-    private void awaitAll(long deadline, long timeoutNanos) {
+    private static void awaitAll(ControlBlock block, long deadline, long timeoutNanos) {
         int processes = block.processes();
         for (int p = 0; p < processes; p++) {
             while (!block.hasJoined(p)) {
@@ -96,7 +100,6 @@ public final class Job implements AutoCloseable {
                 }
                 Naps.nap();
             }
-            firstRanks[p + 1] = firstRanks[p] + block.ranks(p);
         }
     }
 
