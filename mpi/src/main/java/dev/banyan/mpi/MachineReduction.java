@@ -42,7 +42,7 @@ final class MachineReduction implements AutoCloseable {
 
     private MachineReduction(Job job, Config config, MpiProcesses all) {
         Duration timeout = config.get(Communicator.TIMEOUT);
-        backend = new ProcessBackend(job, timeout);
+        backend = ProcessBackend.join(job, timeout);
         // The order of ranks is fixed where a user asks for that; all else is as it is by default.
         Reproducible reproducible = config.get(Algorithms.REPRODUCIBLE);
         Config own = Config.builder()

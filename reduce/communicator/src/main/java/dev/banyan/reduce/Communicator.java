@@ -177,7 +177,7 @@ public final class Communicator implements AutoCloseable {
                     Planner.of(machine, config, Platform.ofThisHost()),
                     machine,
                     config,
-                    new ProcessBackend(job, timeout),
+                    ProcessBackend.join(job, timeout),
                     true);
         } catch (RuntimeException e) {
             job.close();

@@ -328,12 +328,40 @@ class JoinedRanksTest {
                 .hasMessageContaining("closed its communicator");
     }
 
+    /** Processes may be one short call ahead of each other. */
     @Test
-    void differentCallsAreReportedByAll() throws Exception {
+    void shortAndLongCallsInTurnGiveTheirOwnSums() throws Exception {
+        int[] ranks = {1, 2, 1};
+        inAll(ranks, joined -> {
+            SplittableRandom random = new SplittableRandom(20261123);
+            List<MemorySegment> buffers = IntStream.range(0, joined.ranksHeld())
+                    .mapToObj(r -> Arena.ofAuto().allocate(40_000, 64))
+                    .toList();
+            for (int call = 0; call < 1000; call++) {
+                int count = random.nextInt(10) == 0 ? 10_000 : 1 + random.nextInt(2000);
+                for (int r = 0; r < buffers.size(); r++) {
+                    for (int i = 0; i < count; i++) {
+                        buffers.get(r).setAtIndex(ValueLayout.JAVA_INT, i, call * i + joined.firstRank() + r);
+                    }
+                }
+                joined.allReduce(buffers, count, DataType.I32, ReduceOp.SUM);
+                for (MemorySegment buffer : buffers) {
+                    for (int i = 0; i < count; i++) {
+                        assertThat(buffer.getAtIndex(ValueLayout.JAVA_INT, i)).isEqualTo(4 * call * i + 6);
+                    }
+                }
+            }
+            return true;
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 100_000})
+    void differentCallsAreReportedByAll(int elements) throws Exception {
         List<String> messages = inAll(new int[] {1, 1}, joined -> {
-            MemorySegment buffer = joined.allocate(joined.firstRank(), 8);
+            MemorySegment buffer = joined.allocate(joined.firstRank(), 4L * elements);
             try {
-                joined.allReduce(List.of(buffer), 1 + joined.firstRank(), DataType.F32, ReduceOp.SUM);
+                joined.allReduce(List.of(buffer), joined.firstRank() == 0 ? 1 : elements, DataType.F32, ReduceOp.SUM);
                 return "";
             } catch (IllegalStateException e) {
                 return String.valueOf(e.getMessage());

@@ -9,8 +9,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import jcuda.driver.CUevent;
-import jcuda.driver.CUresult;
-import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -11,8 +11,7 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /** What runs by its turn in the launch queue of its backend. */
-abstract sealed class QueuedExecutable implements Executable
-        permits ProgramExecutable, CudaExecutable, NcclExecutable {
+abstract sealed class QueuedExecutable implements Executable permits ProgramExecutable, CudaExecutable, NcclExecutable {
     private final LaunchQueue queue;
     private final int ranks;
     private final boolean isEmpty;

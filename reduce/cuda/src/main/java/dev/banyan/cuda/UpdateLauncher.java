@@ -11,10 +11,7 @@ import java.util.List;
 import java.util.Map;
 import jcuda.NativePointerObject;
 import jcuda.Pointer;
-import jcuda.driver.CUevent;
-import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Launches updates of values by kernels on their devices, in the streams of device programs: one launch for each

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,18 +41,41 @@ public final class ProcessBackend implements Backend {
     private final HostBackend blocks;
     private final Duration timeout;
     private final SharedPieces pieces;
+    private final Inboxes inboxes;
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<Thread, ProcessBatch> batches = new ConcurrentHashMap<>();
 
-    /**
-     * @param job the processes, which {@link #close} leaves
-     * @param timeout how long a run may take
-     */
-    public ProcessBackend(Job job, Duration timeout) {
+    private ProcessBackend(Job job, Duration timeout) {
         this.job = job;
         this.timeout = timeout;
         blocks = new HostBackend(job.ranks(), 1, timeout);
         pieces = new SharedPieces(job);
+        inboxes = new Inboxes(job, pieces);
+    }
+
+    /**
+     * Makes the backend of this process, in all processes at the same time.
+     *
+     * @param job the processes, which {@link #close} leaves
+     * @param timeout how long this and later runs may take
+     */
+    public static ProcessBackend join(Job job, Duration timeout) {
+        ProcessBackend joined = new ProcessBackend(job, timeout);
+        try {
+            joined.openInboxes();
+            return joined;
+        } catch (Throwable e) {
+            joined.free();
+            throw e;
+        }
+    }
+
+    /** A process may close its communicator while others still read what it gave for its last short call. */
+    private void openInboxes() {
+        long nanos = TimeUnit.NANOSECONDS.convert(timeout);
+        job.meet("joining", nanos);
+        IntStream.range(0, job.processes()).forEach(pieces::inbox);
+        job.meet("joining", nanos);
     }
 
     @Override
@@ -125,7 +149,8 @@ public final class ProcessBackend implements Backend {
                 (BlockExecutable) blocks.prepare(schedule, type, op),
                 name,
                 kind,
-                sizes(schedule.collective(), schedule.count(), type, schedule.inPlace()));
+                sizes(schedule.collective(), schedule.count(), type, schedule.inPlace()),
+                schedule.inPlace());
     }
 
     @Override
@@ -134,7 +159,8 @@ public final class ProcessBackend implements Backend {
                 (BlockExecutable) blocks.prepare(request),
                 "exact " + request.collective().label(),
                 request.toString(),
-                sizes(request.collective(), request.count(), request.type(), request.inPlace()));
+                sizes(request.collective(), request.count(), request.type(), request.inPlace()),
+                request.inPlace());
     }
 
     private ProcessExecutable.Sizes sizes(Collective collective, long count, DataType type, boolean inPlace) {
@@ -145,10 +171,11 @@ public final class ProcessBackend implements Backend {
                 : new ProcessExecutable.Sizes(input, output);
     }
 
-    private Executable executable(BlockExecutable work, String name, String kind, ProcessExecutable.Sizes sizes) {
+    private Executable executable(
+            BlockExecutable work, String name, String kind, ProcessExecutable.Sizes sizes, boolean inPlace) {
         // JVMs with and without vectors cut blocks differently.
         String cut = kind + " in " + work.blocks() + " blocks, " + Kernels.best();
-        return new ProcessExecutable(work, name, cut, sizes, job, pieces, lock, batches, timeout);
+        return new ProcessExecutable(work, name, cut, sizes, inPlace, job, pieces, inboxes, lock, batches, timeout);
     }
 
     /** {@inheritDoc} For short calls that follow each other the processes meet only twice. */
@@ -183,12 +210,19 @@ public final class ProcessBackend implements Backend {
         lock.lock();
         try {
             CloseAll all = new CloseAll();
-            all.close(blocks::close);
-            all.close(pieces::close);
+            all.close(this::free);
             all.close(job::close);
             all.throwFailure();
         } finally {
             lock.unlock();
         }
+    }
+
+    private void free() {
+        CloseAll all = new CloseAll();
+        all.close(blocks::close);
+        all.close(inboxes::close);
+        all.close(pieces::close);
+        all.throwFailure();
     }
 }

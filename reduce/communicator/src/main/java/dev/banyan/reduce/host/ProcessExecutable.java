@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks that the processes of a job share. A run is: say where the own buffers are, meet, take blocks until none is
+ * Blocks that the processes of a job share. A {@linkplain OneShot short} run is not shared; a longer one is: say where the own buffers are, meet, take blocks until none is
  * left, meet again. Each process has a range of its own and helps the others when it has done that, so that one that
  * loses its core delays a run by a block.
  */
@@ -60,6 +60,8 @@ final class ProcessExecutable implements Executable {
 
     private final long[] stagedOutputs;
     private MemorySegment staging = MemorySegment.NULL;
+    /** Runs short calls; null for others. */
+    private final @Nullable OneShot oneShot;
     /** Whether what is not shared goes through windows. */
     private final boolean mayCut;
 
@@ -77,8 +79,10 @@ final class ProcessExecutable implements Executable {
             String name,
             String kind,
             Sizes sizes,
+            boolean inPlace,
             Job job,
             SharedPieces pieces,
+            Inboxes inboxes,
             ReentrantLock lock,
             Map<Thread, ProcessBatch> batches,
             Duration timeout) {
@@ -98,6 +102,9 @@ final class ProcessExecutable implements Executable {
         stagedOutputs = new long[ranksHeld];
         allInputs = new MemorySegment[job.ranks()];
         allOutputs = new MemorySegment[job.ranks()];
+        oneShot = OneShot.suits(sizes, job.ranks())
+                ? new OneShot(work, name, this.kind, sizes, inPlace, job, inboxes)
+                : null;
         mayCut = isWorthWindows();
         blocksPerWindow = mayCut ? WINDOW_BYTES / work.place(1) : work.blocks();
     }
@@ -142,6 +149,11 @@ final class ProcessExecutable implements Executable {
         lock.lock();
         try {
             job.checkUnbroken(name);
+            OneShot whole = oneShot;
+            if (whole != null) {
+                whole.run(in, out, timeoutNanos);
+                return;
+            }
             long deadline = System.nanoTime() + timeoutNanos;
             post(in, out);
             copyIn(in, 0, mayCut ? blocksPerWindow : work.blocks(), 0);
@@ -286,10 +298,14 @@ final class ProcessExecutable implements Executable {
     private void checkCalls() {
         for (int p = 0; p < job.processes(); p++) {
             if (control.call(p) != kind) {
-                throw new IllegalStateException("process " + p + " makes another call than " + name
-                        + " of this process; let all processes make the same calls in the same order");
+                throw new IllegalStateException(otherCall(p, name));
             }
         }
+    }
+
+    static String otherCall(int process, String name) {
+        return "process " + process + " makes another call than " + name
+                + " of this process; let all processes make the same calls in the same order";
     }
 
     /** Returns whether a buffer of some process goes through windows. */

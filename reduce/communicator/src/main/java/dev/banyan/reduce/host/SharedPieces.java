@@ -37,11 +37,20 @@ final class SharedPieces implements AutoCloseable {
     private int staging = -1;
     private int table = -1;
 
+    /** The first piece of every process. */
+    private static final int INBOX = 0;
+
     SharedPieces(Job job) {
         this.job = job;
         for (int p = 0; p < job.processes(); p++) {
             others.add(new ArrayList<>());
         }
+        add(Inboxes.BYTES);
+    }
+
+    /** Returns the memory through which a process gives inputs of short calls to the others. */
+    MemorySegment inbox(int process) {
+        return piece(process, INBOX);
     }
 
     /** Returns zeroed memory that all processes can map. */

@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -38,8 +39,7 @@ public final class Gate {
         this.block = block;
         this.process = process;
         processes = block.processes();
-        List<ProcessId> ids =
-                IntStream.range(0, processes).mapToObj(block::id).toList();
+        List<ProcessId> ids = IntStream.range(0, processes).mapToObj(block::id).toList();
         polls = JobCores.count(ids) < processes ? POLLS_WITHOUT_CORES : POLLS;
         look = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, 0, LOOK_NANOS);
     }
@@ -55,8 +55,10 @@ public final class Gate {
     public void pass(String what, long timeoutNanos) {
         checkUnbroken(what);
         block.setArrivals(process, ++arrivals);
-        block.nextGeneration();
+        // A process that begins to wait either is seen here, or sees the arrival: both write, then read.
+        VarHandle.fullFence();
         if (block.waiters() > 0) {
+            block.nextGeneration();
             LinuxCalls.wakeAll(block.generationAddress());
         }
         int missing = 0;
