@@ -9,24 +9,25 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
 class KVStoreExample {
-    private static final int[] LAYERS = {784 * 128, 128 * 64, 64 * 10}; // parameters of each layer
-
-    public static void main(String[] args) {
+    static void main() {
+        int[] layers = {784 * 128, 128 * 64, 64 * 10}; // parameters of each layer
         try (var ranks = Communicator.create(Presets.find("p3.8xlarge").orElseThrow(), Config.load());
                 var store = KVStore.create("auto", ranks)) { // or device (parameter server), tree, ring
             // Without an optimizer the result is the sum of the gradients.
             store.setOptimizer(Optimizer.sgd(0.5).momentum(0.5).gradientFactor(1.0 / ranks.size()));
-            List<List<MemorySegment>> gradients = arrays(ranks);
-            List<List<MemorySegment>> weights = arrays(ranks);
-            for (int layer = 0; layer < LAYERS.length; layer++) {
-                store.init(layer, MemorySegment.ofArray(new float[LAYERS[layer]]), LAYERS[layer], DataType.F32);
+            var gradients = new ArrayList<List<MemorySegment>>();
+            var weights = new ArrayList<List<MemorySegment>>();
+            for (int layer = 0; layer < layers.length; layer++) {
+                gradients.add(ranks.allocateAll((long) layers[layer] * Float.BYTES)); // an array for each rank
+                weights.add(ranks.allocateAll((long) layers[layer] * Float.BYTES));
+                store.init(layer, MemorySegment.ofArray(new float[layers[layer]]), layers[layer], DataType.F32);
             }
             for (int step = 0; step < 3; step++) {
-                for (int layer = LAYERS.length - 1; layer >= 0; layer--) {
+                for (int layer = layers.length - 1; layer >= 0; layer--) {
                     for (int rank = 0; rank < ranks.size(); rank++) { // stands for the backward pass of a layer
                         gradients.get(layer).get(rank).setAtIndex(ValueLayout.JAVA_FLOAT, 7, rank + step);
                     }
@@ -34,16 +35,9 @@ class KVStoreExample {
                     var _ = store.pushPull(layer, gradients.get(layer), weights.get(layer), -layer);
                 }
                 store.barrier(); // waits, and throws the first failure
-                System.out.println(weights.get(0).get(2).getAtIndex(ValueLayout.JAVA_FLOAT, 7)); // -0.75, -2.375, ...
+                IO.println(weights.getFirst().get(2).getAtIndex(ValueLayout.JAVA_FLOAT, 7)); // -0.75, -2.375, ...
             }
         }
-    }
-
-    /** Returns the arrays of each layer, one per rank. */
-    private static List<List<MemorySegment>> arrays(Communicator ranks) {
-        return IntStream.of(LAYERS)
-                .mapToObj(count -> ranks.allocateAll((long) count * Float.BYTES))
-                .toList();
     }
 }
 // README.md: end

@@ -18,7 +18,7 @@ class KVStoreExampleTest {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
         try {
-            KVStoreExample.main(new String[0]);
+            KVStoreExample.main();
         } finally {
             System.setOut(console);
         }

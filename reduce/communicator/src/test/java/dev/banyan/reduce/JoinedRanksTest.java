@@ -199,7 +199,7 @@ class JoinedRanksTest {
         }
     }
 
-    /** Short calls run together, long ones between them; some buffers are shared. */
+    /** Short and long calls in turn, of which some buffers are shared. */
     @Test
     void batchesGiveTheBitsOfOneProcess() throws Exception {
         for (int[] ranks : new int[][] {{1, 1}, {1, 2, 1}}) {

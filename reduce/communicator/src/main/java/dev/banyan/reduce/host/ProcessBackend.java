@@ -19,8 +19,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
@@ -43,7 +41,6 @@ public final class ProcessBackend implements Backend {
     private final SharedPieces pieces;
     private final Inboxes inboxes;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Map<Thread, ProcessBatch> batches = new ConcurrentHashMap<>();
 
     private ProcessBackend(Job job, Duration timeout) {
         this.job = job;
@@ -175,19 +172,7 @@ public final class ProcessBackend implements Backend {
             BlockExecutable work, String name, String kind, ProcessExecutable.Sizes sizes, boolean inPlace) {
         // JVMs with and without vectors cut blocks differently.
         String cut = kind + " in " + work.blocks() + " blocks, " + Kernels.best();
-        return new ProcessExecutable(work, name, cut, sizes, inPlace, job, pieces, inboxes, lock, batches, timeout);
-    }
-
-    /** {@inheritDoc} For short calls that follow each other the processes meet only twice. */
-    @Override
-    public Group group() {
-        Thread opener = Thread.currentThread();
-        ProcessBatch opened = new ProcessBatch(
-                job, pieces, lock, TimeUnit.NANOSECONDS.convert(timeout), () -> batches.remove(opener));
-        if (batches.putIfAbsent(opener, opened) != null) {
-            throw new IllegalStateException("this thread has opened a group; close it first");
-        }
-        return opened;
+        return new ProcessExecutable(work, name, cut, sizes, inPlace, job, pieces, inboxes, lock, timeout);
     }
 
     @Override

@@ -1,31 +1,28 @@
 package dev.banyan.reduce.host;
 
-import dev.banyan.reduce.backend.CallerStreams;
-import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.processes.ControlBlock;
 import dev.banyan.reduce.internal.processes.Job;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks that the processes of a job share. A {@linkplain OneShot short} run is not shared; a longer one is: say where the own buffers are, meet, take blocks until none is
- * left, meet again. Each process has a range of its own and helps the others when it has done that, so that one that
- * loses its core delays a run by a block.
+ * Blocks that the processes of a job share. A {@linkplain OneShot short} run is not shared; a longer one is: say where
+ * the own buffers are, meet, take blocks until none is left, meet again. Each process has a range of its own and helps
+ * the others when it has done that, so that one that loses its core delays a run by a block.
+ *
+ * <p>Buffers that are not shared are copied to staging memory and back. If all of a rank's bytes of a block are at one
+ * place, each process runs its range alone, and reads and writes its own buffers directly: it copies only what others
+ * read and write. Long runs go through windows, so that copies stay in caches.
  */
 final class ProcessExecutable implements Executable {
     private static final int NONE = -1;
     private static final int ALIGNMENT = 64;
     /** So much of every buffer stays in caches from one copy to the other. Measured: 256 KiB to 1 MiB are alike. */
     private static final long WINDOW_BYTES = 512 << 10;
-    /** The counters of blocks in runs of all at once, and in those of windows. */
-    private static final int WHOLE = 0;
-
-    private static final int CUT = 1;
 
     /**
      * What a call uses of buffers, which may be longer.
@@ -47,9 +44,6 @@ final class ProcessExecutable implements Executable {
     private final ControlBlock control;
     private final SharedPieces pieces;
     private final ReentrantLock lock;
-    /** Gather what threads start. */
-    private final Map<Thread, ProcessBatch> batches;
-
     private final long timeoutNanos;
     private final int first;
     private final int ranksHeld;
@@ -62,17 +56,18 @@ final class ProcessExecutable implements Executable {
     private MemorySegment staging = MemorySegment.NULL;
     /** Runs short calls; null for others. */
     private final @Nullable OneShot oneShot;
-    /** Whether what is not shared goes through windows. */
+    /** Whether what is not shared goes through windows; else it is staged whole. */
     private final boolean mayCut;
 
     private final long blocksPerWindow;
+    /** Of a window, of which a buffer has two. */
+    private final long windowBytes;
 
     /**
      * @param work what a block is; it has one thread
      * @param name for messages
      * @param kind what must be the same in all processes
      * @param lock held while anything of the backend runs
-     * @param batches gather what threads start
      */
     ProcessExecutable(
             BlockExecutable work,
@@ -84,9 +79,7 @@ final class ProcessExecutable implements Executable {
             SharedPieces pieces,
             Inboxes inboxes,
             ReentrantLock lock,
-            Map<Thread, ProcessBatch> batches,
             Duration timeout) {
-        this.batches = batches;
         this.work = work;
         this.name = name;
         this.kind = ControlBlock.fingerprint(kind);
@@ -105,42 +98,11 @@ final class ProcessExecutable implements Executable {
         oneShot = OneShot.suits(sizes, job.ranks())
                 ? new OneShot(work, name, this.kind, sizes, inPlace, job, inboxes)
                 : null;
-        mayCut = isWorthWindows();
-        blocksPerWindow = mayCut ? WINDOW_BYTES / work.place(1) : work.blocks();
-    }
-
-    /** Returns whether windows pay, and every buffer goes through them from its begin to its end. */
-    private boolean isWorthWindows() {
         long end = work.isAligned() ? work.place(work.blocks()) : 0;
-        return end > 2 * WINDOW_BYTES && end == sizes.input() && end == sizes.output();
-    }
-
-    BlockExecutable work() {
-        return work;
-    }
-
-    String name() {
-        return name;
-    }
-
-    /** Returns what is the same in all processes. */
-    long kind() {
-        return kind;
-    }
-
-    Sizes sizes() {
-        return sizes;
-    }
-
-    @Override
-    public void start(
-            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
-        ProcessBatch open = batches.get(Thread.currentThread());
-        if (open != null && streams == null) {
-            open.add(this, inputs, outputs, completion);
-        } else {
-            Executable.super.start(inputs, outputs, streams, completion);
-        }
+        mayCut = end > 0 && end == sizes.input() && end == sizes.output();
+        boolean isLong = mayCut && end > 2 * WINDOW_BYTES;
+        blocksPerWindow = isLong ? WINDOW_BYTES / work.place(1) : work.blocks();
+        windowBytes = isLong ? WINDOW_BYTES : end;
     }
 
     /** @param in of each rank; those of other processes are ignored, as those in {@code out} are */
@@ -156,13 +118,12 @@ final class ProcessExecutable implements Executable {
             }
             long deadline = System.nanoTime() + timeoutNanos;
             post(in, out);
-            copyIn(in, 0, mayCut ? blocksPerWindow : work.blocks(), 0);
+            copyIn(in, 0, blocksPerWindow, 0);
             control.setCall(job.process(), kind);
-            control.setNextBlock(job.process(), WHOLE, shareOf(job.process(), 0, work.blocks()));
-            control.setNextBlock(job.process(), CUT, shareOf(job.process(), 0, blocksPerWindow));
+            control.setNextBlock(job.process(), shareOf(job.process(), 0, work.blocks()));
             job.meet(name, deadline - System.nanoTime());
             try {
-                runWindows(in, out, deadline);
+                runAll(in, out, deadline);
             } catch (Throwable e) {
                 // Others would take a later call of this process for its part in this one.
                 job.fail();
@@ -173,31 +134,48 @@ final class ProcessExecutable implements Executable {
         }
     }
 
+    private void runAll(MemorySegment[] in, MemorySegment[] out, long deadline) {
+        checkCalls();
+        if (mayCut && hasWindows()) {
+            runWindows(in, out, deadline);
+            return;
+        }
+        resolve(0, 0);
+        work.begin(allInputs, allOutputs);
+        try {
+            takeBlocks();
+        } finally {
+            work.end();
+        }
+        job.meet(name, deadline - System.nanoTime());
+        copyOut(out, 0, blocksPerWindow, 0);
+    }
+
     /**
-     * Runs all blocks at once, or window by window where some buffer goes through windows: while the blocks of one run,
-     * the next one's inputs are copied, and between two of them the processes meet.
+     * Runs window by window: while the blocks of one run, the next one's inputs are copied, and between two of them the
+     * processes meet.
      */
     private void runWindows(MemorySegment[] in, MemorySegment[] out, long deadline) {
-        checkCalls();
-        boolean cut = mayCut && hasWindows();
-        int counter = cut ? CUT : WHOLE;
         long blocks = work.blocks();
-        long perWindow = cut ? blocksPerWindow : blocks;
         int half = 0;
         long begin = 0;
         do {
-            long end = Math.min(begin + perWindow, blocks);
+            long end = Math.min(begin + blocksPerWindow, blocks);
             resolve(begin, half);
+            System.arraycopy(in, first, allInputs, first, ranksHeld);
+            System.arraycopy(out, first, allOutputs, first, ranksHeld);
             work.begin(allInputs, allOutputs);
             try {
-                takeBlocks(counter, begin, end);
+                long shareEnd = shareOf(job.process() + 1, begin, end);
+                for (long block = shareOf(job.process(), begin, end); block < shareEnd; block++) {
+                    work.runBlock(0, block);
+                }
             } finally {
                 work.end();
             }
             if (end < blocks) {
-                long nextEnd = Math.min(end + perWindow, blocks);
+                long nextEnd = Math.min(end + blocksPerWindow, blocks);
                 copyIn(in, end, nextEnd, 1 - half);
-                control.setNextBlock(job.process(), counter, shareOf(job.process(), end, nextEnd));
             }
             job.meet(name, deadline - System.nanoTime());
             copyOut(out, begin, end, half);
@@ -242,7 +220,7 @@ final class ProcessExecutable implements Executable {
         }
     }
 
-    static boolean isSame(MemorySegment a, MemorySegment b) {
+    private static boolean isSame(MemorySegment a, MemorySegment b) {
         return a.address() == b.address() && a.byteSize() == b.byteSize();
     }
 
@@ -266,33 +244,42 @@ final class ProcessExecutable implements Executable {
             return free;
         }
         staged[rank] = free;
-        return free + Math.ceilDiv(mayCut ? 2 * WINDOW_BYTES : bytes, ALIGNMENT) * ALIGNMENT;
+        return free + Math.ceilDiv(mayCut ? 2 * windowBytes : bytes, ALIGNMENT) * ALIGNMENT;
     }
 
-    /** Copies what some blocks need of inputs that are not shared; without windows, all of them. */
+    /** Copies what others need for some blocks of inputs that are not shared; without windows, all of them. */
     private void copyIn(MemorySegment[] in, long begin, long end, int half) {
         for (int r = 0; r < ranksHeld; r++) {
-            if (stagedInputs[r] != NONE) {
-                long from = placeOf(begin);
-                long bytes = mayCut ? work.place(end) - from : sizes.input();
-                MemorySegment.copy(in[first + r], from, staging, stagedInputs[r] + half * WINDOW_BYTES, bytes);
+            if (stagedInputs[r] != NONE && mayCut) {
+                long window = stagedInputs[r] + half * windowBytes - work.place(begin);
+                copyForOthers(in[first + r], 0, staging, window, begin, end);
+            } else if (stagedInputs[r] != NONE) {
+                MemorySegment.copy(in[first + r], 0, staging, stagedInputs[r], sizes.input());
             }
         }
     }
 
-    /** Copies what some blocks have written to outputs that are not shared; without windows, all of them. */
+    /** Copies what others have written in some blocks to outputs that are not shared; without windows, all of them. */
     private void copyOut(MemorySegment[] out, long begin, long end, int half) {
         for (int r = 0; r < ranksHeld; r++) {
-            if (stagedOutputs[r] != NONE) {
-                long from = placeOf(begin);
-                long bytes = mayCut ? work.place(end) - from : sizes.output();
-                MemorySegment.copy(staging, stagedOutputs[r] + half * WINDOW_BYTES, out[first + r], from, bytes);
+            if (stagedOutputs[r] != NONE && mayCut) {
+                long window = stagedOutputs[r] + half * windowBytes - work.place(begin);
+                copyForOthers(staging, window, out[first + r], 0, begin, end);
+            } else if (stagedOutputs[r] != NONE) {
+                MemorySegment.copy(staging, stagedOutputs[r], out[first + r], 0, sizes.output());
             }
         }
     }
 
-    private long placeOf(long block) {
-        return mayCut ? work.place(block) : 0;
+    /** Copies some blocks but those of this process's share, each to its place behind a shift in bytes. */
+    private void copyForOthers(
+            MemorySegment from, long fromShift, MemorySegment to, long toShift, long begin, long end) {
+        long start = work.place(begin);
+        long share = work.place(shareOf(job.process(), begin, end));
+        long behindShare = work.place(shareOf(job.process() + 1, begin, end));
+        MemorySegment.copy(from, fromShift + start, to, toShift + start, share - start);
+        long last = work.place(end);
+        MemorySegment.copy(from, fromShift + behindShare, to, toShift + behindShare, last - behindShare);
     }
 
     private void checkCalls() {
@@ -337,7 +324,7 @@ final class ProcessExecutable implements Executable {
         }
         MemorySegment shared = pieces.piece(process, piece).asSlice(control.offset(process, rank, isOutput));
         return control.hasWindows(process, rank, isOutput)
-                ? seenFromBegin(shared.address() + half * WINDOW_BYTES - work.place(begin))
+                ? seenFromBegin(shared.address() + half * windowBytes - work.place(begin))
                 : shared;
     }
 
@@ -347,13 +334,13 @@ final class ProcessExecutable implements Executable {
         return MemorySegment.ofAddress(address).reinterpret(sizes.output());
     }
 
-    private void takeBlocks(int counter, long begin, long end) {
+    private void takeBlocks() {
         for (int i = 0; i < job.processes(); i++) {
             int process = (job.process() + i) % job.processes();
-            long shareEnd = shareOf(process + 1, begin, end);
-            for (long block = control.takeBlock(process, counter, shareEnd);
+            long shareEnd = shareOf(process + 1, 0, work.blocks());
+            for (long block = control.takeBlock(process, shareEnd);
                     block >= 0;
-                    block = control.takeBlock(process, counter, shareEnd)) {
+                    block = control.takeBlock(process, shareEnd)) {
                 work.runBlock(0, block);
             }
         }

@@ -35,7 +35,6 @@ final class SharedPieces implements AutoCloseable {
     private int current = -1;
     private long used;
     private int staging = -1;
-    private int table = -1;
 
     /** The first piece of every process. */
     private static final int INBOX = 0;
@@ -99,14 +98,6 @@ final class SharedPieces implements AutoCloseable {
                     Math.max(2 * (staging < 0 ? 0 : own.get(staging).memory().byteSize()), wholePages(bytes)));
         }
         return staging;
-    }
-
-    /** Returns the piece in which a batch says where buffers are. */
-    int table() {
-        if (table < 0) {
-            table = add(ProcessBatch.TABLE_BYTES);
-        }
-        return table;
     }
 
     private static long wholePages(long bytes) {

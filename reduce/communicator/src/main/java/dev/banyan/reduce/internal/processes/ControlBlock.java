@@ -38,10 +38,7 @@ public final class ControlBlock {
     private static final int STATE = 32;
     private static final int ARRIVALS = 128;
     private static final int STARTED = 192;
-    /** Of counters, each on a line of its own. */
     private static final int NEXT_BLOCK = 256;
-
-    private static final int LINE = 64;
     private static final int CALL = 384;
     private static final int BUFFERS = 512;
     private static final int PIECES = 3072;
@@ -232,17 +229,9 @@ public final class ControlBlock {
         return get(process, CALL);
     }
 
-    /**
-     * Sets where a process's share of blocks begins.
-     *
-     * @param counter 0 or 1
-     */
-    public void setNextBlock(int process, int counter, long block) {
-        set(process, counter(counter), block);
-    }
-
-    private static int counter(int counter) {
-        return NEXT_BLOCK + counter * LINE;
+    /** Sets where a process's share of blocks begins. */
+    public void setNextBlock(int process, long block) {
+        set(process, NEXT_BLOCK, block);
     }
 
     /**
@@ -251,8 +240,8 @@ public final class ControlBlock {
      * @param end of the share
      * @return the block, or -1 if all are taken
      */
-    public long takeBlock(int process, int counter, long end) {
-        long at = page(process) + counter(counter);
+    public long takeBlock(int process, long end) {
+        long at = page(process) + NEXT_BLOCK;
         long next = (long) LONG.getAcquire(memory, at);
         while (next < end) {
             // The counter may go on to a later share meanwhile, of which nothing must be taken.
