@@ -112,6 +112,18 @@ final class MpiRun {
         }
     }
 
+    /** Returns what the threads of a process do, or why that is not known. */
+    private static String stack(ProcessHandle process) throws IOException {
+        Process jstack = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "jstack")
+                                .toString(),
+                        Long.toString(process.pid()))
+                .redirectErrorStream(true)
+                .start();
+        return process.pid() + " " + process.info().command().orElse("") + "\n"
+                + new String(jstack.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+
     Outcome run(Path folder) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
         // A single process is a world of its own.
@@ -146,9 +158,15 @@ final class MpiRun {
         Process process = builder.start();
         process.getOutputStream().close();
         if (!process.waitFor(limitSeconds, TimeUnit.SECONDS)) {
-            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            List<ProcessHandle> descendants = process.descendants().toList();
+            StringBuilder stacks = new StringBuilder();
+            for (ProcessHandle descendant : descendants) {
+                stacks.append(stack(descendant));
+            }
+            descendants.forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
-            throw new AssertionError("still running after " + limitSeconds + " s: " + Files.readString(text));
+            throw new AssertionError(
+                    "still running after " + limitSeconds + " s: " + Files.readString(text) + "\n" + stacks);
         }
         String written = Files.readString(text);
         List<Long> pids = written.lines()
