@@ -27,12 +27,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Commands on GPUs, each in a process of its own, whose loader finds the emulated CUDA driver and the
  * stand-in for NVML of {@code nvml-probe}: a p3.16xlarge.
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
+@Execution(ExecutionMode.CONCURRENT)
 class GpuCommandTest {
     @TempDir
     static Path drivers;
