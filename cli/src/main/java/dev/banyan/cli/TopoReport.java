@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
@@ -23,6 +24,7 @@ import java.util.stream.IntStream;
  * @param rows one per device
  * @param warnings one sentence each
  * @param assumed speeds that the description leaves open
+ * @param direct the kind of link that joins GPUs directly: NVLink or xGMI
  */
 record TopoReport(
         @JsonIgnore String machine,
@@ -30,7 +32,8 @@ record TopoReport(
         boolean nvlinkConnected,
         List<RowReport> rows,
         List<String> warnings,
-        @JsonIgnore List<String> assumed) {
+        @JsonIgnore List<String> assumed,
+        @JsonIgnore String direct) {
     /**
      * The links of a device to each of all.
      *
@@ -55,7 +58,8 @@ record TopoReport(
                                 row(n, other -> links.classOf(device, other))))
                         .toList(),
                 warnings,
-                machine.assumed());
+                machine.assumed(),
+                machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI) ? "xGMI" : "NVLink");
     }
 
     private static <T> List<T> row(int n, IntFunction<T> cell) {
@@ -68,10 +72,11 @@ record TopoReport(
             out.println(title + "no devices");
             return;
         }
-        String connected = nvlinkConnected ? "connected by NVLink" : "not connected by NVLink alone";
+        String connected = (nvlinkConnected ? "connected by %s" : "not connected by %s alone").formatted(direct);
         out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
         Assumptions.line(assumed).ifPresent(line -> out.println("# " + line));
-        printMatrix(out, "link matrix: 0 none, 1/n PCIe, 2 one NVLink, 3 two NVLinks or more", RowReport::weights);
+        printMatrix(
+                out, "link matrix: 0 none, 1/n PCIe, 2 one %s, 3 two or more".formatted(direct), RowReport::weights);
         printMatrix(out, "GB/s one way, from row to column; 0 where trees have no link", RowReport::gbs);
     }
 

@@ -141,17 +141,23 @@ class BoundCommandTest {
                     .contains("25 GB/s one way per NVLink", "10 GB/s between CPU sockets", "--nvlink-gbs");
             assertThat(json(command + " --machine " + topo).at("/machine/assumed"))
                     .as(command)
-                    .hasSize(2);
+                    .hasSize(3);
         }
+        assertThat(CommandRun.of("bound --machine " + topo).out())
+                .contains("what no schedule between its 8 devices can exceed if what is assumed is right");
         assertThat(json("bound --gpu B200 --machine " + topo)
                         .get("rows")
                         .get(0)
                         .get("bound")
                         .asText())
                 .isEqualTo("3600/7");
-        assertThat(json("bound --nvlink-gbs 50 --machine " + topo).at("/machine/assumed"))
+        assertThat(json("bound --nvlink-gbs 50 --pcie-gen 5 --machine " + topo).at("/machine/assumed"))
                 .singleElement()
                 .satisfies(assumed -> assertThat(assumed.asText()).isEqualTo("10 GB/s between CPU sockets"));
+        assertThat(CommandRun.of("bound --nvlink-gbs 50 --pcie-gen 5 --socket-gbs 60 --machine " + topo)
+                        .out())
+                .contains("devices can exceed, by the links")
+                .doesNotContain("assumed");
         assertThat(CommandRun.of("bound --pcie-gen 4 --machine dgx-2").err()).contains("the preset dgx-2 knows");
         assertThat(CommandRun.of("bound --pcie-gen 9 --machine " + topo).err()).contains("take 3 to 7");
         assertThat(CommandRun.of("bound --gpu Voodoo --machine " + topo).err()).contains("\"Voodoo\" is not known");

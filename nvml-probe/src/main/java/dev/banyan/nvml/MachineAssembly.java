@@ -36,7 +36,7 @@ final class MachineAssembly {
     }
 
     Machine build() {
-        PcieHierarchy pcie = PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size());
+        PcieHierarchy pcie = PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), this::socketGbs);
         List<Hub> hubs = new ArrayList<>(pcie.hubs());
         LinkAssembly nvLinks = new LinkAssembly(gpus, warnings);
         nvLinks.addSwitches(hubs);
@@ -48,10 +48,12 @@ final class MachineAssembly {
             ProbedGpu gpu = gpus.get(i);
             devices.add(new Device(gpu.name(), gpu.address().busId(), gpu.numa(), attributes(i)));
         }
-        if (pcie.links().stream().anyMatch(link -> link.kind() == Link.Kind.SOCKET)) {
-            assumed.add("10 GB/s between CPU sockets");
-        }
         return new Machine(machineName(), devices, hubs, links, List.of(), warnings, List.copyOf(assumed));
+    }
+
+    private double socketGbs() {
+        assumed.add("10 GB/s between CPU sockets");
+        return LinkSpeeds.SOCKET_GBS;
     }
 
     /** Returns the number and model of the GPUs, e.g. {@code 8x Tesla V100-SXM2-16GB}. */

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.DoubleSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -79,7 +80,7 @@ public final class PcieHierarchy {
         }
     }
 
-    private PcieHierarchy(List<End> ends, Classes classes, int firstHub) {
+    private PcieHierarchy(List<End> ends, Classes classes, int firstHub, DoubleSupplier socketGbs) {
         this.ends = List.copyOf(ends);
         this.firstHub = firstHub;
         attachment = new int[ends.size()];
@@ -90,7 +91,7 @@ public final class PcieHierarchy {
             }
             groups.put(kind, IntStream.range(0, ends.size()).map(sets::find).toArray());
         }
-        build();
+        linkSockets(build(), socketGbs);
     }
 
     /**
@@ -99,9 +100,10 @@ public final class PcieHierarchy {
      * @param ends devices and cards, in the order in which {@code classes} numbers them
      * @param classes how near they are
      * @param firstHub node index of the first hub of the result
+     * @param socketGbs GB/s one way between two sockets; asked if there are several
      */
-    public static PcieHierarchy of(List<End> ends, Classes classes, int firstHub) {
-        return new PcieHierarchy(ends, classes, firstHub);
+    public static PcieHierarchy of(List<End> ends, Classes classes, int firstHub, DoubleSupplier socketGbs) {
+        return new PcieHierarchy(ends, classes, firstHub, socketGbs);
     }
 
     /** The hubs, whose node indices begin at {@code firstHub}. */
@@ -132,12 +134,13 @@ public final class PcieHierarchy {
         return Connection.Kind.SYS;
     }
 
-    private void build() {
-        List<Integer> sockets = new ArrayList<>();
+    /** Returns the sockets, each with whether devices hang on it. */
+    private Map<Integer, Boolean> build() {
+        Map<Integer, Boolean> sockets = new LinkedHashMap<>();
         for (List<Integer> inSocket :
                 parts(IntStream.range(0, ends.size()).boxed().toList(), Connection.Kind.NODE)) {
             int socket = addHub("socket", Hub.Kind.CPU_SOCKET);
-            sockets.add(socket);
+            sockets.put(socket, inSocket.stream().anyMatch(end -> ends.get(end).device >= 0));
             List<List<Integer>> bridges = parts(inSocket, Connection.Kind.PHB);
             for (List<Integer> underBridge : bridges) {
                 List<List<Integer>> ports = parts(underBridge, Connection.Kind.PXB);
@@ -152,15 +155,30 @@ public final class PcieHierarchy {
                 }
             }
         }
-        for (int i = 0; i < sockets.size(); i++) {
-            for (int j = i + 1; j < sockets.size(); j++) {
-                links.add(Link.duplex(
-                        sockets.get(i),
-                        sockets.get(j),
-                        Link.Kind.SOCKET,
-                        1,
-                        LinkSpeeds.SOCKET_GBS,
-                        LinkSpeeds.SOCKET_US));
+        return sockets;
+    }
+
+    /**
+     * Links all sockets that have devices to each other, and others to the first of those: data between devices takes
+     * no way over a socket that is only known by a card that is far from all of them.
+     */
+    private void linkSockets(Map<Integer, Boolean> sockets, DoubleSupplier socketGbs) {
+        List<Integer> all = List.copyOf(sockets.keySet());
+        if (all.size() < 2) {
+            return;
+        }
+        double gbs = socketGbs.getAsDouble();
+        List<Integer> withDevices = all.stream()
+                .filter(socket -> sockets.getOrDefault(socket, false))
+                .toList();
+        int first = withDevices.isEmpty() ? all.getFirst() : withDevices.getFirst();
+        for (int i = 0; i < all.size(); i++) {
+            for (int j = i + 1; j < all.size(); j++) {
+                int a = all.get(i);
+                int b = all.get(j);
+                if (a == first || b == first || (withDevices.contains(a) && withDevices.contains(b))) {
+                    links.add(Link.duplex(a, b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
+                }
             }
         }
     }

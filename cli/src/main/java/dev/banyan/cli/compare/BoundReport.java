@@ -101,6 +101,7 @@ record BoundReport(
         String comment = markdown ? "" : "# ";
         out.println(comment + TerminalText.of(machine) + ": what no schedule between its " + devices.size()
                 + " devices can exceed"
+                + (assumed.isEmpty() ? "" : " if what is assumed is right")
                 + (several ? ", by the links and abilities of switches that are counted" : "")
                 + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
         Assumptions.line(assumed).ifPresent(line -> out.println(comment + line));

@@ -69,6 +69,12 @@ public final class MachineOptions {
     private double nvlinkGbs;
 
     @Option(
+            names = "--socket-gbs",
+            paramLabel = "GBS",
+            description = "Between two CPU sockets one way in GB/s where a file leaves it open.")
+    private double socketGbs;
+
+    @Option(
             names = "--devices",
             paramLabel = "LIST",
             description =
@@ -114,8 +120,9 @@ public final class MachineOptions {
         ChosenMachine whole = whole(least);
         Machine all = whole.machine();
         if (least > 0 && all.size() == 0) {
+            String why = all.warnings().isEmpty() ? "" : " (" + String.join("; ", all.warnings()) + ")";
             throw new IllegalStateException(
-                    all.name() + " has no devices; name a machine that has some with --machine");
+                    all.name() + " has no devices" + why + "; name a machine that has some with --machine");
         }
         ChosenMachine chosen = devices == null ? whole : reduced(whole, devices.indices());
         int found = chosen.machine().size();
@@ -177,7 +184,7 @@ public final class MachineOptions {
         if (!stated.equals(StatedSpeeds.NONE) && (machine == null || preset.isPresent())) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--gpu, --pcie-gen and --nvlink-gbs are for files; "
+                    "--gpu, --pcie-gen, --nvlink-gbs and --socket-gbs are for files; "
                             + (machine == null
                                     ? "name one by --machine"
                                     : "the preset " + machine + " knows its speeds"));
@@ -194,7 +201,7 @@ public final class MachineOptions {
 
     private StatedSpeeds stated() {
         try {
-            return new StatedSpeeds(pcieGeneration, nvlinkGbs, model);
+            return new StatedSpeeds(pcieGeneration, nvlinkGbs, socketGbs, model);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }

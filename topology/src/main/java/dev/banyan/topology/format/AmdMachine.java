@@ -63,11 +63,8 @@ final class AmdMachine {
             String affinity = numa[i] < 0 ? "cpus" : "numa " + numa[i];
             ends.add(new PcieHierarchy.End(i, affinity, LinkSpeeds.PCIE_LANES, slotGbs));
         }
-        PcieHierarchy pcie = PcieHierarchy.of(ends, (a, b) -> pcieClass(a, b, numa), n);
+        PcieHierarchy pcie = PcieHierarchy.of(ends, (a, b) -> pcieClass(a, b, numa), n, speeds::socketGbs);
         List<Link> links = new ArrayList<>(pcie.links());
-        if (links.stream().anyMatch(link -> link.kind() == Link.Kind.SOCKET)) {
-            speeds.assumeSockets();
-        }
         for (int a = 0; a < n; a++) {
             for (int b = a + 1; b < n; b++) {
                 if (isXgmi(a, b) && weight(a, b, ONE_XGMI_HOP) <= ONE_XGMI_HOP) {

@@ -22,7 +22,11 @@ final class ForeignOutput implements MachineFormat {
                     "is output of p2pBandwidthLatencyTest, which measures links and does not name them" + INSTEAD
                             + "; or keep the numbers of one bandwidth matrix and read it as GB/s"),
             tool(
-                    "^[ \\t]*Link \\d+: Remote Device|^[ \\t]*Link \\d+: [0-9.]+ GB/s|^[ \\t]*Link \\d+: <inactive>"
+                    "^[ \\t]*Link \\d+: Remote Device",
+                    "is output of nvidia-smi nvlink -R, which lists the devices at the other ends of NVLinks but not"
+                            + " how PCIe joins the GPUs" + INSTEAD),
+            tool(
+                    "^[ \\t]*Link \\d+: [0-9.]+ GB/s|^[ \\t]*Link \\d+: <inactive>"
                             + "|^[ \\t]*Link \\d+, [^:\\n]{1,60}: (true|false)|all links are inActive"
                             + "|not have or support Nvlink|Nvlink queries are not supported",
                     "is output of nvidia-smi nvlink, which lists the NVLinks of each device but not to which device"

@@ -20,11 +20,11 @@ record GpuProduct(int sm, String gcn, int pcieGeneration) {
     /** The first that fits decides. */
     private static final List<Family> FAMILIES = List.of(
             family("G?B[23]00\\b", 100, 5),
-            family("RTX (PRO )?50\\d\\d|RTX PRO \\d+ Blackwell|\\bRTX 50", 120, 5),
+            family("RTX (PRO )?50\\d\\d|RTX PRO \\d+|\\bRTX 50|^50\\d0", 120, 5),
             family("\\bG?H(20|100|200|800)\\b", 90, 5),
-            family("\\bL(4|20|40S?)\\b|RTX (40\\d\\d|\\d000) ?(Ada|SUPER|D\\b|Ti|$)|RTX 40\\d\\d", 89, 4),
+            family("\\bL(4|20|40S?)\\b|RTX (40\\d\\d|\\d000) ?(Ada|SUPER|D\\b|Ti|$)|RTX 40\\d\\d|^40\\d0", 89, 4),
             family("\\bA(100|30|800)\\b", 80, 4),
-            family("\\bA(2|10G?|16|40)\\b|RTX A\\d000|RTX 30\\d\\d", 86, 4),
+            family("\\bA(2|10G?|16|40)\\b|RTX A\\d000|RTX 30\\d\\d|^30\\d0", 86, 4),
             family("\\bV100", 70, 3),
             family("\\bT4\\b|TITAN RTX|Quadro RTX|RTX 20\\d\\d|GTX 16\\d\\d", 75, 3),
             family("\\bP100\\b", 60, 3),

@@ -365,11 +365,13 @@ final class NcclXmlReader {
             hosts.add(hubs.get(a).host);
             for (int b = a + 1; b < hubs.size(); b++) {
                 if (hubs.get(b).kind == Hub.Kind.CPU_SOCKET && hubs.get(a).host.equals(hubs.get(b).host)) {
-                    double gbs = Math.min(
-                            NcclCpu.socketGbs(hubs.get(a).attributes), NcclCpu.socketGbs(hubs.get(b).attributes));
-                    if (!NcclCpu.isKnown(hubs.get(a).attributes) || !NcclCpu.isKnown(hubs.get(b).attributes)) {
-                        choice.assumeSockets();
-                    }
+                    boolean areKnown =
+                            NcclCpu.isKnown(hubs.get(a).attributes) && NcclCpu.isKnown(hubs.get(b).attributes);
+                    double gbs = areKnown
+                            ? choice.socketGbs(Math.min(
+                                    NcclCpu.socketGbs(hubs.get(a).attributes),
+                                    NcclCpu.socketGbs(hubs.get(b).attributes)))
+                            : choice.socketGbs();
                     links.add(Link.duplex(n + a, n + b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
                 }
             }

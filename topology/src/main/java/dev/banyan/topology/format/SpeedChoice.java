@@ -64,7 +64,13 @@ final class SpeedChoice {
      * @param generation what it tells, 0 for nothing
      */
     double pcieLaneGbs(int generation) {
-        return generation == 0 || statesPcie() ? pcieLaneGbs() : StatedSpeeds.pcieLaneGbs(generation);
+        if (generation == 0 || statesPcie()) {
+            return pcieLaneGbs();
+        }
+        double lane = StatedSpeeds.pcieLaneGbs(generation);
+        assumed.add("PCIe gen" + generation + ", " + number(LinkSpeeds.PCIE_LANES * lane)
+                + " GB/s one way for a full slot, as GPUs with these NVLinks have");
+        return lane;
     }
 
     /** Notes an assumption that nothing can replace. */
@@ -72,9 +78,26 @@ final class SpeedChoice {
         assumed.add(what);
     }
 
-    /** Notes that links between sockets are taken as {@link LinkSpeeds#SOCKET_GBS}. */
-    void assumeSockets() {
+    /** Between two CPU sockets one way in GB/s. */
+    double socketGbs() {
+        if (stated.socketGbs() > 0) {
+            return stated.socketGbs();
+        }
         assumed.add(number(LinkSpeeds.SOCKET_GBS) + " GB/s between CPU sockets");
+        return LinkSpeeds.SOCKET_GBS;
+    }
+
+    /**
+     * The same, where the CPU is known.
+     *
+     * @param usual what NCCL counts for it
+     */
+    double socketGbs(double usual) {
+        if (stated.socketGbs() > 0) {
+            return stated.socketGbs();
+        }
+        assumed.add(number(usual) + " GB/s between CPU sockets, as NCCL counts for this CPU");
+        return usual;
     }
 
     /** What was assumed so far, one phrase each. */

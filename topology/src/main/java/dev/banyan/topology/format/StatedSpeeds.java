@@ -7,11 +7,12 @@ import dev.banyan.topology.LinkSpeeds;
  *
  * @param pcieGeneration generation of all PCIe slots, 3 to 7; 0 for not known
  * @param nvlinkGbs one NVLink or xGMI link one way in GB/s, e.g. 50 for B200; 0 for not known
+ * @param socketGbs between two CPU sockets one way in GB/s; 0 for not known
  * @param product model of all GPUs as nvidia-smi prints it, e.g. {@code NVIDIA H100 80GB HBM3}; empty for not known
  */
-public record StatedSpeeds(int pcieGeneration, double nvlinkGbs, String product) {
+public record StatedSpeeds(int pcieGeneration, double nvlinkGbs, double socketGbs, String product) {
     /** Nothing is stated. */
-    public static final StatedSpeeds NONE = new StatedSpeeds(0, 0, "");
+    public static final StatedSpeeds NONE = new StatedSpeeds(0, 0, 0, "");
 
     /**
      * Checks the values.
@@ -25,6 +26,10 @@ public record StatedSpeeds(int pcieGeneration, double nvlinkGbs, String product)
         if (!(nvlinkGbs >= 0) || nvlinkGbs > 1000) {
             throw new IllegalArgumentException(
                     nvlinkGbs + " GB/s is no speed of an NVLink one way; give a number above 0, e.g. 25 or 50");
+        }
+        if (!(socketGbs >= 0) || socketGbs > 1000) {
+            throw new IllegalArgumentException(
+                    socketGbs + " GB/s is no speed between CPU sockets; give a number above 0, e.g. 20");
         }
         if (!product.isEmpty() && GpuProduct.of(product).isEmpty()) {
             throw new IllegalArgumentException("GPU model \"" + Quote.of(product)

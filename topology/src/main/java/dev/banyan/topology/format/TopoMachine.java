@@ -253,10 +253,7 @@ final class TopoMachine {
             ends.add(new PcieHierarchy.End(
                     gpu ? endIndex[end] : -1, gpu ? affinity(end) : "", LinkSpeeds.PCIE_LANES, slotGbs));
         }
-        PcieHierarchy pcie = PcieHierarchy.of(ends, this::pcieClass, devices.size() + hubs.size());
-        if (pcie.links().stream().anyMatch(link -> link.kind() == Link.Kind.SOCKET)) {
-            speeds.assumeSockets();
-        }
+        PcieHierarchy pcie = PcieHierarchy.of(ends, this::pcieClass, devices.size() + hubs.size(), speeds::socketGbs);
         hubs.addAll(pcie.hubs());
         links.addAll(pcie.links());
         return IntStream.range(0, ends.size()).map(pcie::attachment).toArray();
@@ -269,7 +266,22 @@ final class TopoMachine {
 
     private String affinity(int gpu) {
         TopoTable.Row row = row(gpu);
-        return row.numa().isEmpty() ? "cpus " + row.cpus() : "numa " + row.numa();
+        return row.numa().isEmpty() ? "cpus " + cpus(gpu) : "numa " + row.numa();
+    }
+
+    /** The CPUs of a GPU; of another one whose list begins alike where the text cuts this one's off. */
+    private String cpus(int gpu) {
+        String own = row(gpu).cpus();
+        if (!own.endsWith(",")) {
+            return own;
+        }
+        int alike = gpus.stream()
+                .filter(other -> other != gpu && row(other).cpus().startsWith(own))
+                .findFirst()
+                .orElse(gpu);
+        warnings.add("the CPU affinity of " + table.ends().get(gpu) + " is cut off: \"" + own + "\""
+                + (alike == gpu ? "" : "; it is read as that of " + table.ends().get(alike)));
+        return row(alike).cpus();
     }
 
     /** Classes that no nesting of hubs explains, such as A-B and B-C on one switch but A-C between sockets. */

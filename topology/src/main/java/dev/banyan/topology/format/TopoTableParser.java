@@ -41,7 +41,7 @@ final class TopoTableParser {
     private static final Pattern MARKDOWN_RULE = Pattern.compile("[\\s|:-]+");
     private static final Pattern LEGEND = Pattern.compile("\\s*(X|SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV#|OK)\\s*=\\s*(.*)");
     private static final Pattern CARD = Pattern.compile("\\s*(NIC\\d+):\\s*(\\S+)\\s*");
-    private static final Pattern PROMPT = Pattern.compile("topo\\s+(-mp|-p2p)\\b");
+    private static final Pattern PROMPT = Pattern.compile("topo\\s+(-mp|-p2p|-m)\\b");
 
     private static final String RERUN =
             "; run \"nvidia-smi topo -m > topo.txt\" and read that file, which no terminal has wrapped or cut";
@@ -102,6 +102,9 @@ final class TopoTableParser {
         int header = findTable(lines, 0);
         if (header < 0) {
             header = firstTrace();
+        } else if (showsPeerAccess(header)) {
+            int links = findTable(lines, nextContent(lines, header + 1));
+            header = links < 0 ? header : links;
         }
         checkPrompt(header);
         boolean markdown = isMarkdown(lines.get(header));
@@ -109,9 +112,10 @@ final class TopoTableParser {
         List<Token> ends = ends(header, columns, markdown);
         List<@Nullable Row> rows = new ArrayList<>(Collections.nCopies(ends.size(), null));
         int next = readRows(header, markdown ? columns : null, ends, rows);
+        int second = findTable(lines, next);
         Map<String, String> legend = new LinkedHashMap<>();
         Map<String, String> cards = new HashMap<>();
-        for (int i = next; i < lines.size(); i++) {
+        for (int i = next; i < (second < 0 ? lines.size() : second); i++) {
             Matcher entry = LEGEND.matcher(lines.get(i));
             Matcher card = CARD.matcher(lines.get(i));
             if (entry.matches()) {
@@ -121,7 +125,6 @@ final class TopoTableParser {
             }
         }
         checkClipped(next, ends, cards);
-        int second = findTable(lines, next);
         if (second >= 0) {
             warnings.add("a second table follows at line " + (second + 1) + "; only the first is read");
         }
@@ -195,11 +198,21 @@ final class TopoTableParser {
         return i;
     }
 
+    /** Whether the first row under a header is one of {@code topo -p2p}. */
+    private boolean showsPeerAccess(int header) {
+        return Token.words(lines.get(nextContent(lines, header + 1))).stream()
+                .anyMatch(word -> TopoCell.isPeerStatus(word.text()));
+    }
+
+    /** The last prompt above a table is the table's. */
     private void checkPrompt(int header) {
-        for (int i = 0; i < header; i++) {
+        for (int i = header - 1; i >= 0; i--) {
             Matcher prompt = PROMPT.matcher(lines.get(i));
             if (prompt.find()) {
-                throw refuseKind(i, prompt.group(1));
+                if (!prompt.group(1).equals("-m")) {
+                    throw refuseKind(i, prompt.group(1));
+                }
+                return;
             }
         }
     }
@@ -272,6 +285,13 @@ final class TopoTableParser {
         int last = header;
         for (int end = 0; end < ends.size(); end++) {
             line = nextContent(lines, line + 1);
+            if (markdown == null
+                    && line < lines.size()
+                    && isClippedCard(line, ends.get(end).text(), ends.size())) {
+                warnings.add("row " + ends.get(end).text() + " is cut off; it and what follows of the table are not"
+                        + " read");
+                return line + 1;
+            }
             Row row = line < lines.size() ? row(line, markdown, ends.get(end).text(), ends) : null;
             if (row == null) {
                 checkMissing(line, end, ends);
@@ -281,6 +301,14 @@ final class TopoTableParser {
             last = line;
         }
         return last + 1;
+    }
+
+    private boolean isClippedCard(int line, String name, int cells) {
+        List<Token> words = Token.words(lines.get(line));
+        return !GPU.matcher(name).matches()
+                && words.getFirst().text().equals(name)
+                && words.size() <= cells
+                && words.stream().skip(1).allMatch(TopoTableParser::isCell);
     }
 
     private void checkMissing(int line, int end, List<Token> ends) {

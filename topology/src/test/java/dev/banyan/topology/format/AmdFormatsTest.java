@@ -86,7 +86,7 @@ class AmdFormatsTest {
                         "one xGMI link for each pair that xGMI joins",
                         "PCIe gen3, 12 GB/s one way for a full slot",
                         "10 GB/s between CPU sockets");
-        Machine known = read(rocmSmi(8, 4, (a, b) -> "XGMI", 0), new StatedSpeeds(0, 0, "AMD Instinct MI300X"));
+        Machine known = read(rocmSmi(8, 4, (a, b) -> "XGMI", 0), new StatedSpeeds(0, 0, 0, "AMD Instinct MI300X"));
         assertThat(LinkMatrix.of(known).gbs(0, 7)).isEqualTo(64);
         assertThat(known.devices().getFirst().attributes()).containsEntry("gcn", "942");
     }

@@ -273,7 +273,7 @@ class TopoTextFormatTest {
         assertThat(reduces(read(Fixtures.allToAll(8, "NV12")))).isFalse();
         assertThat(read(Fixtures.allToAll(8, "NV8")).assumed()).anyMatch(phrase -> phrase.contains("A800"));
 
-        StatedSpeeds stated = new StatedSpeeds(5, 50, "");
+        StatedSpeeds stated = new StatedSpeeds(5, 50, 0, "");
         Machine told = new MachineReader(MatrixUnit.CLASSES, stated).parse("topo", Fixtures.SINGLE_SPACES);
         assertThat(LinkMatrix.of(told).gbs(0, 1)).isEqualTo(200);
         assertThat(told.assumed()).containsExactly("10 GB/s between CPU sockets");
@@ -282,6 +282,51 @@ class TopoTextFormatTest {
                 .allMatch(link -> link.gbsAToB() == 48);
         assertThatThrownBy(() -> new MachineReader(MatrixUnit.GBS, stated).parse("m", "0 5\n5 0\n"))
                 .hasMessageContaining("carries the speeds of its links itself");
+    }
+
+    @Test
+    void readsTheTableOfLinksBesideOneOfPeerAccess() {
+        Machine alone = read(Fixtures.SINGLE_SPACES);
+        assertThat(read("$ nvidia-smi topo -p2p r\n" + Fixtures.PEER_STATUS + "\n$ nvidia-smi topo -m\n"
+                                + Fixtures.SINGLE_SPACES)
+                        .links())
+                .isEqualTo(alone.links());
+        assertThat(read(Fixtures.SINGLE_SPACES + "\n" + Fixtures.PEER_STATUS).links())
+                .isEqualTo(alone.links());
+    }
+
+    @Test
+    void aCardFarFromAllGpusAddsNoWayBetweenThem() {
+        String table = """
+            \tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity
+            GPU0\t X \tSYS\tSYS\t0-9\t0
+            GPU1\tSYS\t X \tSYS\t10-19\t1
+            NIC0\tSYS\tSYS\t X \t\t
+            """;
+        assertThat(read(table).links().stream().filter(link -> link.kind() == Link.Kind.SOCKET))
+                .hasSize(2)
+                .anyMatch(link -> link.gbsAToB() == 10);
+        Machine told = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(4, 0, 60, "")).parse("topo", table);
+        assertThat(told.assumed()).isEmpty();
+        assertThat(told.links().stream().filter(link -> link.kind() == Link.Kind.SOCKET))
+                .allMatch(link -> link.gbsAToB() == 60);
+    }
+
+    @Test
+    void warnsOfWhatIsCutOffAtTheEnd() {
+        String table = """
+            \tGPU0\tGPU1\tGPU2\tNIC0\tCPU Affinity
+            GPU0\t X \tNODE\tSYS\tSYS\t0-9,20-29
+            GPU1\tNODE\t X \tSYS\tSYS\t0-9,20-29
+            GPU2\tSYS\tSYS\t X \tNODE\t10-19,30-39
+            NIC0\tSYS\tSYS
+            """;
+        assertThat(read(table).warnings()).singleElement().asString().contains("row NIC0 is cut off");
+        Machine clipped =
+                read(table.replace("GPU1\tNODE\t X \tSYS\tSYS\t0-9,20-29", "GPU1\tNODE\t X \tSYS\tSYS\t0-9,"));
+        assertThat(clipped.warnings())
+                .anyMatch(warning ->
+                        warning.contains("CPU affinity of GPU1 is cut off: \"0-9,\"; it" + " is read as that of GPU0"));
     }
 
     private static boolean reduces(Machine machine) {
@@ -306,6 +351,8 @@ class TopoTextFormatTest {
         "Tesla T4, 75, 3",
         "Tesla P40, 61, 3",
         "NVIDIA GeForce RTX 3090, 86, 4",
+        "4090, 89, 4",
+        "RTX PRO 6000, 120, 5",
         "NVIDIA L4, 89, 4",
         "AMD Instinct MI300X, 0, 5",
         "AMD Instinct MI250X, 0, 4"
