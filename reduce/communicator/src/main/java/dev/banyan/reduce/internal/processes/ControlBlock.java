@@ -29,7 +29,20 @@ public final class ControlBlock {
     static final int WAITERS = 68;
     private static final int BROKEN = 128;
 
-    private static final long FAILED = 1L << 32;
+    /** Why a process breaks a job. */
+    enum Break {
+        /** Something failed in it. */
+        FAILED(1L << 32),
+        /** It has ended, or has left. */
+        LOST(1L << 33),
+        LATE(0);
+
+        private final long flag;
+
+        Break(long flag) {
+            this.flag = flag;
+        }
+    }
 
     private static final int PID = 0;
     private static final int START = 8;
@@ -205,18 +218,14 @@ public final class ControlBlock {
         return (int) ((long) LONG.getAcquire(memory, (long) BROKEN) & Integer.MAX_VALUE) - 1;
     }
 
-    /** Returns whether the process that broke the job did so because something failed there. */
-    boolean hasFailed() {
-        return ((long) LONG.getAcquire(memory, (long) BROKEN) & FAILED) != 0;
+    /** Returns whether the job was broken for a reason. */
+    boolean isBrokenAs(Break reason) {
+        return ((long) LONG.getAcquire(memory, (long) BROKEN) & reason.flag) != 0;
     }
 
-    /**
-     * Breaks the job, unless it is broken.
-     *
-     * @param failed whether something failed in the process; else it is late, has left or has ended
-     */
-    void breakBy(int process, boolean failed) {
-        boolean _ = LONG.compareAndSet(memory, (long) BROKEN, 0L, process + 1L + (failed ? FAILED : 0));
+    /** Breaks the job because of a process, unless it is broken. */
+    void breakBy(int process, Break reason) {
+        boolean _ = LONG.compareAndSet(memory, (long) BROKEN, 0L, process + 1L + reason.flag);
     }
 
     /** Sets which call a process begins. */

@@ -1,6 +1,7 @@
 package dev.banyan.reduce.internal.processes;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.internal.processes.ControlBlock.Break;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -94,7 +95,7 @@ public final class Gate {
                     breakIfLost();
                     int late = firstMissing(missing);
                     if (now - begin >= timeoutNanos && late < processes) {
-                        block.breakBy(late, false);
+                        block.breakBy(late, Break.LATE);
                     }
                     // Arrivals are read last: what breaks the job after all have arrived does not concern this meeting.
                     if (block.breaker() >= 0 && firstMissing(missing) < processes) {
@@ -112,7 +113,7 @@ public final class Gate {
         for (int other = 0; other < processes; other++) {
             // A process may arrive, pass and leave meanwhile: arrivals are read last.
             if ((block.hasLeft(other) || !block.id(other).isAlive()) && block.arrivals(other) < arrivals) {
-                block.breakBy(other, false);
+                block.breakBy(other, Break.LOST);
             }
         }
     }
@@ -127,14 +128,14 @@ public final class Gate {
             // A process may start the run and leave meanwhile: what it has started is read last.
             if (other != process
                     && (!block.id(other).isAlive() || (block.hasLeft(other) && block.started(other) < run))) {
-                block.breakBy(other, false);
+                block.breakBy(other, Break.LOST);
             }
         }
     }
 
     /** Breaks the job, as something has failed in this process: all others fail, too. */
     public void fail() {
-        block.breakBy(process, true);
+        block.breakBy(process, Break.FAILED);
         block.nextGeneration();
         LinuxCalls.wakeAll(block.generationAddress());
     }
@@ -150,7 +151,7 @@ public final class Gate {
             return;
         }
         String who = name(breaker);
-        if (block.hasFailed()) {
+        if (block.isBrokenAs(Break.FAILED)) {
             throw new IllegalStateException(who
                     + " failed or was aborted, which broke the job; see what it reports, and start all processes anew");
         }
@@ -158,7 +159,7 @@ public final class Gate {
             throw new IllegalStateException(who + " has closed its communicator, and " + what
                     + " needs all; let all processes make the same calls");
         }
-        if (!block.id(breaker).isAlive()) {
+        if (block.isBrokenAs(Break.LOST)) {
             throw new IllegalStateException(
                     who + " ended before " + what + " was done; start all processes of the job anew");
         }

@@ -34,8 +34,8 @@ public record ProcessId(long pid, long start) {
         } catch (NoSuchFileException e) {
             return false;
         } catch (IOException e) {
-            // This process has no descriptor left, or that one is just ending: a later look shows it.
-            return true;
+            // That one is just ending, or this process has no descriptor left, which a later look shows.
+            return Files.exists(Path.of("/proc/" + pid));
         }
     }
 
