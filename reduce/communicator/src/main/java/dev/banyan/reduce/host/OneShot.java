@@ -7,9 +7,8 @@ import java.util.List;
 
 /**
  * Runs a short call of several processes as one-shot kernels of GPUs do: each process gives its inputs to the others,
- * meets them once, and then makes all sums itself, in the order of the schedule. Where processes share the work
- * instead,
- * they meet twice, which takes longer than short sums.
+ * meets them once, and then makes all sums itself, in the order of the schedule. Processes that share the work meet
+ * twice, which takes longer than short sums.
  */
 final class OneShot {
     private final BlockExecutable work;
