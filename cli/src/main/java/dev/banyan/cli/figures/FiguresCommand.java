@@ -1,8 +1,11 @@
 package dev.banyan.cli.figures;
 
+import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.cli.output.WrittenFile;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.simulate.Profile;
@@ -10,11 +13,11 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -55,12 +58,14 @@ public final class FiguresCommand extends Subcommand {
                     + " (default: v100-nvlink).")
     private @Nullable Profile profile;
 
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
     @Override
     public void run() {
         Path folder = folder();
         Machine machine = Presets.find(MACHINE).orElseThrow();
         Profile constants = profile == null ? Profiles.of(machine) : profile;
-        PrintWriter writer = out();
         int steps = InFlight.steps() + ArrayBound.steps() + Speedups.steps();
         InFlight inFlight;
         ArrayBound arrayBound;
@@ -70,14 +75,19 @@ public final class FiguresCommand extends Subcommand {
             arrayBound = ArrayBound.of(machine, constants, Speedups.step(boundCase()), progress::step);
             speedups = Speedups.of(machine, constants, progress::step);
         }
-        picture(folder, "in-flight", inFlight.picture());
-        picture(folder, "array-bound", arrayBound.picture());
-        TextFile.write(folder.resolve("in-flight.csv"), inFlight.csv());
-        TextFile.write(folder.resolve("array-bound.csv"), arrayBound.csv());
-        TextFile.write(folder.resolve("speed-ups.csv"), speedups.csv());
+        List<WrittenFile> written = new ArrayList<>();
         List<String> page = new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).lines();
-        TextFile.write(folder.resolve("figures.md"), page);
-        writer.println("wrote " + folder.resolve("figures.md") + ", its pictures and their data");
+        text(folder.resolve("figures.md"), page, "page", written);
+        picture(folder, "in-flight", inFlight.picture(), written);
+        picture(folder, "array-bound", arrayBound.picture(), written);
+        text(folder.resolve("in-flight.csv"), inFlight.csv(), "data", written);
+        text(folder.resolve("array-bound.csv"), arrayBound.csv(), "data", written);
+        text(folder.resolve("speed-ups.csv"), speedups.csv(), "data", written);
+        print(
+                format == OutputFormat.json,
+                RunContext.of(machine).with(constants.name()),
+                written,
+                () -> out().println("wrote " + folder.resolve("figures.md") + ", its pictures and their data"));
     }
 
     private static Throughput boundCase() {
@@ -107,8 +117,16 @@ public final class FiguresCommand extends Subcommand {
         }
     }
 
-    private static void picture(Path folder, String name, Picture picture) {
-        picture.write(PlotFile.of(folder.resolve(name + ".svg")));
-        picture.write(PlotFile.of(folder.resolve(name + ".png")));
+    private static void text(Path file, List<String> lines, String shows, List<WrittenFile> written) {
+        TextFile.write(file, lines);
+        written.add(new WrittenFile(file.toString(), shows));
+    }
+
+    private static void picture(Path folder, String name, Picture picture, List<WrittenFile> written) {
+        for (String suffix : List.of(".svg", ".png")) {
+            Path file = folder.resolve(name + suffix);
+            picture.write(PlotFile.of(file));
+            written.add(new WrittenFile(file.toString(), "picture"));
+        }
     }
 }

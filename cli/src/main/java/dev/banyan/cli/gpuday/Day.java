@@ -60,6 +60,11 @@ final class Day {
         }
     }
 
+    /** Returns what came of each part. */
+    List<PartResult> results() {
+        return List.copyOf(results);
+    }
+
     long failed() {
         return results.stream()
                 .filter(result -> result.status() == PartResult.Status.FAILED)

@@ -1,8 +1,11 @@
 package dev.banyan.cli.gpuday;
 
 import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDateTime;
@@ -73,6 +76,15 @@ public final class GpuDayCommand extends Subcommand {
                     + " command's own).")
     private @Nullable String trainer;
 
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
+    /** A part in JSON; its file in the folder has what it measured. */
+    private record Row(
+            String part, PartResult.Status status, @Nullable String reason, double seconds, String file) {}
+
+    private record Report(String folder, List<Row> rows) {}
+
     @Override
     public void run() {
         require(
@@ -101,12 +113,21 @@ public final class GpuDayCommand extends Subcommand {
                 part -> parts == null || parts.contains(part),
                 budget,
                 quick);
+        PrintWriter progress = format == OutputFormat.json ? err() : out();
         day.run(line -> {
-            out().println(TerminalText.of(line));
-            out().flush();
+            progress.println(TerminalText.of(line));
+            progress.flush();
         });
-        out().println("# written to " + TerminalText.of(folder.toString()) + ": see "
-                + TerminalText.of(folder.resolve(DayFolder.PAGE).toString()));
+        List<Row> rows = day.results().stream()
+                .map(part -> new Row(
+                        part.part(), part.status(), part.reason(), part.seconds(), DayFolder.jsonFile(part.part())))
+                .toList();
+        print(
+                format == OutputFormat.json,
+                RunContext.NONE,
+                new Report(folder.toString(), rows),
+                () -> out().println("# written to " + TerminalText.of(folder.toString()) + ": see "
+                        + TerminalText.of(folder.resolve(DayFolder.PAGE).toString())));
         long failed = day.failed();
         if (failed > 0) {
             throw new IllegalStateException(

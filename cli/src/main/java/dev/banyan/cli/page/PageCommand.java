@@ -5,10 +5,13 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.OutputFile;
+import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.cli.output.WrittenFile;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.page.MachinePage;
@@ -70,6 +73,9 @@ public final class PageCommand extends Subcommand {
             description = "The simulator's constants of the machine class (default: what fits the machine).")
     private @Nullable Profile profile;
 
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
     @Override
     public void run() {
         ChosenMachine chosen = machine.choose(2);
@@ -86,12 +92,15 @@ public final class PageCommand extends Subcommand {
                 .map(workload -> new Gradients(workload.name(), workload.elements()))
                 .toList();
         Config config = Config.load();
-        PageStudy study = new PageStudy(
-                shown, config, profile == null ? Profiles.of(shown) : profile, CudaBackendProvider.execution(config));
-        remark(
-                chosen.remark(),
-                Stream.concat(chosen.warnings().stream(), config.warnings().stream())
-                        .toList());
+        Profile constants = profile == null ? Profiles.of(shown) : profile;
+        PageStudy study = new PageStudy(shown, config, constants, CudaBackendProvider.execution(config));
+        List<String> warnings = Stream.concat(chosen.warnings().stream(), config.warnings().stream())
+                .toList();
+        if (format == OutputFormat.json) {
+            remarkAside(chosen.remark(), warnings);
+        } else {
+            remark(chosen.remark(), warnings);
+        }
         PageModel model;
         try (Progress progress = Progress.start("page", study.parts(models.size()), err())) {
             model = study.run(
@@ -105,7 +114,11 @@ public final class PageCommand extends Subcommand {
                     progress::step);
         }
         TextFile.write(file.path(), MachinePage.html(model));
-        out().println("# " + TerminalText.of(shown.name()) + ": " + file + " (open it in a browser)");
+        print(
+                format == OutputFormat.json,
+                RunContext.of(shown).with(constants.name()),
+                List.of(new WrittenFile(file.toString(), "page")),
+                () -> out().println("# " + TerminalText.of(shown.name()) + ": " + file + " (open it in a browser)"));
     }
 
     /** A name that every file system takes. */

@@ -3,9 +3,12 @@ package dev.banyan.cli.scaling;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.OutputFile;
+import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.cli.output.WrittenFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.cluster.Fabric;
@@ -103,6 +106,9 @@ public final class ScalingCommand extends Subcommand {
             description = "What one GPU trains alone (default: what is published for the GPU, model and batch).")
     private @Nullable Double rate;
 
+    @Option(names = "--format", description = "table or json (default: table).")
+    private OutputFormat format = OutputFormat.table;
+
     /** The machine of the published figures, or a preset. */
     public static Machine machine(String name) {
         Map<String, Machine> machines = new LinkedHashMap<>();
@@ -131,7 +137,13 @@ public final class ScalingCommand extends Subcommand {
         ScalingPage scaling = new ScalingPage(setup, models, arguments());
         scaling.picture().write(picture);
         TextFile.write(file.path(), scaling.lines(name(page, ".svg")));
-        out().println("wrote " + page + " and its picture " + name(page, ".svg"));
+        print(
+                format == OutputFormat.json,
+                RunContext.of(machine).with(Profiles.of(machine).name()),
+                List.of(
+                        new WrittenFile(page.toString(), "page"),
+                        new WrittenFile(page.resolveSibling(name(page, ".svg")).toString(), "picture")),
+                () -> out().println("wrote " + page + " and its picture " + name(page, ".svg")));
     }
 
     private Path page() {
