@@ -7,12 +7,14 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -23,6 +25,7 @@ import java.util.stream.IntStream;
  * @param nvlinkConnected whether NVLinks alone connect all devices
  * @param rows one per device
  * @param warnings one sentence each
+ * @param noPeerAccess pairs of devices that must not touch each other's memory, each two indices from 0
  * @param assumed speeds that the description leaves open
  * @param direct the kind of link that joins GPUs directly: NVLink or xGMI
  */
@@ -32,6 +35,7 @@ record TopoReport(
         boolean nvlinkConnected,
         List<RowReport> rows,
         List<String> warnings,
+        List<List<Integer>> noPeerAccess,
         @JsonIgnore List<String> assumed,
         @JsonIgnore String direct) {
     /**
@@ -58,8 +62,18 @@ record TopoReport(
                                 row(n, other -> links.classOf(device, other))))
                         .toList(),
                 warnings,
+                noPeerAccess(machine),
                 machine.assumed(),
                 machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI) ? "xGMI" : "NVLink");
+    }
+
+    private static List<List<Integer>> noPeerAccess(Machine machine) {
+        return IntStream.range(0, machine.size())
+                .boxed()
+                .flatMap(a -> IntStream.range(a + 1, machine.size())
+                        .filter(b -> NoPeerAccess.between(machine, a, b))
+                        .mapToObj(b -> List.of(a, b)))
+                .toList();
     }
 
     private static <T> List<T> row(int n, IntFunction<T> cell) {
@@ -75,6 +89,15 @@ record TopoReport(
         String connected = (nvlinkConnected ? "connected by %s" : "not connected by %s alone").formatted(direct);
         out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
         Assumptions.line(assumed).ifPresent(line -> out.println("# " + line));
+        if (!noPeerAccess.isEmpty()) {
+            String pairs = noPeerAccess.size() == devices * (devices - 1) / 2
+                    ? "any two devices"
+                    : noPeerAccess.stream()
+                            .map(pair -> TerminalText.of(rows.get(pair.getFirst()).name() + " and "
+                                    + rows.get(pair.getLast()).name()))
+                            .collect(Collectors.joining(", "));
+            out.println("# no peer access between " + pairs + ": copies between them go through the host");
+        }
         printMatrix(
                 out, "link matrix: 0 none, 1/n PCIe, 2 one %s, 3 two or more".formatted(direct), RowReport::weights);
         printMatrix(out, "GB/s one way, from row to column; 0 where trees have no link", RowReport::gbs);

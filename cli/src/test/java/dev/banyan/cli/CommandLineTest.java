@@ -231,7 +231,13 @@ class CommandLineTest {
                         "devices",
                         "nvlinkConnected",
                         "rows",
-                        "warnings");
+                        "warnings",
+                        "noPeerAccess");
+        assertThat(topo.get("noPeerAccess")).isEmpty();
+        assertThat(CommandRun.of("topo -m rtx4090x8").out())
+                .contains("# no peer access between any two devices: copies between them go through the host");
+        assertThat(CommandRun.of("topo -m rtx4090x8 --format json").json().get("noPeerAccess"))
+                .hasSize(8 * 7 / 2);
         assertThat(topo.get("devices").asInt()).isEqualTo(4);
         assertThat(topo.at("/rows/0/name").asText()).isEqualTo("GPU4");
         assertThat(topo.findValues("weights").toString())

@@ -37,7 +37,7 @@ class ProgramInterleavingTest {
     private final CudaEmulator emulator = EmulatedGpus.driver();
 
     @Test
-    @Timeout(value = 180, unit = TimeUnit.SECONDS)
+    @Timeout(value = 900, unit = TimeUnit.SECONDS)
     void threeHundredInterleavingsHaveNoRace() {
         interleave(300, 3);
     }
