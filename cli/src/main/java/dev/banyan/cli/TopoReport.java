@@ -93,8 +93,9 @@ record TopoReport(
             String pairs = noPeerAccess.size() == devices * (devices - 1) / 2
                     ? "any two devices"
                     : noPeerAccess.stream()
-                            .map(pair -> TerminalText.of(rows.get(pair.getFirst()).name() + " and "
-                                    + rows.get(pair.getLast()).name()))
+                            .map(pair ->
+                                    TerminalText.of(rows.get(pair.getFirst()).name() + " and "
+                                            + rows.get(pair.getLast()).name()))
                             .collect(Collectors.joining(", "));
             out.println("# no peer access between " + pairs + ": copies between them go through the host");
         }
