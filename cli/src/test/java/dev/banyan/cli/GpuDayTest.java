@@ -25,12 +25,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** {@code banyan gpu-day} on the emulated driver, through the real command. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
-@Execution(ExecutionMode.CONCURRENT)
+@Timeout(value = 900, unit = TimeUnit.SECONDS)
 class GpuDayTest {
     private static final List<String> PARTS = List.of(
             "cards",
