@@ -60,15 +60,16 @@ final class Day {
         }
     }
 
-    /** Returns what came of each part. */
-    List<PartResult> results() {
-        return List.copyOf(results);
-    }
-
-    long failed() {
+    /** Returns what the parts did, in the order in which they ran. */
+    List<DaySummary.Entry> entries() {
         return results.stream()
-                .filter(result -> result.status() == PartResult.Status.FAILED)
-                .count();
+                .map(result -> new DaySummary.Entry(
+                        result.part(),
+                        result.status(),
+                        result.reason(),
+                        result.seconds(),
+                        DayFolder.jsonFile(result.part())))
+                .toList();
     }
 
     private PartResult run(int index) {
@@ -190,14 +191,7 @@ final class Day {
                 budget.spent().toMillis() / 1e3,
                 budget.whole().toMillis() / 1e3,
                 quick,
-                results.stream()
-                        .map(result -> new DaySummary.Entry(
-                                result.part(),
-                                result.status(),
-                                result.reason(),
-                                result.seconds(),
-                                DayFolder.jsonFile(result.part())))
-                        .toList());
+                entries());
         DayFolder.write(folder.resolve(DayFolder.SUMMARY), summary);
         TextFile.write(folder.resolve(DayFolder.PAGE), DayPage.lines(summary, results));
     }

@@ -30,7 +30,7 @@ record DaySummary(
     static final int VERSION = 1;
 
     /**
-     * One part.
+     * What one part did.
      *
      * @param file its own JSON file
      */

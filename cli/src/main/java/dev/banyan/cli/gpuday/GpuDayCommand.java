@@ -79,11 +79,7 @@ public final class GpuDayCommand extends Subcommand {
     @Option(names = "--format", description = "table or json (default: table).")
     private OutputFormat format = OutputFormat.table;
 
-    /** A part in JSON; its file in the folder has what it measured. */
-    private record Row(
-            String part, PartResult.Status status, @Nullable String reason, double seconds, String file) {}
-
-    private record Report(String folder, List<Row> rows) {}
+    private record Report(String folder, List<DaySummary.Entry> rows) {}
 
     @Override
     public void run() {
@@ -118,17 +114,16 @@ public final class GpuDayCommand extends Subcommand {
             progress.println(TerminalText.of(line));
             progress.flush();
         });
-        List<Row> rows = day.results().stream()
-                .map(part -> new Row(
-                        part.part(), part.status(), part.reason(), part.seconds(), DayFolder.jsonFile(part.part())))
-                .toList();
+        List<DaySummary.Entry> rows = day.entries();
         print(
                 format == OutputFormat.json,
                 RunContext.NONE,
                 new Report(folder.toString(), rows),
                 () -> out().println("# written to " + TerminalText.of(folder.toString()) + ": see "
                         + TerminalText.of(folder.resolve(DayFolder.PAGE).toString())));
-        long failed = day.failed();
+        long failed = rows.stream()
+                .filter(part -> part.status() == PartResult.Status.FAILED)
+                .count();
         if (failed > 0) {
             throw new IllegalStateException(
                     failed + (failed == 1 ? " part" : " parts") + " failed; see " + folder.resolve(DayFolder.PAGE));

@@ -29,7 +29,13 @@ class DayTest {
         List<String> progress = new ArrayList<>();
         day.run(progress::add);
         assertThat(progress).hasSize(4);
-        assertThat(day.failed()).isEqualTo(2);
+        assertThat(day.entries())
+                .extracting(DaySummary.Entry::status)
+                .containsExactly(
+                        PartResult.Status.DONE,
+                        PartResult.Status.FAILED,
+                        PartResult.Status.FAILED,
+                        PartResult.Status.DONE);
         assertThat(json("before").get("status").asText()).isEqualTo("done");
         assertThat(json("throws").get("status").asText()).isEqualTo("failed");
         assertThat(json("throws").get("reason").asText())

@@ -274,10 +274,10 @@ class TopoTextFormatTest {
         assertThat(read(Fixtures.allToAll(8, "NV8")).assumed()).anyMatch(phrase -> phrase.contains("A800"));
 
         StatedSpeeds stated = new StatedSpeeds(5, 50, 0, "");
-        Machine told = new MachineReader(MatrixUnit.CLASSES, stated).parse("topo", Fixtures.SINGLE_SPACES);
-        assertThat(LinkMatrix.of(told).gbs(0, 1)).isEqualTo(200);
-        assertThat(told.assumed()).containsExactly("10 GB/s between CPU sockets");
-        assertThat(told.links().stream().filter(link -> link.kind() == Link.Kind.PCIE))
+        Machine withSpeeds = new MachineReader(MatrixUnit.CLASSES, stated).parse("topo", Fixtures.SINGLE_SPACES);
+        assertThat(LinkMatrix.of(withSpeeds).gbs(0, 1)).isEqualTo(200);
+        assertThat(withSpeeds.assumed()).containsExactly("10 GB/s between CPU sockets");
+        assertThat(withSpeeds.links().stream().filter(link -> link.kind() == Link.Kind.PCIE))
                 .isNotEmpty()
                 .allMatch(link -> link.gbsAToB() == 48);
         assertThatThrownBy(() -> new MachineReader(MatrixUnit.GBS, stated).parse("m", "0 5\n5 0\n"))
@@ -306,9 +306,9 @@ class TopoTextFormatTest {
         assertThat(read(table).links().stream().filter(link -> link.kind() == Link.Kind.SOCKET))
                 .hasSize(2)
                 .anyMatch(link -> link.gbsAToB() == 10);
-        Machine told = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(4, 0, 60, "")).parse("topo", table);
-        assertThat(told.assumed()).isEmpty();
-        assertThat(told.links().stream().filter(link -> link.kind() == Link.Kind.SOCKET))
+        Machine withSpeeds = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(4, 0, 60, "")).parse("topo", table);
+        assertThat(withSpeeds.assumed()).isEmpty();
+        assertThat(withSpeeds.links().stream().filter(link -> link.kind() == Link.Kind.SOCKET))
                 .allMatch(link -> link.gbsAToB() == 60);
     }
 

@@ -84,6 +84,18 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
      */
     abstract void runBlock(int participant, long block);
 
+    /** Runs some blocks of the run in the calling thread alone, without a deadline. */
+    final void runBlocks(MemorySegment[] inputs, MemorySegment[] outputs, long firstBlock, long behindLast) {
+        begin(inputs, outputs);
+        try {
+            for (long block = firstBlock; block < behindLast; block++) {
+                runBlock(0, block);
+            }
+        } finally {
+            end();
+        }
+    }
+
     /** Frees the scratch memory. */
     abstract void free();
 

@@ -17,7 +17,7 @@ final class Inboxes implements AutoCloseable {
     static final long MOST_BYTES = 64 << 10;
 
     /** Buffers begin on cache lines. */
-    static final long ALIGNMENT = 64;
+    private static final long ALIGNMENT = 64;
 
     private static final long KIND = 8;
     private static final long HEAD_BYTES = ALIGNMENT;
@@ -34,6 +34,11 @@ final class Inboxes implements AutoCloseable {
     Inboxes(Job job, SharedPieces pieces) {
         this.job = job;
         this.pieces = pieces;
+    }
+
+    /** Returns a number of bytes, rounded up to whole cache lines. */
+    static long aligned(long bytes) {
+        return Math.ceilDiv(bytes, ALIGNMENT) * ALIGNMENT;
     }
 
     /** Returns private memory for copies of inputs. */

@@ -50,17 +50,13 @@ final class OneShot {
 
     /** Returns whether calls of some sizes are short enough. */
     static boolean suits(ProcessExecutable.Sizes sizes, int ranks) {
-        return ranks * room(Math.max(sizes.input(), sizes.output())) <= Inboxes.MOST_BYTES;
-    }
-
-    private static long room(long bytes) {
-        return Math.ceilDiv(bytes, Inboxes.ALIGNMENT) * Inboxes.ALIGNMENT;
+        return ranks * Inboxes.aligned(Math.max(sizes.input(), sizes.output())) <= Inboxes.MOST_BYTES;
     }
 
     private static List<MemorySegment> slices(MemorySegment memory, long bytes, int ranks) {
         List<MemorySegment> slices = new ArrayList<>();
         for (int rank = 0; rank < ranks; rank++) {
-            slices.add(memory.asSlice(rank * room(bytes), bytes));
+            slices.add(memory.asSlice(rank * Inboxes.aligned(bytes), bytes));
         }
         return slices;
     }
@@ -70,7 +66,7 @@ final class OneShot {
         inboxes.begin(kind);
         int first = job.firstRank();
         for (int r = 0; r < job.ranksHeld(); r++) {
-            inboxes.give(in[first + r], r * room(sizes.input()), sizes.of(in[first + r], false));
+            inboxes.give(in[first + r], r * Inboxes.aligned(sizes.input()), sizes.of(in[first + r], false));
         }
         job.block().setCall(job.process(), kind);
         job.meet(name, timeoutNanos);
@@ -78,7 +74,7 @@ final class OneShot {
             for (int p = 0; p < job.processes(); p++) {
                 setBuffers(p, in, out);
             }
-            runAll();
+            work.runBlocks(inputs, outputs, 0, work.blocks());
         } catch (Throwable e) {
             // Others would take a later call of this process for its part in this one.
             job.fail();
@@ -96,20 +92,8 @@ final class OneShot {
             inputs[rank] = isHeld ? in[rank] : copiedInputs.get(rank);
             outputs[rank] = isHeld ? out[rank] : copiedOutputs.get(rank);
             if (!isHeld) {
-                inboxes.take(process, (rank - first) * room(sizes.input()), inputs[rank], sizes.input());
+                inboxes.take(process, (rank - first) * Inboxes.aligned(sizes.input()), inputs[rank], sizes.input());
             }
-        }
-    }
-
-    private void runAll() {
-        work.begin(inputs, outputs);
-        try {
-            long blocks = work.blocks();
-            for (long block = 0; block < blocks; block++) {
-                work.runBlock(0, block);
-            }
-        } finally {
-            work.end();
         }
     }
 }

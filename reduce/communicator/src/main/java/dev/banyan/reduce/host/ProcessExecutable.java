@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class ProcessExecutable implements Executable {
     private static final int NONE = -1;
-    private static final int ALIGNMENT = 64;
     /** So much of every buffer stays in caches from one copy to the other. Measured: 256 KiB to 1 MiB are alike. */
     private static final long WINDOW_BYTES = 512 << 10;
 
@@ -164,15 +163,8 @@ final class ProcessExecutable implements Executable {
             resolve(begin, half);
             System.arraycopy(in, first, allInputs, first, ranksHeld);
             System.arraycopy(out, first, allOutputs, first, ranksHeld);
-            work.begin(allInputs, allOutputs);
-            try {
-                long shareEnd = shareOf(job.process() + 1, begin, end);
-                for (long block = shareOf(job.process(), begin, end); block < shareEnd; block++) {
-                    work.runBlock(0, block);
-                }
-            } finally {
-                work.end();
-            }
+            work.runBlocks(
+                    allInputs, allOutputs, shareOf(job.process(), begin, end), shareOf(job.process() + 1, begin, end));
             if (end < blocks) {
                 long nextEnd = Math.min(end + blocksPerWindow, blocks);
                 copyIn(in, end, nextEnd, 1 - half);
@@ -189,7 +181,7 @@ final class ProcessExecutable implements Executable {
         return begin + (end - begin) * process / job.processes();
     }
 
-    /** Says where the buffers of this process are, and finds room for those that are not shared. */
+    /** Says where the buffers of this process are, and finds staging memory for those that are not shared. */
     private void post(MemorySegment[] in, MemorySegment[] out) {
         long end = 0;
         for (int r = 0; r < ranksHeld; r++) {
@@ -244,7 +236,7 @@ final class ProcessExecutable implements Executable {
             return free;
         }
         staged[rank] = free;
-        return free + Math.ceilDiv(mayCut ? 2 * windowBytes : bytes, ALIGNMENT) * ALIGNMENT;
+        return free + Inboxes.aligned(mayCut ? 2 * windowBytes : bytes);
     }
 
     /** Copies what others need for some blocks of inputs that are not shared; without windows, all of them. */

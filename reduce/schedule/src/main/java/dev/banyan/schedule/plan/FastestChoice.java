@@ -25,7 +25,8 @@ import java.util.stream.Stream;
  * <p>Where the {@linkplain CostModel#dependsOnChunks length of chunks does not matter}, it stays open.
  *
  * <p>If there are many chunks, the time is extrapolated from two shorter calls with chunks of the same length, since
- * each further chunk takes the same time when the pipelines are full. Such a pair serves calls of all sizes.
+ * each further chunk takes the same time when the pipelines are full. Such a pair serves calls of all sizes. Where copies
+ * share links, times become steady late: longer calls confirm the length that is taken.
  *
  * <p>The result does not depend on earlier calls. Not safe for use from several threads at once.
  */
@@ -53,6 +54,8 @@ final class FastestChoice {
     private static final int LEAST_STEADY_CHUNKS = 32;
     /** Greatest number of chunks of the shorter call. */
     private static final int MOST_STEADY_CHUNKS = 256;
+    /** The best length of chunks is tried again with calls longer by this factor. */
+    private static final int CONFIRMING_FACTOR = 4;
     /** Steps that the shorter call should have. */
     private static final int STEADY_STEPS = 8_000;
     /** Numbers of trees that are tried where more trees reach a higher rate: each tree costs launches. */
@@ -203,7 +206,24 @@ final class FastestChoice {
         }
         // A last chunk as long as the others is never slower, unless copies share a link.
         tried.add(timed(choice, request, evenly(slice, (int) Math.ceil(slice / best.chunkBytes()))));
-        return longest(tried);
+        return confirmed(choice, request, tried);
+    }
+
+    /** Returns the best of some lengths whose time stays the best when longer calls tell it. */
+    private Timed confirmed(AlgorithmConfig choice, CollectiveRequest request, List<Timed> tried) {
+        int few = steadyChunks(trees(choice, request));
+        List<Timed> confirmed = new ArrayList<>();
+        while (!tried.isEmpty()) {
+            Timed best =
+                    longest(Stream.concat(tried.stream(), confirmed.stream()).toList());
+            boolean isSimulatedWhole = slice(choice, request) / best.chunkBytes() <= 2 * few;
+            if (isSimulatedWhole || !tried.remove(best)) {
+                return best;
+            }
+            CollectiveRequest cut = sized(request, request.count(), best.chunkBytes());
+            confirmed.add(new Timed(best.chunkBytes(), predict(choice, cut, CONFIRMING_FACTOR * few)));
+        }
+        return longest(confirmed);
     }
 
     private static Timed best(List<Timed> tried) {
@@ -270,15 +290,16 @@ final class FastestChoice {
 
     /** Returns the time in us of a choice with the length of chunks of the request. */
     private double time(AlgorithmConfig choice, CollectiveRequest request) {
-        return times.get(question(choice, request), () -> predict(choice, request));
+        return times.get(
+                question(choice, request), () -> predict(choice, request, steadyChunks(trees(choice, request))));
     }
 
-    private double predict(AlgorithmConfig choice, CollectiveRequest request) {
+    /** @param few chunks of the shorter of two calls that are simulated if a call has many more */
+    private double predict(AlgorithmConfig choice, CollectiveRequest request, int few) {
         if (!trees(choice, request).dependsOnChunks()) {
             return simulate(choice, request);
         }
         double chunks = slice(choice, request) / request.chunkBytes();
-        int few = steadyChunks(trees(choice, request));
         return chunks <= 2 * few
                 ? simulate(choice, request)
                 : steady(choice, request, few).us(chunks);
@@ -290,7 +311,8 @@ final class FastestChoice {
     }
 
     private Steady steady(AlgorithmConfig choice, CollectiveRequest request, int chunks) {
-        return steady.get(question(choice, sized(request, 1, request.chunkBytes())), () -> {
+        // The key has the length of the shorter call instead of that of the request.
+        return steady.get(question(choice, sized(request, chunks, request.chunkBytes())), () -> {
             double bytes =
                     chunks * request.chunkBytes() / trees(choice, request).longestShare();
             return new Steady(
