@@ -113,14 +113,11 @@ class GpuCommandTest {
         assertThat(NoPeerAccess.between(machine, 1, 2)).isTrue();
         assertThat(NoPeerAccess.between(machine, 4, 6)).isTrue();
         assertThat(NoPeerAccess.between(machine, 0, 5)).isTrue();
-        Files.writeString(figures, probe.out());
+        // The emulator has no speed of its own, and on a busy machine its figures may be none that a link can have.
+        Files.writeString(figures, probe.out().replaceAll("[0-9]+[.][0-9]+", "10.00"));
         CommandRun calibrate = CommandRun.of(
                 "calibrate --from " + figures + " --machine " + output + " --output " + folder.resolve("c.json"));
-        // The emulator has no speed of its own: on a busy machine a figure may be none that a link can have.
-        assertThat(calibrate)
-                .matches(
-                        run -> run.status() == 0 || run.err().contains("name the machine that was measured"),
-                        calibrate.err());
+        assertThat(calibrate.status()).as(calibrate.err()).isZero();
 
         CommandRun bench = banyan(
                 "stall 4 6\ncorrupt 1 2\n",
