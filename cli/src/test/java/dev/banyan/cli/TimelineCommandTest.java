@@ -47,7 +47,12 @@ class TimelineCommandTest {
         Path json = folder.resolve("steps.json");
         CommandRun run = CommandRun.of("trace timeline " + file + " --output " + json);
         assertThat(run.status()).as(run.err()).isZero();
-        assertThat(run.out()).startsWith("# 3 events of 1 process: " + json);
+        assertThat(run.out()).startsWith("# 3 events of 1 process: " + json).contains("# event", "(ms per process)");
+        assertThat(run.out().lines().skip(4))
+                .satisfiesExactly(
+                        line -> assertThat(line).startsWith("  Test Phase: across  "),
+                        line -> assertThat(line).startsWith("  Test Phase: part "),
+                        line -> assertThat(line).matches("  Test Phase: whole +1[.]0( +[0-9]+[.][0-9]+){3}"));
         JsonNode events = new ObjectMapper().readTree(json.toFile()).get("traceEvents");
         JsonNode wholeSlice = slice(events, "whole");
         JsonNode partSlice = slice(events, "part");

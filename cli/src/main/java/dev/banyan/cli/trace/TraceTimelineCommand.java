@@ -3,6 +3,7 @@ package dev.banyan.cli.trace;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -17,7 +18,8 @@ import picocli.CommandLine.Parameters;
 /** {@code banyan trace timeline}: one picture of what several processes recorded. */
 @Command(
         name = "timeline",
-        description = "Put what processes recorded by JDK Flight Recorder into one timeline for ui.perfetto.dev.",
+        description = "Put what processes recorded by JDK Flight Recorder into one timeline for ui.perfetto.dev, and"
+                + " print how long each kind of event took.",
         footer = {
             "",
             "Each process is a group of rows: one for each kind of Banyan's events, more",
@@ -58,5 +60,7 @@ final class TraceTimelineCommand extends Subcommand {
                 .sum();
         out.println("# " + Numbers.count(events, "event") + " of " + Numbers.count(recordings.size(), "process") + ": "
                 + file + " (open it in ui.perfetto.dev)");
+        out.println("#");
+        EventTimes.table(recordings).lines().forEach(line -> out.println(TerminalText.of(line)));
     }
 }
