@@ -37,9 +37,23 @@ interface Between {
         }
     }
 
+    /** For processes that do not lead. */
+    record Absent() implements Between {
+        @Override
+        public long limit() {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public CompletableFuture<Void> start(
+                int leader, int turn, MemorySegment array, long count, DataType type, ReduceOp op) {
+            return CompletableFuture.completedFuture(null);
+        }
+    }
+
     /** Data goes from the leaders to MPI and back through host memory, of which each leader has two pieces. */
     final class Staged implements Between {
-        private static final long BYTES = 4 << 20;
+        static final long BYTES = 4 << 20;
 
         private final List<ProcessGroup> groups;
         private final int devices;

@@ -30,9 +30,10 @@ import org.jspecify.annotations.Nullable;
  * the processes and a broadcast inside each process. It works in pieces, so that the three phases overlap. If several
  * devices lead at once ({@link Leaders}), slices are reduce-scattered inside, all-reduced between and all-gathered
  * inside. If every process has one device, the allreduce is one call of MPI on the caller's buffer. Processes may
- * differ in their number of devices and in their backend; then one device of each process leads. If all processes are
- * on one machine and have GPUs of their own, the allreduce is one collective of all these GPUs, which reach each
- * other's memory by CUDA IPC.
+ * differ in their number of devices and in their backend; then one device of each process leads. If several processes
+ * of a machine have as many GPUs of their own, all these GPUs reach each other's memory by CUDA IPC: they reduce to one
+ * of them, one process of each machine exchanges the sums, and all receive the result. On a single machine, the
+ * allreduce is one collective.
  *
  * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. Pieces of
  * device memory go through pinned memory of the host, unless MPI {@linkplain World#takesDeviceMemory takes device
@@ -72,7 +73,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final Between staged;
 
     private final boolean takesDeviceMemory;
-    /** The GPUs of all processes, where these are on one machine and can join them. */
+    /** The GPUs of the processes of each machine, where some machine has several processes and all can join them. */
     private final @Nullable MachineGpus gpus;
 
     /**
@@ -96,21 +97,18 @@ public final class HierarchicalCommunicator implements AutoCloseable {
                         Stream.of(first),
                         IntStream.range(1, this.leaders.groups(local)).mapToObj(_ -> first.duplicate()))
                 .toList();
-        gpus = alike
-                        && !exact
-                        && !takesDeviceMemory
-                        && !local.inHostMemory()
-                        && first.size() > 1
-                        && world.sharesMemory()
-                ? first.joinGpus(local)
-                : null;
         devices = (int) first.combine(local.size(), ReduceOp.SUM);
         String name = "banyan-hierarchy-" + COUNT.incrementAndGet();
         queue = new CallQueue(name, local.config().get(Communicator.TIMEOUT), GRACE);
         copies = new CallQueue(name + "-copies", local.config().get(Communicator.TIMEOUT), GRACE);
         this.takesDeviceMemory = takesDeviceMemory;
         direct = new Between.Direct(groups, devices);
-        staged = local.inHostMemory() ? direct : new Between.Staged(groups, devices, local, copies, arena);
+        gpus = alike && !exact && !takesDeviceMemory && !local.inHostMemory() && world.sharesMemory()
+                ? first.joinGpus(local, leading -> new Between.Staged(List.of(leading), devices, local, copies, arena))
+                : null;
+        staged = local.inHostMemory() || gpus != null
+                ? direct
+                : new Between.Staged(groups, devices, local, copies, arena);
     }
 
     /**

@@ -13,20 +13,27 @@ import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The GPUs that several processes of one machine hold, which reach each other's memory: calls need neither the host nor
- * MPI. Used by one thread at a time.
+ * The GPUs that the processes of each machine hold, which reach each other's memory: inside a machine, calls need neither
+ * the host nor MPI. Between machines one process of each exchanges sums. Used by one thread at a time.
  */
 final class MachineGpus implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MachineGpus.class);
+    private static final int LEADER = 0;
 
     private final Backend backend;
     private final Communicator ranks;
+    /** The processes that lead, or all others; null if there is no other machine. */
+    private @Nullable ProcessGroup peers;
+    /** Between leaders; does nothing in other processes. */
+    private Between between = new Between.Absent();
 
     private MachineGpus(Joined joined, Config config) {
         backend = joined.backend();
@@ -34,66 +41,89 @@ final class MachineGpus implements AutoCloseable {
     }
 
     /**
-     * Joins the GPUs of all processes, if all are on this machine. All processes call it.
+     * Joins the GPUs of each machine. All processes call it.
      *
-     * @param all the processes
+     * @param all processes of all machines, each with as many GPUs
      * @param machine those of this machine; freed by this method
      * @param local the communicator over the GPUs of this process
-     * @return null in all processes if there are other machines, or, with a warning, if the GPUs cannot be joined
+     * @param exchange makes what a leader exchanges sums with, from the group of all leaders
+     * @return null in all processes, with a warning, if the GPUs of some machine cannot be joined
      */
-    static @Nullable MachineGpus join(MpiProcesses all, MpiProcesses machine, Communicator local) {
-        Config config = local.config();
-        Job job;
-        Machine whole;
-        try (machine) {
-            if (machine.size() < all.size()) {
-                return null;
-            }
-            int ranks = local.size() * machine.size();
-            whole = ThisMachine.look() instanceof ThisMachine.Found found
-                    ? found.machine()
-                    : HostMachine.of(ranks + " GPUs", "GPU", ranks);
-            job = Job.join(
-                    machine.rank(),
-                    machine.size(),
-                    local.size(),
-                    Agreement.on(whole, config),
-                    TimeUnit.NANOSECONDS.convert(config.get(Communicator.TIMEOUT)),
-                    new MachineMeeting(all, machine));
-        } catch (NoSharedMemoryException | IllegalStateException e) {
-            // All processes see the same difference of machines or settings.
-            warn(e);
-            return null;
-        }
+    static @Nullable MachineGpus join(
+            World world,
+            MpiProcesses all,
+            MpiProcesses machine,
+            Communicator local,
+            Function<ProcessGroup, Between> exchange) {
         MachineGpus joined = null;
         RuntimeException failure = null;
+        boolean isAlone = machine.size() == all.size();
+        boolean leads = machine.rank() == LEADER;
+        try (machine) {
+            joined = join(all, machine, local);
+        } catch (NoSharedMemoryException e) {
+            // All processes see this one.
+            warn(e);
+            return null;
+        } catch (RuntimeException e) {
+            failure = e;
+        }
+        if (!all.allHave(joined != null)) {
+            if (joined != null) {
+                joined.close();
+            }
+            warn(failure == null ? new IllegalStateException("another process failed; see what it logs") : failure);
+            return null;
+        }
+        MachineGpus gpus = Objects.requireNonNull(joined);
+        if (!isAlone) {
+            ProcessGroup group = ProcessGroup.of(world, all.split(leads ? 0 : 1));
+            gpus.peers = group;
+            gpus.between = leads ? exchange.apply(group) : gpus.between;
+        }
+        return gpus;
+    }
+
+    private static MachineGpus join(MpiProcesses all, MpiProcesses machine, Communicator local) {
+        Config config = local.config();
+        int ranks = local.size() * machine.size();
+        Machine whole = ThisMachine.look() instanceof ThisMachine.Found found
+                ? found.machine()
+                : HostMachine.of(ranks + " GPUs", "GPU", ranks);
+        Job job = Job.join(
+                machine.rank(),
+                machine.size(),
+                local.size(),
+                Agreement.on(whole, config),
+                TimeUnit.NANOSECONDS.convert(config.get(Communicator.TIMEOUT)),
+                new MachineMeeting(all, machine));
         try {
             if (!(local.backend() instanceof JoinableBackend joinable)) {
                 throw new IllegalStateException(
                         "backends of " + local.backend().name() + " have all ranks in one process");
             }
-            joined = new MachineGpus(joinable.join(job, whole, config), config);
+            return new MachineGpus(joinable.join(job, whole, config), config);
         } catch (RuntimeException e) {
             job.close();
-            failure = e;
+            throw e;
         }
-        if (all.allHave(joined != null)) {
-            return joined;
-        }
-        if (joined != null) {
-            joined.close();
-        }
-        warn(failure == null ? new IllegalStateException("another process failed; see what it logs") : failure);
-        return null;
     }
 
     private static void warn(RuntimeException reason) {
         LOG.warn("processes of this machine reduce arrays of GPUs by the host: {}", reason.getMessage());
     }
 
-    /** Runs a call of all processes, with the buffers of this process. */
+    /**
+     * Runs an allreduce of all processes.
+     *
+     * @param call with the buffers of this process
+     */
     void run(CollectiveCall call) {
-        ranks.run(call);
+        if (peers == null) {
+            ranks.run(call);
+        } else {
+            new Pipeline(call, new Phases.OneLeader(ranks, between), Between.Staged.BYTES).run(0, call.count());
+        }
     }
 
     /** Leaves the other processes. All processes call it. */
@@ -102,6 +132,9 @@ final class MachineGpus implements AutoCloseable {
         CloseAll all = new CloseAll();
         all.close(ranks::close);
         all.close(backend::close);
+        if (peers != null) {
+            all.close(peers::close);
+        }
         all.throwFailure();
     }
 }

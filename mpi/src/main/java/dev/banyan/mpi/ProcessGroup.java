@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -111,16 +112,16 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
-     * Joins the GPUs of all processes, as {@link MachineGpus#join} does. All processes call it.
+     * Joins the GPUs of each machine, as {@link MachineGpus#join} does. All processes call it.
      *
      * @param local over the GPUs of this process
      */
     @Nullable
-    MachineGpus joinGpus(Communicator local) {
+    MachineGpus joinGpus(Communicator local, Function<ProcessGroup, Between> exchange) {
         AtomicReference<@Nullable MachineGpus> joined = new AtomicReference<>();
         Completions.join(submit(
                 "joins the GPUs of this machine",
-                () -> joined.set(MachineGpus.join(processes, processes.onSameMachine(), local))));
+                () -> joined.set(MachineGpus.join(world, processes, processes.onSameMachine(), local, exchange))));
         return joined.get();
     }
 

@@ -4,12 +4,15 @@ import static dev.banyan.mpi.StoresProgram.require;
 
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -20,7 +23,9 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
@@ -36,6 +41,10 @@ final class DevicesProgram {
 
     /** The function of the driver that copies memory of devices to the host. */
     private static final String COPIES = "calls cuMemcpyDtoHAsync";
+
+    private interface AllReduce {
+        void run(List<MemorySegment> buffers, long count, DataType type, ReduceOp op);
+    }
 
     private final World world;
     private final Communicator local;
@@ -58,12 +67,15 @@ final class DevicesProgram {
             Config config = Config.builder()
                     .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
                     .load();
-            boolean apart = arguments.length > 0 && arguments[0].equals("apart");
+            String mode = arguments.length > 0 ? arguments[0] : "";
+            boolean apart = mode.equals("apart") || mode.equals("machines");
             int first = apart ? DEVICES * world.rank() : 0;
             try (Backend backend = Communicator.gpuBackend(machine, config, first, first + 1);
                     Communicator local = Communicator.create(machine, config, backend)) {
                 DevicesProgram program = new DevicesProgram(world, local);
-                if (apart) {
+                if (mode.equals("machines")) {
+                    program.machines();
+                } else if (apart) {
                     program.apart();
                 } else if (arguments.length > 0) {
                     program.choice(arguments[0].equals("taken"));
@@ -96,11 +108,43 @@ final class DevicesProgram {
     /** Each process has GPUs of its own, which reach those of the others. */
     private void apart() throws Throwable {
         try (HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local)) {
-            everyKind(communicator);
+            everyKind(communicator::allReduce);
             long before = emulated(COPIES);
             communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
             require(emulated(COPIES) == before, "no array goes through the host");
         }
+    }
+
+    /** The same, played as machines of two processes each, and of one where their number is odd. */
+    private void machines() throws Throwable {
+        MpiProcesses all = new MpiProcesses(world, world.mpi().handle("ompi_mpi_comm_world")).duplicate();
+        Duration timeout = world.config().get(Communicator.TIMEOUT);
+        try (Arena arena = Arena.ofShared();
+                CallQueue copies = new CallQueue("copies", timeout, Duration.ZERO);
+                MachineGpus gpus = Objects.requireNonNull(MachineGpus.join(
+                        world,
+                        all,
+                        all.split(all.rank() / 2),
+                        local,
+                        leading -> new Between.Staged(List.of(leading), DEVICES * all.size(), local, copies, arena)))) {
+            AllReduce reduction = (buffers, count, type, op) ->
+                    gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
+            for (DataType type : DataType.values()) {
+                for (ReduceOp op : ReduceOp.values()) {
+                    // Means of integers go another way.
+                    if (op != ReduceOp.AVG || type.isFloating()) {
+                        exact(reduction, 4099, type, op);
+                    }
+                }
+            }
+            exact(reduction, LONG, DataType.F32, ReduceOp.AVG);
+            long before = emulated(COPIES);
+            gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, LONG, DataType.F32, ReduceOp.SUM, memory));
+            long copied = emulated(COPIES) - before;
+            boolean leads = world.rank() % 2 == 0;
+            require((copied > 0) == leads, copied + " pieces go from this process to the host");
+        }
+        all.close();
     }
 
     /**
@@ -132,7 +176,7 @@ final class DevicesProgram {
             long before = emulated(COPIES);
             communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
             require((emulated(COPIES) > before) != taken, "arrays are copied for MPI, or MPI takes them");
-            exact(communicator, LONG, DataType.F32, ReduceOp.SUM);
+            exact(communicator::allReduce, LONG, DataType.F32, ReduceOp.SUM);
         }
         try (KVStore store = KVStore.create("depcha", local)) {
             store.init(0, MemorySegment.ofArray(new float[] {2, 3}), 2, DataType.F32);
@@ -177,23 +221,23 @@ final class DevicesProgram {
                 new HierarchicalCommunicator(world, local, leaders, takesDeviceMemory)) {
             int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
             require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
-            everyKind(communicator);
+            everyKind(communicator::allReduce);
         }
     }
 
-    private void everyKind(HierarchicalCommunicator communicator) {
+    private void everyKind(AllReduce reduction) {
         for (DataType type : DataType.values()) {
             for (ReduceOp op : ReduceOp.values()) {
                 for (long count : COUNTS) {
-                    exact(communicator, count, type, op);
+                    exact(reduction, count, type, op);
                 }
             }
         }
-        exact(communicator, LONG, DataType.F32, ReduceOp.SUM);
+        exact(reduction, LONG, DataType.F32, ReduceOp.SUM);
     }
 
-    private void exact(HierarchicalCommunicator communicator, long count, DataType type, ReduceOp op) {
-        Sample sample = new Sample(type, op, communicator.devices());
+    private void exact(AllReduce reduction, long count, DataType type, ReduceOp op) {
+        Sample sample = new Sample(type, op, DEVICES * world.size());
         // One element behind where vectors begin.
         List<MemorySegment> buffers = memory.stream()
                 .map(buffer -> buffer.asSlice(type.bytes(), count * type.bytes()))
@@ -204,7 +248,7 @@ final class DevicesProgram {
                 sample.fill(host, world.rank() * DEVICES + device, count);
                 local.copyToDevice(buffers.get(device), host);
             }
-            communicator.allReduce(buffers, count, type, op);
+            reduction.run(buffers, count, type, op);
             for (MemorySegment buffer : buffers) {
                 local.copyToHost(buffer, host);
                 long wrong = sample.wrong(host, count);
@@ -219,7 +263,7 @@ final class DevicesProgram {
         long before = emulated("host allocations");
         HierarchicalCommunicator communicator = new HierarchicalCommunicator(world, local, Leaders.ONE, false);
         long pieces = emulated("host allocations") - before;
-        exact(communicator, 1, DataType.F32, ReduceOp.SUM);
+        exact(communicator::allReduce, 1, DataType.F32, ReduceOp.SUM);
         if (world.rank() == 0) {
             requireOrderException(communicator::close);
             communicator.close();

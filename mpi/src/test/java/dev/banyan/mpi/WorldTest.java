@@ -93,6 +93,18 @@ class WorldTest {
         assertThat(outcome.orphans()).isEmpty();
     }
 
+    @Test
+    void oneProcessOfEachMachineExchangesSumsOfItsGpus() throws Exception {
+        MpiRun.requireMpi();
+        Outcome outcome = new MpiRun(3, DevicesProgram.class)
+                .in("LD_LIBRARY_PATH", CudaEmulator.build())
+                .with("machines")
+                .run(folder);
+        assertThat(outcome.lines("passed 37 cases")).as(outcome.text()).isEqualTo(3);
+        assertThat(outcome.status()).as(outcome.text()).isZero();
+        assertThat(outcome.orphans()).isEmpty();
+    }
+
     /** An MPI that reports that it takes memory of GPUs, which are emulated: their memory is the process's. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
