@@ -202,13 +202,17 @@ function boundText(set) {
     html(
       "p",
       { class: "bound", id: "bound" },
-      "No schedule exceeds ",
+      set.counted ? `Counting ${set.counted}: no schedule exceeds ` : "No schedule exceeds ",
       html("b", {}, gbs(set.bound)),
       " of algbw",
       set.exact.includes("/") ? ` (${set.exact})` : "",
       ".",
     ),
     html("p", { class: "note", id: "why" }, `${set.why[0].toUpperCase()}${set.why.slice(1)}.`),
+    set.beyond ? html("p", { class: "note", id: "beyond" }, `More counted: ${set.beyond.join("; ")}.`) : "",
+    machine.assumed.length
+      ? html("p", { class: "note", id: "assumed" }, `This holds if what is assumed is right: ${machine.assumed.join("; ")}.`)
+      : "",
     html(
       "label",
       {},

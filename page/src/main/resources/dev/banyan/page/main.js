@@ -15,7 +15,7 @@ const packing = whole.ways[0];
 byId("name").textContent = machine.name;
 byId("summary").textContent =
   `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
-  `${gbs(whole.bound)}; ${count(packing.trees.length, "packed tree")} carry ${gbs(packing.rate)}`;
+  `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} carry ${gbs(packing.rate)}`;
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
   html(

@@ -83,6 +83,7 @@ function setTable() {
     ...model.algorithms.map((_, algorithm) => digits(set.ways.find((way) => way.algorithm === algorithm)?.rate, 6)),
     digits(set.relayed?.bound, 6),
     digits(set.relayed?.ways[0].rate, 6),
+    set.counted ?? "all links",
     set.why,
     set.relayed?.why ?? "",
   ]);
@@ -94,12 +95,13 @@ function setTable() {
       ...model.algorithms.map((each) => `${each} (GB/s)`),
       "bound with relays (GB/s)",
       "packing with relays (GB/s)",
+      "counted by the bound",
       "why",
       "why, with relays",
     ],
     rows,
     texts: 1,
-    long: [5 + model.algorithms.length, 6 + model.algorithms.length],
+    long: [6 + model.algorithms.length, 7 + model.algorithms.length],
   };
 }
 

@@ -64,7 +64,10 @@ class MachinePageBrowserTest {
     void pageSaysWhatTheMachineReaches() {
         assertThat(browser.text("#name")).isEqualTo("p3.16xlarge");
         assertThat(browser.text("#summary")).contains("8 GPUs", "85.714 GB/s");
-        assertThat(browser.text("#bound")).isEqualTo("No schedule exceeds 85.714 GB/s of algbw (600/7).");
+        assertThat(browser.text("#bound"))
+                .isEqualTo("Counting NVLink: no schedule exceeds 85.714 GB/s of algbw (600/7).");
+        assertThat(browser.text("#beyond")).isEqualTo("More counted: all links: 1,000 GB/s.");
+        assertThat(browser.all("#assumed")).isEmpty();
         assertThat(browser.text("#why")).contains("Certificate of 600 / 7 on p3.16xlarge");
         assertThat(browser.text("#about")).contains("a note with </script> in it");
     }

@@ -3,12 +3,15 @@ package dev.banyan.page;
 import dev.banyan.config.Config;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
+import dev.banyan.page.study.BoundWords;
 import dev.banyan.page.study.Gradients;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.network.Network;
 import java.util.List;
 
 /** Pages for tests. */
@@ -24,18 +27,29 @@ final class Pages {
 
     private Pages() {}
 
+    private static final class Words implements BoundWords {
+        @Override
+        public String certificate(Bound bound, Network network) {
+            return "certificate of " + bound.gbs() + " on " + network.name();
+        }
+
+        @Override
+        public String counted(Network network) {
+            return network.leavesOutLinks() ? "NVLink" : "";
+        }
+
+        @Override
+        public List<String> beyond(Network network, Bound bound) {
+            return network.leavesOutLinks() ? List.of("all links: 1,000 GB/s") : List.of();
+        }
+    }
+
     static PageModel model(String preset) {
         return model(Presets.find(preset).orElseThrow());
     }
 
     static PageModel model(Machine machine) {
         return new PageStudy(machine, Config.builder().build(), Profiles.of(machine), Execution.PROGRAMS)
-                .run(
-                        "0.0.0",
-                        (bound, network) -> "certificate of " + bound.gbs() + " on " + network.name(),
-                        List.of(MEASURED),
-                        MODELS,
-                        List.of("a note with </script> in it"),
-                        () -> {});
+                .run("0.0.0", new Words(), List.of(MEASURED), MODELS, List.of("a note with </script> in it"), () -> {});
     }
 }

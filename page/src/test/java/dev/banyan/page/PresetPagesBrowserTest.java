@@ -2,6 +2,8 @@ package dev.banyan.page;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.format.MachineReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,6 +52,18 @@ class PresetPagesBrowserTest {
         assertThat(browser.all("#drawing path[data-tree]")).isNotEmpty();
         browser.click("#play");
         browser.await("document.querySelectorAll('#play-drawing .chunk').length > 0");
+        assertThat(browser.console()).isEmpty();
+    }
+
+    @Test
+    void assumedSpeedsStandBesideTheBound() throws IOException {
+        Machine table = new MachineReader().parse("two.txt", "GPU0 GPU1\nGPU0 X PHB\nGPU1 PHB X\n");
+        Path page = Files.writeString(folder.resolve("two.html"), MachinePage.html(Pages.model(table)));
+        browser.open(page);
+        assertThat(browser.text("#bound")).startsWith("No schedule exceeds");
+        assertThat(browser.text("#assumed"))
+                .startsWith("This holds if what is assumed is right: PCIe gen3, 12 GB/s one way for a full slot");
+        assertThat(browser.all("#beyond")).isEmpty();
         assertThat(browser.console()).isEmpty();
     }
 

@@ -67,22 +67,29 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
             ChosenMachine chosen, int[] relays, Network network, Collective collective, int root, Bound bound) {
         List<Limit> limits = new ArrayList<>();
         boolean reduces = network.switchesReduce() && collective == Collective.ALL_REDUCE;
-        addReduced(limits, network, collective, bound);
+        limits.addAll(reduced(network, collective, bound));
         if (network.leavesOutLinks()) {
             Network all = chosen.describedLinks(relays);
             Bound ofAll = bound(collective, all, root);
             limits.add(of(counted(all, reduces, false), ofAll, all, collective));
-            addReduced(limits, all, collective, ofAll);
+            limits.addAll(reduced(all, collective, ofAll));
         }
         return List.copyOf(limits);
     }
 
-    private static void addReduced(List<Limit> limits, Network network, Collective collective, Bound forwarding) {
-        if (collective == Collective.ALL_REDUCE) {
-            SwitchReductionBound.of(network)
-                    .filter(reduced -> reduced.gbs().compareTo(forwarding.gbs()) > 0)
-                    .ifPresent(reduced -> limits.add(of(counted(network, true, true), reduced, network, collective)));
-        }
+    /**
+     * The limit of a network with reduction in switches; none where no switch can reduce or that helps nothing.
+     *
+     * @param forwarding the bound with switches that only forward
+     */
+    public static List<Limit> reduced(Network network, Collective collective, Bound forwarding) {
+        return collective != Collective.ALL_REDUCE
+                ? List.of()
+                : SwitchReductionBound.of(network)
+                        .filter(reduced -> reduced.gbs().compareTo(forwarding.gbs()) > 0)
+                        .map(reduced -> of(counted(network, true, true), reduced, network, collective))
+                        .stream()
+                        .toList();
     }
 
     private static Limit of(String counted, Bound bound, Network network, Collective collective) {

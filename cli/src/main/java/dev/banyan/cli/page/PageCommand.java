@@ -3,7 +3,6 @@ package dev.banyan.cli.page;
 import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
@@ -19,7 +18,6 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
 import dev.banyan.page.study.Gradients;
 import dev.banyan.page.study.PageStudy;
-import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
@@ -106,8 +104,7 @@ public final class PageCommand extends Subcommand {
             model = study.run(
                     Objects.requireNonNullElse(
                             PageCommand.class.getPackage().getImplementationVersion(), "not packaged"),
-                    (bound, network) -> CertificateReport.of(bound, network, Collective.ALL_REDUCE)
-                            .sentence(),
+                    new PrintedLimits(chosen),
                     measured,
                     models,
                     chosen.warnings(),

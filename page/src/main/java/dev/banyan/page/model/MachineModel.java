@@ -12,6 +12,7 @@ import java.util.List;
  * @param nodes devices, then hubs
  * @param links one for each pair of nodes that is linked; a directed link is {@code 2 * link} from a to b, and {@code
  *     2 * link + 1} from b to a
+ * @param assumed speeds of links that the description leaves open, one phrase each
  * @param paths directed links from one device to another in turn, where there is no direct link: {@code [from, to,
  *     link, ...]}
  */
@@ -22,6 +23,7 @@ public record MachineModel(
         int height,
         List<NodeModel> nodes,
         List<LinkModel> links,
+        List<String> assumed,
         List<List<Integer>> paths) {
     /**
      * A node.

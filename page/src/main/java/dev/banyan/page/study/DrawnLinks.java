@@ -55,6 +55,7 @@ final class DrawnLinks {
                 MachineDrawing.HEIGHT,
                 nodes(),
                 List.copyOf(links),
+                machine.assumed(),
                 List.copyOf(usual.values()));
     }
 

@@ -72,7 +72,7 @@ public final class PageStudy {
      * Computes the model.
      *
      * @param version of Banyan
-     * @param words writes certificates
+     * @param words writes what is said of bounds
      * @param measured further curves, which are shown beside the predicted ones
      * @param models gradients of models
      * @param notes what else the page should say, one sentence each
@@ -80,7 +80,7 @@ public final class PageStudy {
      */
     public PageModel run(
             String version,
-            CertificateWords words,
+            BoundWords words,
             List<Curve> measured,
             List<Gradients> models,
             List<String> notes,

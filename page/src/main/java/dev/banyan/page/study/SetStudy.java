@@ -38,16 +38,11 @@ final class SetStudy {
 
     private final Machine machine;
     private final DrawnLinks links;
-    private final CertificateWords words;
+    private final BoundWords words;
     private final List<AlgorithmChoice> algorithms;
     private final Config config;
 
-    SetStudy(
-            Machine machine,
-            DrawnLinks links,
-            CertificateWords words,
-            List<AlgorithmChoice> algorithms,
-            Config config) {
+    SetStudy(Machine machine, DrawnLinks links, BoundWords words, List<AlgorithmChoice> algorithms, Config config) {
         this.machine = machine;
         this.links = links;
         this.words = words;
@@ -92,11 +87,15 @@ final class SetStudy {
                         .map(part -> part.stream().map(rank -> devices[rank]).toList())
                         .toList()
                 : null;
+        String counted = words.counted(network);
+        List<String> beyond = words.beyond(network, bound);
         return new SetModel(
                 Arrays.stream(devices).boxed().toList(),
                 bound.gbs().doubleValue(),
                 exact(bound.gbs()),
-                words.of(bound, network),
+                words.certificate(bound, network),
+                counted.isEmpty() ? null : counted,
+                beyond.isEmpty() ? null : beyond,
                 parts,
                 limit(bound.certificate(), network),
                 ways,
