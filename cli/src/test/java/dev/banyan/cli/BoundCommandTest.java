@@ -65,8 +65,20 @@ class BoundCommandTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains("# p3.16xlarge: what no schedule between its 8 devices can exceed")
+                .contains(
+                        "# PCIe is counted as NCCL counts it (12 GB/s one way for 16 lanes of 8 GT/s, 15.754 GB/s raw);"
+                                + " single copies have been faster\n")
                 .contains("# broadcast (NVLink): all data must leave {3} over links of 150 GB/s in all");
         assertThat(run.out().toLowerCase(Locale.ROOT)).contains("busbw");
+    }
+
+    @Test
+    void ratesOfPcieAreNamedWhereTheyAreCounted(@TempDir Path folder) throws Exception {
+        assertThat(json("bound --machine pcie-8").get("rates").asText())
+                .startsWith("PCIe is counted as NCCL counts it");
+        assertThat(json("bound --machine mi300x8 --devices 0,1").has("rates")).isTrue();
+        Path matrix = Files.writeString(folder.resolve("m.txt"), "0 13 12\n13 0 11\n12 11 0\n");
+        assertThat(json("bound --unit gbs --machine " + matrix).has("rates")).isFalse();
     }
 
     @Test

@@ -10,11 +10,13 @@ import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.Link;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param rows one per collective
  * @param warnings one sentence each
  * @param assumed speeds that the description leaves open
+ * @param rates how PCIe is counted; absent where that needs no word
  */
 record BoundReport(
         @JsonIgnore String machine,
@@ -34,7 +37,8 @@ record BoundReport(
         List<Integer> relays,
         List<RowReport> rows,
         List<String> warnings,
-        @JsonIgnore List<String> assumed) {
+        @JsonIgnore List<String> assumed,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) String rates) {
     /**
      * The bound of one collective over the links that plans use.
      *
@@ -83,7 +87,14 @@ record BoundReport(
                         .toList(),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
-                chosen.machine().assumed());
+                chosen.machine().assumed(),
+                countsPcie(network, chosen) ? PcieRates.sentence(chosen.machine()) : "");
+    }
+
+    /** Whether some bound is one of PCIe links. */
+    private static boolean countsPcie(Network network, ChosenMachine chosen) {
+        Network all = network.leavesOutLinks() ? chosen.describedLinks() : network;
+        return IntStream.range(0, all.arcs()).anyMatch(arc -> all.kind(arc) == Link.Kind.PCIE);
     }
 
     void print(PrintWriter out, TableFormat format) {
@@ -105,6 +116,9 @@ record BoundReport(
                 + (several ? ", by the links and abilities of switches that are counted" : "")
                 + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
         Assumptions.line(assumed).ifPresent(line -> out.println(comment + line));
+        if (!rates.isEmpty()) {
+            out.println(comment + rates);
+        }
         out.println(comment.strip());
         (markdown ? table.markdown() : table.lines()).forEach(out::println);
         out.println(comment.strip());
