@@ -105,7 +105,14 @@ class AutomaticChoiceTest {
 
     /** Where copies meet on shared wires, the least time is at lengths that are not between two good ones. */
     @ParameterizedTest
-    @CsvSource({"pcie-4,655360", "pcie-8,3031012", "pcie-8,4194304", "p3.8xlarge,58720256"})
+    @CsvSource({
+        "pcie-4,655360",
+        "pcie-8,3031012",
+        "pcie-8,4194304",
+        "p3.8xlarge,58720256",
+        "l40sx8,14680064",
+        "l40sx8,83886080"
+    })
     void noChoiceIsMoreThanFivePercentFasterWhereTimesAreRough(String name, long bytes) {
         check(name, LongStream.of(bytes));
     }

@@ -128,10 +128,13 @@ final class FastestChoice {
             if (candidate.leastUs() >= least) {
                 break;
             }
-            double us = best(sweep(candidate.choice(), request, least)).us();
-            if (us < least) {
-                fastest = candidate.choice();
-                least = us;
+            List<Timed> tried = sweep(candidate.choice(), request, least);
+            if (best(tried).us() < least) {
+                double us = confirmed(candidate.choice(), request, tried).us();
+                if (us < least) {
+                    fastest = candidate.choice();
+                    least = us;
+                }
             }
         }
         return fastest;
