@@ -15,6 +15,11 @@ import java.util.Optional;
 public final class Profiles {
     private static final int FIRST_V100 = 70;
     private static final int FIRST_A100 = 80;
+    /** NVLinks of an A100 to NVSwitches; V100 has 6. */
+    private static final int LANES_A100 = 12;
+    /** NVLinks between two A100 at least, where these are linked directly; two V100 have 3 at most. */
+    private static final int PAIR_LANES_A100 = 4;
+
     private static final int FIRST_H100 = 90;
 
     private static final List<Profile> ALL = List.of(
@@ -52,7 +57,8 @@ public final class Profiles {
 
     /**
      * The profile that fits a machine best: by its links, and where these are NVLinks by its devices'
-     * compute capability (attribute {@code sm}); V100's where that is not known, as for bandwidths.
+     * compute capability (attribute {@code sm}). Where that is not known, links tell it: NVSwitches that reduce are
+     * H100's, 12 links to an NVSwitch and 4 or more between two GPUs A100's, others V100's.
      */
     public static Profile of(Machine machine) {
         return find(nameFor(machine)).orElseThrow();
@@ -69,7 +75,7 @@ public final class Profiles {
                 .map(device -> capability(device.attributes()))
                 .filter(capability -> capability > 0)
                 .findFirst()
-                .orElse(FIRST_V100);
+                .orElseGet(() -> capabilityByLinks(machine));
         if (sm < FIRST_V100) {
             return "p100-nvlink";
         }
@@ -78,6 +84,21 @@ public final class Profiles {
             return switched ? "v100-nvswitch" : "v100-nvlink";
         }
         return sm < FIRST_H100 ? "a100-nvswitch" : "h100-nvswitch";
+    }
+
+    private static int capabilityByLinks(Machine machine) {
+        if (machine.hubs().stream().anyMatch(Hub::reduces)) {
+            return FIRST_H100;
+        }
+        return machine.links().stream()
+                        .filter(link -> link.kind() == Link.Kind.NVLINK)
+                        .anyMatch(link -> link.lanes() >= (isSwitched(machine, link) ? LANES_A100 : PAIR_LANES_A100))
+                ? FIRST_A100
+                : FIRST_V100;
+    }
+
+    private static boolean isSwitched(Machine machine, Link link) {
+        return Math.max(link.a(), link.b()) >= machine.size();
     }
 
     private static int capability(Map<String, String> attributes) {

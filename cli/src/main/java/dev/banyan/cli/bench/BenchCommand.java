@@ -19,11 +19,13 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -410,7 +412,11 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
     }
 
     private void introduce(Bench bench, boolean isWorkload, ChosenMachine chosen, Config config, Reporter reporter) {
-        reporter.introduce(chosen, bench.devices(), bench.platform(isWorkload), bench.profile(), config.warnings());
+        List<String> warnings = new ArrayList<>(config.warnings());
+        if (config.find(Planner.ALGORITHM).isPresent()) {
+            warnings.add(Planner.ALGORITHM.name() + " has no effect on bench; --algorithm names what is measured");
+        }
+        reporter.introduce(chosen, bench.devices(), bench.platform(isWorkload), bench.profile(), warnings);
         if (backend == BenchBackend.HOST) {
             reporter.lines(List.of("# auto takes the star on host memory, where all algorithms read and write each byte"
                     + " of an all_reduce once"));

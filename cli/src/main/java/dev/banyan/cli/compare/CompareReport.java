@@ -202,7 +202,8 @@ record CompareReport(
     }
 
     void print(PrintWriter out, TableFormat format) {
-        TextTable table = new TextTable("allreduce", "rate\n(GB/s)", "ratio\nto bound", "depth", "trees", "time\n(ms)");
+        TextTable table =
+                new TextTable("allreduce", "rate\n(GB/s)", "ratio\nto bound", "depth", "trees", "planning\n(ms)");
         for (RowReport row : rows) {
             if (row.refusal() != null) {
                 table.remark(row.name(), "- " + row.refusal());

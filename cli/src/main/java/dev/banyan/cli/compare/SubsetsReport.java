@@ -124,7 +124,7 @@ public record SubsetsReport(
                 "star",
                 "trees\n(most)",
                 "depth\n(most)",
-                "time\n(ms)"));
+                "planning\n(ms)"));
         boolean relays = total.relayGain() != null;
         if (relays) {
             columns.addAll(List.of("relays gain\nmean (max)", "faster\nwith"));

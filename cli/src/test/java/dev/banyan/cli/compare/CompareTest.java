@@ -69,7 +69,7 @@ class CompareTest {
                 .startsWith("# dgx-a100: allreduce between 4 devices [0,1,2,3]")
                 .anyMatch(line ->
                         line.startsWith("# bound (NVLink): limited by the links of all 4 GPUs to NVSwitch: 200 GB/s"))
-                .anyMatch(line -> line.matches("# allreduce +rate +ratio +depth +trees +time"))
+                .anyMatch(line -> line.matches("# allreduce +rate +ratio +depth +trees +planning"))
                 .anyMatch(line -> line.matches("  packing +200\\.000 +1\\.000 +1 +4 +\\d+\\.\\d\\d"))
                 .anyMatch(line -> line.matches("  star +100\\.000 +0\\.500 +1 +1 +\\d+\\.\\d\\d"));
     }
@@ -82,7 +82,7 @@ class CompareTest {
         assertThat(run.out().lines().toList())
                 .startsWith("p3.16xlarge: allreduce between 4 devices [0,1,2,4], relays [3,5,6,7]")
                 .contains(
-                        "| allreduce | rate (GB/s) | ratio to bound | depth | trees | time (ms) |",
+                        "| allreduce | rate (GB/s) | ratio to bound | depth | trees | planning (ms) |",
                         "|---|---:|---:|---:|---:|---:|")
                 .anyMatch(line -> line.endsWith("100 GB/s; without relays 50 GB/s"))
                 .anyMatch(line -> line.startsWith("| packing | 50.000 | 0.500 |"))
