@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The GPUs that the processes of each machine hold, which reach each other's memory: inside a machine, calls need neither
- * the host nor MPI. Between machines one process of each exchanges sums. Used by one thread at a time.
+ * The GPUs that the processes of each machine hold, which reach each other's memory: inside a machine, calls need
+ * neither the host nor MPI. Between machines one process of each exchanges sums. Used by one thread at a time.
  */
 final class MachineGpus implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MachineGpus.class);

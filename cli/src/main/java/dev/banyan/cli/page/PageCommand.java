@@ -91,6 +91,7 @@ public final class PageCommand extends Subcommand {
                 .toList();
         Config config = Config.load();
         Profile constants = profile == null ? Profiles.of(shown) : profile;
+        NcclCurve nccl = NcclCurve.of(shown, constants);
         PageStudy study = new PageStudy(shown, config, constants, CudaBackendProvider.execution(config));
         List<String> warnings = Stream.concat(chosen.warnings().stream(), config.warnings().stream())
                 .toList();
@@ -105,9 +106,10 @@ public final class PageCommand extends Subcommand {
                     Objects.requireNonNullElse(
                             PageCommand.class.getPackage().getImplementationVersion(), "not packaged"),
                     new PrintedLimits(chosen),
-                    measured,
+                    Stream.concat(nccl.curves().stream(), measured.stream()).toList(),
                     models,
-                    chosen.warnings(),
+                    Stream.concat(Stream.of(nccl.note()), chosen.warnings().stream())
+                            .toList(),
                     progress::step);
         }
         TextFile.write(file.path(), MachinePage.html(model));

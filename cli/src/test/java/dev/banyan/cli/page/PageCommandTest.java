@@ -6,6 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.cli.CommandRun;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.page.model.Curve;
+import dev.banyan.page.study.PageStudy;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
@@ -51,6 +55,23 @@ class PageCommandTest {
         Network four = Network.of(limits.chosen().machine(), new int[] {0, 1, 2, 3});
         assertThat(limits.beyond(four, AllReducePacking.of(four).bound()))
                 .containsExactly("NVLink, with reduction in switches: 450 GB/s");
+    }
+
+    @Test
+    void modelOfNcclIsACurve() {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        NcclCurve nccl = NcclCurve.of(machine, Profiles.of(machine));
+        assertThat(nccl.note()).contains("profile v100-nvlink").contains("published sweeps");
+        Curve curve = nccl.curves().getFirst();
+        assertThat(curve.name()).isEqualTo("nccl");
+        assertThat(curve.measured()).isFalse();
+        assertThat(curve.points())
+                .extracting(Curve.Point::bytes)
+                .isEqualTo(PageStudy.sizes())
+                .startsWith(1L << 10)
+                .endsWith(1L << 30);
+        assertThat(curve.points()).extracting(Curve.Point::us).isSorted();
+        assertThat(curve.points().getLast().choice()).isEqualTo("nccl/Simple");
     }
 
     @Test

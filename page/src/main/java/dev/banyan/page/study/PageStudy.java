@@ -59,6 +59,11 @@ public final class PageStudy {
         groups = new DeviceGroups(machine.size());
     }
 
+    /** Returns the sizes in bytes at which calls are predicted, ascending. */
+    public static List<Long> sizes() {
+        return PredictedCurves.sizes();
+    }
+
     /**
      * Returns the number of parts of {@link #run}, for progress.
      *
@@ -73,7 +78,7 @@ public final class PageStudy {
      *
      * @param version of Banyan
      * @param words writes what is said of bounds
-     * @param measured further curves, which are shown beside the predicted ones
+     * @param others further curves, measured or predicted, which are shown beside those of the algorithms
      * @param models gradients of models
      * @param notes what else the page should say, one sentence each
      * @param onPart called after each part
@@ -81,7 +86,7 @@ public final class PageStudy {
     public PageModel run(
             String version,
             BoundWords words,
-            List<Curve> measured,
+            List<Curve> others,
             List<Gradients> models,
             List<String> notes,
             Runnable onPart) {
@@ -98,7 +103,7 @@ public final class PageStudy {
             curves.add(predicted.of(algorithm));
             onPart.run();
         });
-        curves.addAll(measured);
+        curves.addAll(others);
         Calls chunks = new Calls(machine, config, new SimulatedCosts(machine, profile));
         List<Playback> playbacks = new ArrayList<>();
         for (int algorithm = 0; algorithm < ALGORITHMS.size(); algorithm++) {

@@ -10,9 +10,9 @@ import dev.banyan.schedule.program.ProgramLayout;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Predicts the time of a call over its size, with the range that comes from constants that nobody measured. */
 final class PredictedCurves {
@@ -31,11 +31,16 @@ final class PredictedCurves {
     }
 
     Curve of(AlgorithmChoice algorithm) {
-        List<Curve.Point> points = new ArrayList<>();
-        for (long bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= FACTOR) {
-            points.add(point(algorithm, bytes));
-        }
-        return new Curve(algorithm.label(), false, points);
+        return new Curve(
+                algorithm.label(),
+                false,
+                sizes().stream().map(bytes -> point(algorithm, bytes)).toList());
+    }
+
+    /** Returns the sizes of calls in bytes, ascending. */
+    static List<Long> sizes() {
+        return Stream.iterate(LEAST_BYTES, bytes -> bytes <= MOST_BYTES, bytes -> FACTOR * bytes)
+                .toList();
     }
 
     private Curve.Point point(AlgorithmChoice algorithm, long bytes) {

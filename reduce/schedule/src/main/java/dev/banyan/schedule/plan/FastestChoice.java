@@ -25,8 +25,8 @@ import java.util.stream.Stream;
  * <p>Where the {@linkplain CostModel#dependsOnChunks length of chunks does not matter}, it stays open.
  *
  * <p>If there are many chunks, the time is extrapolated from two shorter calls with chunks of the same length, since
- * each further chunk takes the same time when the pipelines are full. Such a pair serves calls of all sizes. Where copies
- * share links, times become steady late: longer calls confirm the length that is taken.
+ * each further chunk takes the same time when the pipelines are full. Such a pair serves calls of all sizes. Where
+ * copies share links, times become steady late: longer calls confirm the length that is taken.
  *
  * <p>The result does not depend on earlier calls. Not safe for use from several threads at once.
  */
