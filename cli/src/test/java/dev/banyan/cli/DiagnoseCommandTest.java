@@ -47,8 +47,9 @@ class DiagnoseCommandTest {
                 .contains("Worth trying: a process for each GPU (mpirun -np 8, -g 1 of nccl-tests)")
                 .contains("Worth trying: NCCL_PROTO=LL128, then NCCL_PROTO=Simple: at 1 MiB ")
                 .containsPattern(
-                        "Packed trees would take [0-9]+ us at 256 MiB \\([0-9]+% of the bound\\) by the simulator,"
-                                + " which is a prediction: 1\\.[0-9]+ times as fast as NCCL was measured\\.");
+                        "Packed trees would take [0-9]+ us at 256 MiB \\([0-9]+% of the bound\\) by the simulator as"
+                                + " graphs of copies, which is a prediction: 1\\.[0-9]+ times as fast as NCCL was"
+                                + " measured\\.");
     }
 
     /** GPU4 has NVLink to GPU0 alone, and so a ring crosses PCIe. */

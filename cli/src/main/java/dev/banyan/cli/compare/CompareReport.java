@@ -70,7 +70,7 @@ record CompareReport(
      * @param ratio rate over bound; absent where it goes over links that the bound leaves out, faster than those
      *     that it is about
      * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
-     *     chain of steps that wait for each other
+     *     chain of steps that wait for each other; absent where a switch reduces
      * @param trees number of trees or rings, where it is known
      * @param generationMs least time to build it, warm, in ms, where it was built
      * @param refusal why there are no figures
@@ -161,12 +161,13 @@ record CompareReport(
         try {
             SimulatedNccl nccl = new SimulatedNccl(chosen.machine(), Profiles.of(chosen.machine()));
             double rate = nccl.rateGbs(Collective.ALL_REDUCE);
+            boolean goesAround = nccl.goesAroundRings(Collective.ALL_REDUCE);
             return new RowReport(
                     name,
                     rate,
                     rate > bound.doubleValue() ? null : (Double) (rate / bound.doubleValue()),
-                    chosen.machine().size() - 1,
-                    nccl.rings().rings().rings().size(),
+                    goesAround ? chosen.machine().size() - 1 : null,
+                    goesAround ? nccl.rings().rings().rings().size() : null,
                     null,
                     null,
                     null,
@@ -212,7 +213,7 @@ record CompareReport(
                         TerminalText.of(row.name()),
                         decimals(3, row.rateGBs()),
                         row.ratio() == null ? "-" : decimals(3, row.ratio()),
-                        String.valueOf(row.depth()),
+                        row.depth() == null ? "-" : String.valueOf(row.depth()),
                         row.trees() == null ? "-" : String.valueOf(row.trees()),
                         row.generationMs() == null ? "-" : decimals(2, row.generationMs()));
             }

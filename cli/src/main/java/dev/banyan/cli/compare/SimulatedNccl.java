@@ -4,6 +4,7 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Protocol;
 import dev.banyan.simulate.Transport;
 import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.topology.Link;
@@ -64,6 +65,11 @@ public final class SimulatedNccl {
     /** Returns the rate in GB/s algbw at which a call takes in more data once it is large. */
     public double rateGbs(Collective collective) {
         return GIB / (time(collective, 2 * GIB).us() - time(collective, GIB).us()) / 1e3;
+    }
+
+    /** Returns whether large calls go around rings, rather than through switches that reduce. */
+    public boolean goesAroundRings(Collective collective) {
+        return time(collective, GIB).protocol() != Protocol.NVLS;
     }
 
     /** Returns how its times come about and how far they can be trusted, in words. */

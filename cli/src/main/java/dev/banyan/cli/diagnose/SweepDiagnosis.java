@@ -346,7 +346,7 @@ record SweepDiagnosis(
             findings.add("Packed trees would take " + us(us) + " at " + size(last.bytes()) + " ("
                     + percent(gbs / forwardingGbs) + " of the bound"
                     + (reduces ? " without reduction in the switches" : "")
-                    + ") by the simulator, which is a prediction: "
+                    + ") by the simulator as graphs of copies, which is a prediction: "
                     + (ratio > 1.05
                             ? Numbers.format("%.2f", ratio) + " times as fast as NCCL was measured"
                             : ratio < 0.95 ? "slower than NCCL was measured" : "no faster than NCCL was measured"));

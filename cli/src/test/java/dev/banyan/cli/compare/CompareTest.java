@@ -75,6 +75,12 @@ class CompareTest {
     }
 
     @Test
+    void callsThatSwitchesReduceHaveNoRings() {
+        assertThat(CommandRun.of("compare --machine dgx-h100").out().lines())
+                .anyMatch(line -> line.matches("  nccl +274\\.\\d+ +- +- +- +-"));
+    }
+
+    @Test
     void relaysGetARowOfTheirOwn() {
         CommandRun run =
                 CommandRun.of("compare --machine p3.16xlarge --devices 0,1,2,4 --relays others --format markdown");

@@ -18,10 +18,11 @@ import java.util.Optional;
  *
  * @param profile name of the built-in profile of the class
  * @param sweeps number of sweeps of the class
+ * @param seen how many of these were used for the constants
  * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the other rows
  */
-public record NcclErrors(String profile, int sweeps, Errors large, Errors small) {
+public record NcclErrors(String profile, int sweeps, int seen, Errors large, Errors small) {
     /** From this size on, in bytes, links decide how long a call takes. */
     public static final long LARGE = 64 << 10;
 
@@ -44,13 +45,21 @@ public record NcclErrors(String profile, int sweeps, Errors large, Errors small)
         }
     }
 
-    /** Returns the errors of a class, of the rows of all its sweeps together; some are small, some large. */
-    static NcclErrors of(String profile, List<SweepComparison> sweeps) {
+    /**
+     * Returns the errors of a class, of the rows of all its sweeps together; some are small, some large.
+     *
+     * @param seen how many of the sweeps were used for the constants
+     */
+    static NcclErrors of(String profile, int seen, List<SweepComparison> sweeps) {
         List<SweepComparison.Row> small = new ArrayList<>();
         List<SweepComparison.Row> large = new ArrayList<>();
         sweeps.forEach(sweep -> sweep.rows().forEach(row -> (row.bytes() < LARGE ? small : large).add(row)));
         return new NcclErrors(
-                profile, sweeps.size(), Errors.of(new SweepComparison(large)), Errors.of(new SweepComparison(small)));
+                profile,
+                sweeps.size(),
+                seen,
+                Errors.of(new SweepComparison(large)),
+                Errors.of(new SweepComparison(small)));
     }
 
     /** Returns the errors of all classes that a sweep was published of. */
@@ -60,6 +69,7 @@ public record NcclErrors(String profile, int sweeps, Errors large, Errors small)
             all.add(new NcclErrors(
                     entry.get("profile").textValue(),
                     entry.get("sweeps").intValue(),
+                    entry.get("seen").intValue(),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
         }
@@ -109,7 +119,9 @@ public record NcclErrors(String profile, int sweeps, Errors large, Errors small)
     }
 
     private String sentence() {
-        return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps") + " of this class: "
+        return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps")
+                + " of this class, of which "
+                + seen + (seen == 1 ? " was" : " were") + " used for its constants: "
                 + large.sentence() + " from 64 KiB on, " + small.sentence() + " below";
     }
 }

@@ -26,17 +26,19 @@ class NcclErrorsTest {
     @Test
     void theStoredErrorsAreThoseOfThePublishedSweeps() {
         Map<String, List<SweepComparison>> classes = new TreeMap<>();
+        Map<String, Integer> seen = new TreeMap<>();
         for (PublishedSweep sweep : PublishedSweeps.all()) {
             Path file = Path.of(System.getProperty("banyan.shared", ""), "figures", "nccl_tests", sweep.file());
             assumeTrue(Files.exists(file), () -> file + " is not there; it is in the folder /shared/");
             Profile profile = Profiles.of(sweep.machine());
             NcclRings rings = NcclRings.of(sweep.machine(), profile, sweep.transport());
+            seen.merge(profile.name(), sweep.seen().isPresent() ? 1 : 0, Integer::sum);
             classes.computeIfAbsent(profile.name(), _ -> new ArrayList<>())
                     .add(SweepComparison.of(
                             NcclSweepReader.read(file), rings, sweep.collective(), sweep.devicesPerProcess()));
         }
         List<NcclErrors> computed = new ArrayList<>();
-        classes.forEach((name, sweeps) -> computed.add(NcclErrors.of(name, sweeps)));
+        classes.forEach((name, sweeps) -> computed.add(NcclErrors.of(name, seen.getOrDefault(name, 0), sweeps)));
         assertThat(NcclErrors.all())
                 .as("computed: %s", computed)
                 .usingRecursiveComparison()
@@ -51,8 +53,9 @@ class NcclErrorsTest {
         NcclErrors errors = NcclErrors.of(v100).orElseThrow();
         assertThat(errors.large().median()).isLessThan(0.1);
         assertThat(NcclErrors.sentence(v100))
-                .matches("against 2 published sweeps of this class: median error [0-9.]+% \\(worst [0-9.]+%\\) from"
-                        + " 64 KiB on, median error [0-9.]+% \\(worst [0-9.]+%\\) below");
+                .matches("against 2 published sweeps of this class, of which 1 was used for its constants: median error"
+                        + " [0-9.]+% \\(worst [0-9.]+%\\) from 64 KiB on, median error [0-9.]+% \\(worst"
+                        + " [0-9.]+%\\) below");
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine")))
                 .isEmpty();
         assertThat(NcclErrors.sentence(profile("h100-nvswitch"))).startsWith("published tables of four to eight H100");
@@ -62,7 +65,8 @@ class NcclErrorsTest {
 
     @Test
     void smallAndLargeRowsAreApart() {
-        NcclErrors errors = NcclErrors.of("x", List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))));
+        NcclErrors errors =
+                NcclErrors.of("x", 0, List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))));
         assertThat(errors.large())
                 .isEqualTo(new NcclErrors.Errors(
                         1, errors.large().median(), errors.large().worst()));
