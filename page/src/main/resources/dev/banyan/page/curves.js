@@ -6,6 +6,7 @@ import { colour, hue, onTheme } from "./theme.js";
 import { BUS_FACTOR, model, whole } from "./model.js";
 
 const BOUND = "bound";
+const NCCL = "nccl";
 const SHOWN_SIZE = 64 * 2 ** 20;
 
 const curves = [
@@ -24,11 +25,15 @@ const toBusbw = (us, each) => (each / us / 1e3) * BUS_FACTOR;
 
 /** Colour of a curve; predictions of an algorithm have the same everywhere. */
 export function curveColour(curve) {
-  return curve.name === BOUND || curve.name === "auto" ? colour("ink") : hue(curve.number);
+  return curve.name === BOUND || curve.name === "auto"
+    ? colour("ink")
+    : curve.name === NCCL
+      ? colour("soft")
+      : hue(curve.number);
 }
 
 function dashes(curve) {
-  return curve.name === BOUND ? [3, 4] : curve.name === "auto" ? [9, 4] : undefined;
+  return curve.name === BOUND ? [3, 4] : curve.name === "auto" ? [9, 4] : curve.name === NCCL ? [6, 2] : undefined;
 }
 
 function values(curve, figure, convert) {
