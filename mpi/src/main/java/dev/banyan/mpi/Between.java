@@ -13,7 +13,9 @@ import java.util.concurrent.CompletableFuture;
 /** Allreduces between the leading devices of the processes. */
 interface Between {
     /** Returns the greatest length of an array of one call, in bytes. */
-    long limit();
+    default long limit() {
+        return Long.MAX_VALUE;
+    }
 
     /**
      * Starts an allreduce in place. At most two calls of a leader may be in flight at once.
@@ -26,28 +28,9 @@ interface Between {
     /** MPI reads and writes the memory of the leaders. */
     record Direct(List<ProcessGroup> groups, int devices) implements Between {
         @Override
-        public long limit() {
-            return Long.MAX_VALUE;
-        }
-
-        @Override
         public CompletableFuture<Void> start(
                 int leader, int turn, MemorySegment array, long count, DataType type, ReduceOp op) {
             return groups.get(leader).allReduceAsync("an array", array, count, type, op, devices);
-        }
-    }
-
-    /** For processes that do not lead. */
-    record Absent() implements Between {
-        @Override
-        public long limit() {
-            return Long.MAX_VALUE;
-        }
-
-        @Override
-        public CompletableFuture<Void> start(
-                int leader, int turn, MemorySegment array, long count, DataType type, ReduceOp op) {
-            return CompletableFuture.completedFuture(null);
         }
     }
 

@@ -14,6 +14,7 @@ import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +34,7 @@ final class MachineGpus implements AutoCloseable {
     /** The processes that lead, or all others; null if there is no other machine. */
     private @Nullable ProcessGroup peers;
     /** Between leaders; does nothing in other processes. */
-    private Between between = new Between.Absent();
+    private Between between = (_, _, _, _, _, _) -> CompletableFuture.completedFuture(null);
 
     private MachineGpus(Joined joined, Config config) {
         backend = joined.backend();

@@ -57,7 +57,7 @@ public final class Profiles {
 
     /**
      * The profile that fits a machine best: by its links, and where these are NVLinks by its devices'
-     * compute capability (attribute {@code sm}). Where that is not known, links tell it: NVSwitches that reduce are
+     * compute capability (attribute {@code sm}). Where that is not known, links show it: NVSwitches that reduce are
      * H100's, 12 links to an NVSwitch and 4 or more between two GPUs A100's, others V100's.
      */
     public static Profile of(Machine machine) {

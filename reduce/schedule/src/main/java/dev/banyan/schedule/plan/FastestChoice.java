@@ -7,8 +7,10 @@ import dev.banyan.trees.packing.PackedTree;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -212,21 +214,25 @@ final class FastestChoice {
         return confirmed(choice, request, tried);
     }
 
-    /** Returns the best of some lengths whose time stays the best when longer calls tell it. */
+    /**
+     * Returns the best of some lengths by times that longer calls confirm.
+     *
+     * @param tried receives the confirmed times
+     */
     private Timed confirmed(AlgorithmConfig choice, CollectiveRequest request, List<Timed> tried) {
         int few = steadyChunks(trees(choice, request));
-        List<Timed> confirmed = new ArrayList<>();
-        while (!tried.isEmpty()) {
-            Timed best =
-                    longest(Stream.concat(tried.stream(), confirmed.stream()).toList());
-            boolean isSimulatedWhole = slice(choice, request) / best.chunkBytes() <= 2 * few;
-            if (isSimulatedWhole || !tried.remove(best)) {
-                return best;
-            }
+        double slice = slice(choice, request);
+        Set<Timed> confirmed = new HashSet<>();
+        Timed best = longest(tried);
+        // What was simulated whole needs nothing longer.
+        while (slice / best.chunkBytes() > 2 * few && !confirmed.contains(best)) {
             CollectiveRequest cut = sized(request, request.count(), best.chunkBytes());
-            confirmed.add(new Timed(best.chunkBytes(), predict(choice, cut, CONFIRMING_FACTOR * few)));
+            Timed longer = new Timed(best.chunkBytes(), predict(choice, cut, CONFIRMING_FACTOR * few));
+            confirmed.add(longer);
+            tried.set(tried.indexOf(best), longer);
+            best = longest(tried);
         }
-        return longest(confirmed);
+        return best;
     }
 
     private static Timed best(List<Timed> tried) {
