@@ -12,7 +12,7 @@ import jdk.incubator.vector.VectorSpecies;
  * of their upper halves. Together they are the exact sum, which is divided half by half in doubles.
  */
 record LongMeanLanes() implements LoopLanes {
-    /** Of so many ranks, means are exact: see {@link #quotient}. */
+    /** Of so many ranks, means are exact. */
     static final int MOST_RANKS = 1 << 16;
 
     private static final VectorSpecies<Object> LONGS = VectorLanes.species(DataType.I64);
@@ -48,15 +48,25 @@ record LongMeanLanes() implements LoopLanes {
     }
 
     @Override
-    public Vector<Object> loadUpper(long address) {
-        return load(address).lanewise(VectorOperators.ASHR, 32);
+    public Vector<Object> lower(Vector<Object> elements) {
+        return elements;
     }
 
+    @Override
+    public Vector<Object> upper(Vector<Object> elements) {
+        return elements.lanewise(VectorOperators.ASHR, 32);
+    }
+
+    /**
+     * Divides sums by n, half by half; the quotient of each half is below 2^32. The factor is a little above 1/n, and
+     * a product with it less than 2^-18 above the quotient, whose fraction is at most 1 - 1/n: cutting off the
+     * product's fraction gives the quotient rounded down. With {@link #QUOTIENT} added, its last 20 bits are that.
+     */
     @Override
     public Vector<Object> mean(Vector<Object> sums, Vector<Object> uppers, Vector<Object> divisors) {
         LongVector upper = (LongVector) (Vector<?>) uppers;
         LongVector ranks = (LongVector) (Vector<?>) divisors;
-        DoubleVector divisor = number(ranks);
+        DoubleVector divisor = ranks.or(UNIT_BITS).reinterpretAsDoubles().sub(UNIT);
         // See IntMeanLanes.divisors.
         DoubleVector factor = DoubleVector.broadcast(DOUBLES, 1)
                 .div(divisor)
@@ -70,35 +80,21 @@ record LongMeanLanes() implements LoopLanes {
         lower = lower.add(negative.and(ranks.sub(1)));
         // With n * 2^63 added, sums are positive, and quotients greater by 2^63.
         upper = upper.add(lower.lanewise(VectorOperators.LSHR, 32)).add(ranks.lanewise(VectorOperators.LSHL, 31));
-        DoubleVector dividend = number(upper);
-        LongVector first = quotient(dividend, factor);
+        DoubleVector dividend = upper.or(UNIT_BITS).reinterpretAsDoubles().sub(UNIT);
+        LongVector first = dividend.mul(factor).add(QUOTIENT).reinterpretAsLongs();
         DoubleVector remainder = dividend.sub(
                 first.and(~FRACTION).reinterpretAsDoubles().sub(QUOTIENT).mul(divisor));
-        LongVector second = quotient(remainder.mul(QUOTIENT).add(number(lower.and(LOWER))), factor);
+        LongVector second = lower.and(LOWER)
+                .or(UNIT_BITS)
+                .reinterpretAsDoubles()
+                .sub(UNIT)
+                .add(remainder.mul(QUOTIENT))
+                .mul(factor)
+                .add(QUOTIENT)
+                .reinterpretAsLongs();
         return VectorLanes.untyped(first.lanewise(VectorOperators.LSHL, 12)
                 .and(~LOWER)
                 .or(second.lanewise(VectorOperators.LSHL, 12).lanewise(VectorOperators.LSHR, 32))
                 .lanewise(VectorOperators.XOR, Long.MIN_VALUE));
-    }
-
-    /** Converts integers from 0 to 2^52 - 1. */
-    private static DoubleVector number(LongVector integers) {
-        return integers.or(UNIT_BITS).reinterpretAsDoubles().sub(UNIT);
-    }
-
-    /**
-     * Divides integers by n, if the quotient is below 2^32. The factor is a little above 1/n, and a product with it
-     * less than 2^-18 above the quotient, whose fraction is at most 1 - 1/n: cutting off the product's fraction gives
-     * the quotient rounded down.
-     *
-     * @return 2^32 + quotient as bits of a double, where 20 bits are the fraction
-     */
-    private static LongVector quotient(DoubleVector integers, DoubleVector factor) {
-        return integers.mul(factor).add(QUOTIENT).reinterpretAsLongs();
-    }
-
-    @Override
-    public Vector<Object> pack(Vector<Object> values) {
-        return values;
     }
 }

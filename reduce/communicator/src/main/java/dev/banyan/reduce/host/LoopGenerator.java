@@ -60,8 +60,10 @@ final class LoopGenerator {
     private static final Constant MEAN = new Constant(6, CD_MethodHandle);
     private static final Constant ROUND = new Constant(7, CD_MethodHandle);
     private static final Constant PACK = new Constant(8, CD_MethodHandle);
-    private static final Constant LOAD_UPPER = new Constant(9, CD_MethodHandle);
-    private static final Constant MEAN_OF_TWO = new Constant(10, CD_MethodHandle);
+    private static final Constant LOWER = new Constant(9, CD_MethodHandle);
+    private static final Constant UPPER = new Constant(10, CD_MethodHandle);
+    private static final Constant MEAN_OF_TWO = new Constant(11, CD_MethodHandle);
+    private static final Constant JOIN = new Constant(12, CD_MethodHandle);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
@@ -71,6 +73,9 @@ final class LoopGenerator {
     private final LoopLanes lanes;
     private final CodeBuilder code;
     private final int[] addresses;
+    /** The elements of each input, where there are two parts. */
+    private final int[] elements;
+
     private final int index;
     private final int divisors;
 
@@ -79,6 +84,7 @@ final class LoopGenerator {
         this.code = code;
         lanes = LoopLanes.of(shape.type(), shape.op(), shape.integerMean());
         addresses = new int[shape.inputs() + shape.outputs()];
+        elements = new int[shape.inputs()];
         index = code.allocateLocal(TypeKind.INT);
         divisors = code.allocateLocal(TypeKind.REFERENCE);
     }
@@ -146,8 +152,10 @@ final class LoopGenerator {
                 method(lanes, "mean", Vector.class, Vector.class),
                 method(lanes, "round", Vector.class),
                 method(lanes, "pack", Vector.class),
-                method(lanes, "loadUpper", long.class),
-                method(lanes, "mean", Vector.class, Vector.class, Vector.class));
+                method(lanes, "lower", Vector.class),
+                method(lanes, "upper", Vector.class),
+                method(lanes, "mean", Vector.class, Vector.class, Vector.class),
+                method(lanes, "join", Vector.class, Vector.class));
     }
 
     private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
@@ -178,7 +186,9 @@ final class LoopGenerator {
         if (lanes.parts() == 1) {
             evaluate(shape.code(), 0);
             if (!shape.wideOutput()) {
-                convert(PACK, code.allocateLocal(TypeKind.REFERENCE));
+                int values = code.allocateLocal(TypeKind.REFERENCE);
+                code.astore(values);
+                pack(values);
             }
             store(0);
         } else {
@@ -189,27 +199,56 @@ final class LoopGenerator {
         code.labelBinding(end).return_();
     }
 
-    /** Evaluates both parts of a sum, one after the other; they meet in the mean, which comes last. */
+    /** Evaluates both parts, one after the other. Those of sums of integers meet in the mean, which comes last. */
     private void runParts() {
-        boolean mean = shape.code().charAt(shape.code().length() - 1) == Expression.MEAN;
-        String sum = mean ? shape.code().substring(0, shape.code().length() - 1) : shape.code();
+        boolean meet = shape.integerMean() && !shape.wideOutput();
+        String separate = meet ? shape.code().substring(0, shape.code().length() - 1) : shape.code();
         int lower = code.allocateLocal(TypeKind.REFERENCE);
         int upper = code.allocateLocal(TypeKind.REFERENCE);
-        evaluate(sum, 0);
+        loadElements();
+        evaluate(separate, 0);
         code.astore(lower);
-        evaluate(sum, 1);
+        evaluate(separate, 1);
         code.astore(upper);
-        if (mean) {
+        if (meet) {
             constant(MEAN_OF_TWO);
             code.aload(lower).aload(upper).aload(divisors);
             invoke(VECTOR, VECTOR, VECTOR);
             store(0);
-        } else {
+        } else if (shape.wideOutput()) {
             code.aload(lower);
             store(0);
             code.aload(upper);
             store(1);
+        } else {
+            constant(JOIN);
+            pack(lower);
+            pack(upper);
+            invoke(VECTOR, VECTOR);
+            store(0);
         }
+    }
+
+    /** Reads once what both parts are made of: of all that a loop does, reads become most nodes in the JIT. */
+    private void loadElements() {
+        int input = 0;
+        for (int i = 0; i < shape.code().length(); i++) {
+            char each = shape.code().charAt(i);
+            if (each == Expression.INPUT) {
+                elements[input] = code.allocateLocal(TypeKind.REFERENCE);
+                load(input);
+                code.astore(elements[input]);
+            }
+            if (each == Expression.INPUT || each == Expression.WIDE) {
+                input++;
+            }
+        }
+    }
+
+    private void load(int input) {
+        constant(LOAD);
+        address(input, false, 0);
+        invoke(CD_long);
     }
 
     /**
@@ -223,9 +262,13 @@ final class LoopGenerator {
         for (int i = 0; i < expression.length(); i++) {
             switch (expression.charAt(i)) {
                 case Expression.INPUT -> {
-                    constant(part == 0 ? LOAD : LOAD_UPPER);
-                    address(input++, false, 0);
-                    invoke(CD_long);
+                    if (lanes.parts() == 1) {
+                        load(input++);
+                    } else {
+                        constant(part == 0 ? LOWER : UPPER);
+                        code.aload(elements[input++]);
+                        invoke(VECTOR);
+                    }
                 }
                 case Expression.WIDE -> {
                     constant(LOAD_WIDE);
@@ -243,17 +286,23 @@ final class LoopGenerator {
                     code.aload(vector).aload(divisors);
                     invoke(VECTOR, VECTOR);
                 }
-                case Expression.ROUNDED -> convert(ROUND, vector);
+                case Expression.ROUNDED -> {
+                    code.astore(vector);
+                    constant(ROUND);
+                    code.aload(vector);
+                    invoke(VECTOR);
+                }
                 default -> throw new IllegalArgumentException("no operation " + expression.charAt(i) + " in " + shape);
             }
         }
     }
 
-    /** Applies a method of the lanes to the vector on the stack. */
-    private void convert(Constant method, int vector) {
-        code.astore(vector);
-        constant(method);
-        code.aload(vector);
+    /** Leaves the packed elements of values, rounded, on the stack. */
+    private void pack(int values) {
+        constant(PACK);
+        constant(ROUND);
+        code.aload(values);
+        invoke(VECTOR);
         invoke(VECTOR);
     }
 

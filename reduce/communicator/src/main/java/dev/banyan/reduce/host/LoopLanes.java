@@ -10,8 +10,9 @@ import jdk.incubator.vector.VectorSpecies;
  * The vectors of a generated loop: how they are read from memory, and what is written of them. Types whose results are
  * not computed in the type itself have wider lanes in the loop than elements in memory.
  *
- * <p>An implementation has no state but constants, so that the compiler of the loop inlines it. Needs the module
- * jdk.incubator.vector; it must not be touched where that is missing.
+ * <p>An implementation has no state but constants, and its longer methods have no calls of their own, so that the
+ * compiler of the loop inlines it: see {@link LoopGenerator}. Needs the module jdk.incubator.vector; it must not be
+ * touched where that is missing.
  */
 sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes, LongMeanLanes {
     /**
@@ -67,16 +68,24 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
     /** Returns how many times as long values are in the loop as the elements in memory. */
     int widening();
 
-    /** Returns the number of vectors that hold a value: 1, or 2 for sums that are longer than a lane. */
+    /**
+     * Returns the number of vectors that hold values: 1, or 2 where sums are longer than a lane, or where a vector of
+     * elements becomes two of wider lanes.
+     */
     default int parts() {
         return 1;
     }
 
-    /** Reads elements; the first of two parts. */
+    /** Reads elements: values of one part, or a vector of which {@link #lower} and {@link #upper} are the parts. */
     Vector<Object> load(long address);
 
-    /** Reads the second part of elements, where there are two. */
-    default Vector<Object> loadUpper(long address) {
+    /** Returns the first of two parts of values. */
+    default Vector<Object> lower(Vector<Object> elements) {
+        throw new UnsupportedOperationException("values of one part");
+    }
+
+    /** Returns the second of two parts of values. */
+    default Vector<Object> upper(Vector<Object> elements) {
         throw new UnsupportedOperationException("values of one part");
     }
 
@@ -90,7 +99,7 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
         return values.div(divisors);
     }
 
-    /** Divides values of two parts. */
+    /** Divides sums of integers of two parts, and returns the elements as they are in memory. */
     default Vector<Object> mean(Vector<Object> values, Vector<Object> uppers, Vector<Object> divisors) {
         throw new UnsupportedOperationException("values of one part");
     }
@@ -100,6 +109,13 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
         return values;
     }
 
-    /** Rounds values, and returns the elements as they are in memory. */
-    Vector<Object> pack(Vector<Object> values);
+    /** Returns the elements of rounded values as they are in memory; of one of two parts, what {@link #join} takes. */
+    default Vector<Object> pack(Vector<Object> values) {
+        return values;
+    }
+
+    /** Returns the elements of two packed parts as they are in memory. */
+    default Vector<Object> join(Vector<Object> lower, Vector<Object> upper) {
+        throw new UnsupportedOperationException("values of one part, or means of integers");
+    }
 }

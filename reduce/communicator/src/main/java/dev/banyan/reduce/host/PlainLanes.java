@@ -14,9 +14,4 @@ record PlainLanes(VectorSpecies<Object> species) implements LoopLanes {
     public Vector<Object> load(long address) {
         return VectorLanes.load(species, address);
     }
-
-    @Override
-    public Vector<Object> pack(Vector<Object> values) {
-        return values;
-    }
 }

@@ -10,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
 import java.util.SplittableRandom;
+import jdk.incubator.vector.Vector;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -222,12 +223,16 @@ class LoopLanesTest {
             for (int bits = 0; bits < all.length; bits++) {
                 elements.setAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, bits, (short) bits);
             }
-            MemorySegment wide = arena.allocate(4L * all.length);
-            for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
-                VectorLanes.store(lanes.load(elements.address() + at / 2), wide.address() + at);
+            MemorySegment upper = arena.allocate(elements.byteSize());
+            MemorySegment lower = arena.allocate(elements.byteSize());
+            for (long at = 0; at < elements.byteSize(); at += lanes.species().vectorByteSize()) {
+                Vector<Object> pairs = lanes.load(elements.address() + at);
+                VectorLanes.store(lanes.lower(pairs), lower.address() + at);
+                VectorLanes.store(lanes.upper(pairs), upper.address() + at);
             }
             for (int bits = 0; bits < all.length; bits++) {
-                all[bits] = Float.floatToIntBits(wide.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, bits));
+                all[bits] = Float.floatToIntBits(
+                        (bits % 2 == 0 ? lower : upper).getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, bits / 2));
             }
         }
         return all;
@@ -238,11 +243,19 @@ class LoopLanesTest {
         PlainLanes floats = new PlainLanes(lanes.species());
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
-            MemorySegment elements = arena.allocate(2L * values.length, 2);
+            MemorySegment elements = arena.allocate(4L * values.length, 2);
             for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
-                VectorLanes.store(lanes.pack(floats.load(wide.address() + at)), elements.address() + at / 2);
+                Vector<Object> same = floats.load(wide.address() + at);
+                Vector<Object> packed = lanes.pack(lanes.round(same));
+                VectorLanes.store(lanes.join(packed, packed), elements.address() + at);
             }
-            return canonical(elements.toArray(ValueLayout.JAVA_SHORT));
+            short[] twice = elements.toArray(ValueLayout.JAVA_SHORT);
+            short[] packed = new short[values.length];
+            for (int i = 0; i < packed.length; i++) {
+                packed[i] = twice[2 * i];
+                assertThat(twice[2 * i + 1]).as("both halves of %s", values[i]).isEqualTo(packed[i]);
+            }
+            return canonical(packed);
         }
     }
 

@@ -1,0 +1,75 @@
+package dev.banyan.reduce.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.sun.management.ThreadMXBean;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.Arena;
+import java.lang.management.ManagementFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Where the JIT does not inline all of a loop, vectors become objects, and the loop takes ten times as long. So a
+ * compiled loop must not allocate, but for the vector of its divisors.
+ */
+class LoopInliningTest {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    private static final int BYTES = 64 * FusedLoop.UNIT;
+    private static final int RUNS = 1_000;
+    /** Half of the objects that one operation in each pass of the loop would allocate. */
+    private static final long MOST_ALLOCATED = (long) RUNS * BYTES / 2;
+    /** The JIT may compile a loop anew a few times. */
+    private static final int MOST_ROUNDS = 1_000;
+
+    @ParameterizedTest
+    @CsvSource({
+        "F32, SUM, false",
+        "F32, SUM, true",
+        "F64, SUM, true",
+        "BF16, SUM, false",
+        "BF16, SUM, true",
+        "BF16, PROD, false",
+        "BF16, MAX, false",
+        "F16, MIN, false",
+        "I8, SUM, true",
+        "U8, SUM, true",
+        "I32, SUM, true",
+        "I64, SUM, true"
+    })
+    void compiledLoopsDoNotAllocate(DataType type, ReduceOp op, boolean mean) {
+        for (int inputs = 2; inputs <= FusedLoop.MOST_OPERANDS; inputs++) {
+            assertCompiles(type, op, mean, inputs);
+        }
+    }
+
+    private static void assertCompiles(DataType type, ReduceOp op, boolean mean, int inputs) {
+        assumeTrue(Kernels.best() == Kernels.VECTOR, "needs --add-modules jdk.incubator.vector");
+        boolean integers = type == DataType.I8 || type == DataType.U8 || type == DataType.I32 || type == DataType.I64;
+        String sum = "x" + "x+".repeat(inputs - 1);
+        FusedLoop loop = LoopGenerator.loop(
+                new LoopShape(type, op, mean && integers, mean ? sum + Expression.MEAN : sum, inputs, true, 0, false));
+        LoopWarmup.SHARED.await(loop);
+        try (Arena arena = Arena.ofConfined()) {
+            long[] addresses = FusedLoop.newAddresses();
+            for (int o = 0; o < inputs; o++) {
+                addresses[FusedLoop.MARGIN + o] =
+                        arena.allocate(BYTES, FusedLoop.UNIT).address();
+            }
+            long allocated = Long.MAX_VALUE;
+            for (int round = 0; round < MOST_ROUNDS && allocated > MOST_ALLOCATED; round++) {
+                long before = THREADS.getCurrentThreadAllocatedBytes();
+                for (int run = 0; run < RUNS; run++) {
+                    loop.run(addresses, BYTES, inputs, null);
+                }
+                allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
+            }
+            assertThat(allocated)
+                    .as("bytes that %,d runs of a loop over %d arrays of %s allocate", RUNS, inputs, type)
+                    .isLessThanOrEqualTo(MOST_ALLOCATED);
+        }
+    }
+}
