@@ -16,6 +16,8 @@ sealed interface Expression {
     char FOLD = '+';
     /** The code of {@link Mean}, after its value. */
     char MEAN = '/';
+    /** The code of {@link Mean} where a product with the divisor's reciprocal is the quotient. */
+    char SCALED = '*';
     /** The code of {@link Rounded}, after its value. */
     char ROUNDED = '~';
     /** The code of {@link Wide}. */
@@ -41,9 +43,13 @@ sealed interface Expression {
         return new Fold(left, right, left.code() + right.code() + FOLD, inputs);
     }
 
-    /** Returns a value divided by the divisor of the run. */
-    static Expression mean(Expression value) {
-        return new Mean(value, value.code() + MEAN);
+    /**
+     * Returns a value divided by the divisor of the run.
+     *
+     * @param operation {@link #MEAN} or {@link #SCALED}
+     */
+    static Expression mean(Expression value, char operation) {
+        return new Mean(value, value.code() + operation);
     }
 
     /** Returns a value rounded to the type of the elements. */

@@ -55,10 +55,15 @@ final class Fusion {
     private final IdentityHashMap<Expression, Expression> rounded = new IdentityHashMap<>();
     private int privateBlocks;
 
-    private Fusion(DataType type, ReduceOp op, boolean integerMean) {
+    /** The code of means. */
+    private final char mean;
+
+    private Fusion(DataType type, ReduceOp op, boolean integerMean, int divisor) {
         this.type = type;
         this.op = op;
         this.integerMean = integerMean;
+        // The reciprocal of a power of two is exact, and a product takes a fraction of a quotient's time.
+        mean = !integerMean && Integer.bitCount(divisor) == 1 ? Expression.SCALED : Expression.MEAN;
         rounds = (type == DataType.F16 || type == DataType.BF16) && op != ReduceOp.MIN && op != ReduceOp.MAX;
         widening = LoopGenerator.widening(type, op, integerMean);
     }
@@ -76,7 +81,7 @@ final class Fusion {
         if (code.steps().stream().allMatch(step -> step.sources().size() == 1)) {
             return code;
         }
-        Fusion fusion = new Fusion(type, op, integerMean);
+        Fusion fusion = new Fusion(type, op, integerMean, divisor);
         try {
             fusion.add(code.steps());
         } catch (NotFusible e) {
@@ -141,7 +146,7 @@ final class Fusion {
             throw new NotFusible();
         }
         if (step.mean()) {
-            value = means.computeIfAbsent(value, Expression::mean);
+            value = means.computeIfAbsent(value, exact -> Expression.mean(exact, mean));
         }
         return rounds && step.sources().size() > 1 ? rounded.computeIfAbsent(value, Expression::rounded) : value;
     }
@@ -197,7 +202,7 @@ final class Fusion {
         return switch (value) {
             case Expression.Input input -> input;
             case Expression.Wide wide -> wide;
-            case Expression.Mean mean -> Expression.mean(cut(mean.value()));
+            case Expression.Mean quotient -> Expression.mean(cut(quotient.value()), mean);
             case Expression.Rounded rounding -> Expression.rounded(cut(rounding.value()));
             case Expression.Fold fold -> {
                 List<Expression> sides = new ArrayList<>(List.of(cut(fold.left()), cut(fold.right())));

@@ -131,6 +131,8 @@ final class HalfLoopGenerator {
                     }
                 }
                 case Expression.MEAN -> code.iload(DIVISOR_SLOT).i2f().fdiv();
+                case Expression.SCALED ->
+                    code.fconst_1().iload(DIVISOR_SLOT).i2f().fdiv().fmul();
                 case Expression.ROUNDED ->
                     code.invokestatic(EXPRESSION, "round", MethodTypeDesc.of(CD_float, CD_float));
                 default ->

@@ -64,6 +64,7 @@ final class LoopGenerator {
     private static final Constant UPPER = new Constant(10, CD_MethodHandle);
     private static final Constant MEAN_OF_TWO = new Constant(11, CD_MethodHandle);
     private static final Constant JOIN = new Constant(12, CD_MethodHandle);
+    private static final Constant FACTORS = new Constant(13, CD_MethodHandle);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
@@ -77,6 +78,7 @@ final class LoopGenerator {
     private final int[] elements;
 
     private final int index;
+    /** What means are divided by, or multiplied with. */
     private final int divisors;
 
     private LoopGenerator(LoopShape shape, CodeBuilder code) {
@@ -155,7 +157,8 @@ final class LoopGenerator {
                 method(lanes, "lower", Vector.class),
                 method(lanes, "upper", Vector.class),
                 method(lanes, "mean", Vector.class, Vector.class, Vector.class),
-                method(lanes, "join", Vector.class, Vector.class));
+                method(lanes, "join", Vector.class, Vector.class),
+                method(lanes, "factors", int.class));
     }
 
     private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
@@ -174,10 +177,10 @@ final class LoopGenerator {
                     .lstore(addresses[a]);
         }
         if (shape.code().indexOf(Expression.MEAN) >= 0) {
-            constant(DIVISORS);
-            code.iload(DIVISOR_SLOT);
-            invoke(CD_int);
-            code.astore(divisors);
+            loadDivisors(DIVISORS);
+        }
+        if (shape.code().indexOf(Expression.SCALED) >= 0) {
+            loadDivisors(FACTORS);
         }
         Label end = code.newLabel();
         Label next = code.newLabel();
@@ -197,6 +200,13 @@ final class LoopGenerator {
         code.iinc(index, lanes.species().vectorByteSize() * lanes.parts() / lanes.widening())
                 .goto_(next);
         code.labelBinding(end).return_();
+    }
+
+    private void loadDivisors(Constant method) {
+        constant(method);
+        code.iload(DIVISOR_SLOT);
+        invoke(CD_int);
+        code.astore(divisors);
     }
 
     /** Evaluates both parts, one after the other. Those of sums of integers meet in the mean, which comes last. */
@@ -286,6 +296,8 @@ final class LoopGenerator {
                     code.aload(vector).aload(divisors);
                     invoke(VECTOR, VECTOR);
                 }
+                case Expression.SCALED ->
+                    code.aload(divisors).invokevirtual(VECTOR, "mul", MethodTypeDesc.of(VECTOR, VECTOR));
                 case Expression.ROUNDED -> {
                     code.astore(vector);
                     constant(ROUND);

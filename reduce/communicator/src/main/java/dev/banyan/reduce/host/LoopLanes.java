@@ -94,6 +94,11 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
         return species().broadcast(divisor);
     }
 
+    /** Returns the reciprocal of a power of two. */
+    default Vector<Object> factors(int divisor) {
+        return species().broadcast(1).div(species().broadcast(divisor));
+    }
+
     /** Divides values. */
     default Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
         return values.div(divisors);

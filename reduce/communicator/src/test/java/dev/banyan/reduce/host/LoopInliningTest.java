@@ -50,8 +50,9 @@ class LoopInliningTest {
         assumeTrue(Kernels.best() == Kernels.VECTOR, "needs --add-modules jdk.incubator.vector");
         boolean integers = type == DataType.I8 || type == DataType.U8 || type == DataType.I32 || type == DataType.I64;
         String sum = "x" + "x+".repeat(inputs - 1);
+        char quotient = integers || Integer.bitCount(inputs) > 1 ? Expression.MEAN : Expression.SCALED;
         FusedLoop loop = LoopGenerator.loop(
-                new LoopShape(type, op, mean && integers, mean ? sum + Expression.MEAN : sum, inputs, true, 0, false));
+                new LoopShape(type, op, mean && integers, mean ? sum + quotient : sum, inputs, true, 0, false));
         LoopWarmup.SHARED.await(loop);
         try (Arena arena = Arena.ofConfined()) {
             long[] addresses = FusedLoop.newAddresses();
