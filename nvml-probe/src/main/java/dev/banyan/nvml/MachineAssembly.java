@@ -19,9 +19,8 @@ import java.util.stream.IntStream;
 /** Builds the machine from the answers of NVML: devices, PCIe hubs and links, then NVSwitches and NVLinks. */
 final class MachineAssembly {
     /** Transfer rates of PCIe generations from 1 on, in GT/s. */
-    private static final double[] GENERATIONS_GTS = {2.5, 5, 8, 16, 32, 64};
-
     private final String driver;
+
     private final List<ProbedGpu> gpus;
     private final GpuPairs pairs;
     private final List<String> warnings;
@@ -72,11 +71,11 @@ final class MachineAssembly {
             String affinity = "numa " + gpu.numa();
             int generation = gpu.pcieGeneration();
             int lanes = gpu.pcieLanes();
-            if (generation < 1 || generation > GENERATIONS_GTS.length || lanes < 1) {
+            if (generation < 1 || generation > LinkSpeeds.PCIE_GTS.size() || lanes < 1) {
                 ends.add(PcieHierarchy.End.assumed(i, affinity));
                 assumed.add("PCIe gen3 x16, 12 GB/s one way, for GPUs whose slot NVML does not report");
             } else {
-                double laneGbs = LinkSpeeds.pcieLaneGbs(GENERATIONS_GTS[generation - 1]);
+                double laneGbs = LinkSpeeds.pcieLaneGbs(LinkSpeeds.PCIE_GTS.get(generation - 1));
                 ends.add(new PcieHierarchy.End(i, affinity, lanes, lanes * laneGbs));
             }
         }

@@ -1,5 +1,6 @@
 package dev.banyan.topology;
 
+import java.util.List;
 import java.util.Locale;
 
 /**
@@ -21,6 +22,9 @@ public final class LinkSpeeds {
     public static final double SOCKET_US = 2;
     /** Latency of a direct NVLink or xGMI hop; xGMI's, for which there is no measurement, is taken as equal. */
     public static final double NVLINK_US = 1.8;
+
+    /** The transfer rates of a lane of PCIe gen1, gen2 and so on, in GT/s. */
+    public static final List<Double> PCIE_GTS = List.of(2.5, 5.0, 8.0, 16.0, 32.0, 64.0);
 
     /** Lanes of a full PCIe slot. */
     public static final int PCIE_LANES = 16;
@@ -74,7 +78,7 @@ public final class LinkSpeeds {
     /**
      * One PCIe lane, as NCCL counts it: 12 GB/s for gen3 x16.
      *
-     * @param gts transfer rate in GT/s: 2.5, 5, 8, 16, 32, 64
+     * @param gts transfer rate in GT/s, one of {@link #PCIE_GTS}
      */
     public static double pcieLaneGbs(double gts) {
         // Up to gen2 every tenth bit is coding, from gen3 on hardly any.

@@ -113,7 +113,7 @@ record BoundReport(
         out.println(comment + TerminalText.of(machine) + ": what no schedule between its " + devices.size()
                 + " devices can exceed"
                 + (assumed.isEmpty() ? "" : " if what is assumed is right")
-                + (several ? ", by the links and abilities of switches that are counted" : "")
+                + counted(several, !rates.isEmpty())
                 + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
         Assumptions.line(assumed).ifPresent(line -> out.println(comment + line));
         if (!rates.isEmpty()) {
@@ -141,6 +141,14 @@ record BoundReport(
         } else {
             table.row(row.collective(), root, Numbers.plain(algbw), Numbers.plain(busbw));
         }
+    }
+
+    /** Returns what the limits depend on. */
+    private static String counted(boolean several, boolean rated) {
+        if (several) {
+            return ", by the links" + (rated ? ", rates" : "") + " and abilities of switches that are counted";
+        }
+        return rated ? ", by the rates that are counted" : "";
     }
 
     private static String counted(String counted) {

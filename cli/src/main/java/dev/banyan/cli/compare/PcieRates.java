@@ -7,8 +7,6 @@ import dev.banyan.topology.Machine;
 
 /** How the bandwidths of a machine's PCIe links come about. */
 final class PcieRates {
-    /** Transfer rates of the generations in GT/s. */
-    private static final double[] GTS = {2.5, 5, 8, 16, 32, 64};
     /** Of gen3 and later, two of 130 bits are coding. */
     private static final double RAW_GBS_PER_GTS = 128 / 130.0 / 8;
 
@@ -19,7 +17,7 @@ final class PcieRates {
      * empty where all were measured or stated otherwise, or there is none.
      */
     static String sentence(Machine machine) {
-        for (double gts : GTS) {
+        for (double gts : LinkSpeeds.PCIE_GTS) {
             double lane = LinkSpeeds.pcieLaneGbs(gts);
             for (Link link : machine.links()) {
                 if (link.kind() == Link.Kind.PCIE && link.gbsAToB() == link.lanes() * lane) {

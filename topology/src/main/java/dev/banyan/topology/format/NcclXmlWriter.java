@@ -22,7 +22,6 @@ import java.util.TreeMap;
  * link's kind goes into {@link NcclNames#GBS}. Latencies, warnings, and bandwidths between sockets are lost.
  */
 final class NcclXmlWriter {
-    private static final double[] GENERATIONS_GTS = {2.5, 5, 8, 16, 32, 64};
 
     private final Machine machine;
     private final PcieTree tree;
@@ -221,7 +220,7 @@ final class NcclXmlWriter {
 
     /** The generation of a lane's bandwidth; gen3 where it is none, next to an explicit bandwidth. */
     private static String speed(double laneGbs) {
-        for (double gts : GENERATIONS_GTS) {
+        for (double gts : LinkSpeeds.PCIE_GTS) {
             if (Math.abs(LinkSpeeds.pcieLaneGbs(gts) - laneGbs) < 1e-9) {
                 return gts + " GT/s PCIe";
             }
