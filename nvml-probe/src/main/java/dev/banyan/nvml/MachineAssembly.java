@@ -18,9 +18,7 @@ import java.util.stream.IntStream;
 
 /** Builds the machine from the answers of NVML: devices, PCIe hubs and links, then NVSwitches and NVLinks. */
 final class MachineAssembly {
-    /** Transfer rates of PCIe generations from 1 on, in GT/s. */
     private final String driver;
-
     private final List<ProbedGpu> gpus;
     private final GpuPairs pairs;
     private final List<String> warnings;

@@ -113,7 +113,7 @@ record BoundReport(
         out.println(comment + TerminalText.of(machine) + ": what no schedule between its " + devices.size()
                 + " devices can exceed"
                 + (assumed.isEmpty() ? "" : " if what is assumed is right")
-                + counted(several, !rates.isEmpty())
+                + condition(several, !rates.isEmpty())
                 + (relays.isEmpty() ? "" : ", relays " + relays.toString().replace(" ", "")));
         Assumptions.line(assumed).ifPresent(line -> out.println(comment + line));
         if (!rates.isEmpty()) {
@@ -144,7 +144,7 @@ record BoundReport(
     }
 
     /** Returns what the limits depend on. */
-    private static String counted(boolean several, boolean rated) {
+    private static String condition(boolean several, boolean rated) {
         if (several) {
             return ", by the links" + (rated ? ", rates" : "") + " and abilities of switches that are counted";
         }

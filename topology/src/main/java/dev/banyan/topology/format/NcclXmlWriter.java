@@ -22,7 +22,6 @@ import java.util.TreeMap;
  * link's kind goes into {@link NcclNames#GBS}. Latencies, warnings, and bandwidths between sockets are lost.
  */
 final class NcclXmlWriter {
-
     private final Machine machine;
     private final PcieTree tree;
     private final boolean amd;
