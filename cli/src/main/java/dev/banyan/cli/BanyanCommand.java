@@ -141,6 +141,11 @@ final class BanyanCommand extends Subcommand {
     private int wrongUsage(ParameterException error, String[] args) {
         CommandLine command = error.getCommandLine();
         PrintWriter err = command.getErr();
+        Optional<String> refusal = refusal(error);
+        if (refusal.isPresent()) {
+            err.println("banyan: " + refusal.get());
+            return command.getCommandSpec().exitCodeOnInvalidInput();
+        }
         Optional<String> operand = operand(error);
         if (operand.isPresent()) {
             String word = TerminalText.of(operand.get());
@@ -148,12 +153,36 @@ final class BanyanCommand extends Subcommand {
             err.println("banyan: '" + word + "' belongs to no option"
                     + (machines ? "; a machine is named by --machine " + word : ""));
         } else {
-            err.println("banyan: " + sentence(error));
+            err.println("banyan: " + unknownOptions(error).orElseGet(() -> sentence(error)));
         }
         if (operand.isPresent() || !UnmatchedArgumentException.printSuggestions(error, err)) {
             err.println("See '" + command.getCommandSpec().qualifiedName() + " --help'.");
         }
         return command.getCommandSpec().exitCodeOnInvalidInput();
+    }
+
+    /** Names the options that the command does not have, without the words behind them. */
+    private static Optional<String> unknownOptions(ParameterException error) {
+        if (!(error instanceof UnmatchedArgumentException unmatched) || !unmatched.isUnknownOption()) {
+            return Optional.empty();
+        }
+        List<String> options = unmatched.getUnmatched().stream()
+                .filter(word -> word.startsWith("-"))
+                .map(TerminalText::of)
+                .toList();
+        return Optional.of(
+                (options.size() == 1 ? "unknown option '" : "unknown options '") + String.join("', '", options) + "'");
+    }
+
+    /** What the command says of an option that it does not have. */
+    private static Optional<String> refusal(ParameterException error) {
+        return error instanceof UnmatchedArgumentException unmatched
+                        && error.getCommandLine().getCommandSpec().userObject() instanceof Subcommand subcommand
+                ? unmatched.getUnmatched().stream()
+                        .map(subcommand::refusal)
+                        .flatMap(Optional::stream)
+                        .findFirst()
+                : Optional.empty();
     }
 
     /** The word that a subcommand was given without an option before it, where nothing else is wrong. */

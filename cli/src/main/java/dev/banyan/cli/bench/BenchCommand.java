@@ -28,10 +28,11 @@ import dev.banyan.simulate.Profiles;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -130,14 +131,21 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
     @Option(
             names = {"-d", "--datatype"},
             paramLabel = "TYPE",
-            description = "int8, uint8, int32, int64, half, bfloat16, float or double (default: float).")
-    private ElementType type = ElementType.FLOAT;
+            description = "int8, uint8, int32, int64, half, bfloat16, float, double or all, one after another"
+                    + " (default: float).")
+    private ElementTypes types = ElementTypes.FLOAT;
 
     @Option(
             names = {"-o", "--op"},
             paramLabel = "OP",
-            description = "sum, prod, min, max or avg (default: sum).")
-    private ReduceOp op = ReduceOp.SUM;
+            description = "sum, prod, min, max, avg or all, one after another (default: sum).")
+    private Operations ops = Operations.SUM;
+
+    @Option(
+            names = {"-g", "--ngpus"},
+            paramLabel = "N",
+            description = "The first N devices of the machine, as --devices 0-(N-1).")
+    private @Nullable Integer gpus;
 
     @Option(
             names = {"-r", "--root"},
@@ -232,20 +240,26 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
 
     /** Registers the types that options of benchmarks have. */
     public static void registerConverters(Converters converters) {
-        Map<String, ElementType> types = Names.of(ElementType.values(), ElementType::label);
-        types.putAll(Names.of(ElementType.values(), element -> element.type().name()));
-        converters.add(ElementType.class, "element type", types);
+        converters.add(ElementTypes.class, "element type", ElementTypes.named());
         converters.add(AlgorithmList.class, AlgorithmList::parse);
         converters.add(Workload.class, Workload::named);
-        converters.add(ReduceOp.class, "operation", Names.of(ReduceOp.values(), ReduceOp::name));
+        converters.add(Operations.class, "operation", Operations.named());
         converters.add(BenchBackend.class, "backend", Names.of(BenchBackend.values(), BenchBackend::name));
         converters.add(RankBackend.class, "backend", Names.of(RankBackend.values(), RankBackend::name));
+    }
+
+    @Override
+    public Optional<String> refusal(String option) {
+        return NcclTestsOptions.refusal(option);
     }
 
     @Override
     public void run() {
         Workload workload = workloads.get();
         refuseNonsense(workload);
+        if (gpus != null && processes == null) {
+            machine.takeFirst(gpus, "-g");
+        }
         Config config = Config.load();
         if (backend == BenchBackend.HOST && Boolean.getBoolean("banyan.asksForVectors")) {
             refuseWrongMachine(workload);
@@ -253,51 +267,60 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
             return;
         }
         Reporter reporter = new Reporter(out(), err(), format, plot, this::answer);
+        long wrong = measure(workload, config, reporter);
+        reporter.finish();
+        refuseWrong(wrong);
+    }
+
+    /** Returns the number of wrong elements. */
+    private long measure(@Nullable Workload workload, Config config, Reporter reporter) {
         Workload played = computeMs == null ? null : workloads.fromInput();
         if (played != null && computeMs != null && store != null && WorldBench.TYPES.contains(store)) {
-            refuseWrong(new WorldBench(machine)
-                    .run(played, store, computeMs, runs, Objects.requireNonNullElse(localDevices, 1), reporter));
-            return;
+            return new WorldBench(machine)
+                    .run(played, store, computeMs, runs, Objects.requireNonNullElse(localDevices, 1), reporter);
         }
         if (played != null && computeMs != null) {
             ChosenMachine chosen = machine.choose(2);
             reporter.introduce(
                     chosen, new HostSite(chosen.machine()).devices(), Platform.ofThisHost(), null, config.warnings());
-            refuseWrong(new OverlapBench(chosen.machine(), reporter)
-                    .run(played, Objects.requireNonNullElse(store, "auto"), computeMs, runs));
-            return;
+            return new OverlapBench(chosen.machine(), reporter)
+                    .run(played, Objects.requireNonNullElse(store, "auto"), computeMs, runs);
         }
         if (processes != null) {
             require(
                     workload == null && backend != BenchBackend.SIM,
                     "--processes is for sweeps on the host or on GPUs; leave --workload and --backend sim out");
-            runInProcesses(processes, config, reporter);
-            return;
+            return runInProcesses(processes, config, reporter);
         }
-        switch (backend) {
+        return switch (backend) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
-                run(new MeasuredBench(new HostSite(chosen.machine()), reporter), workload, chosen, config, reporter);
+                yield run(
+                        new MeasuredBench(new HostSite(chosen.machine()), reporter),
+                        workload,
+                        chosen,
+                        config,
+                        reporter);
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(1);
                 ChosenMachine chosen = ranked.chosen();
                 try (CudaSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    run(new MeasuredBench(site, reporter), workload, chosen, config, reporter);
+                    yield run(new MeasuredBench(site, reporter), workload, chosen, config, reporter);
                 }
             }
             case SIM -> {
                 ChosenMachine chosen = machine.choose(2);
                 Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
                 Execution execution = CudaBackendProvider.execution(config);
-                run(
+                yield run(
                         new SimulatedBench(chosen, constants, execution, reporter, trace),
                         workload,
                         chosen,
                         config,
                         reporter);
             }
-        }
+        };
     }
 
     /** Returns what tells the launcher to run the command again with the module of the vector kernels, or 0. */
@@ -318,12 +341,12 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 .machine()
                 .size();
         if (workload == null) {
-            sweep(Objects.requireNonNullElse(processes, ranks));
+            sweeps(Objects.requireNonNullElse(processes, ranks));
         }
     }
 
-    /** Starts the processes, or does the part of one of them. */
-    private void runInProcesses(int count, Config config, Reporter reporter) {
+    /** Starts the processes, or does the part of one of them. Returns the number of wrong elements. */
+    private long runInProcesses(int count, Config config, Reporter reporter) {
         require(count >= 2, "--processes is " + count + "; give at least 2");
         require(
                 algorithms == null || !algorithms.choices().contains(AlgorithmChoice.NCCL),
@@ -342,7 +365,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                         out().println(line);
                         out().flush();
                     });
-            return;
+            return 0;
         }
         JobPlace place = JobPlace.find(config, System.getenv());
         require(
@@ -350,35 +373,33 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 "--processes is " + count + ", but the launcher has started " + place.processes());
         Reporter own = place.process() == 0 ? reporter : reporter.silent();
         if (backend == BenchBackend.CUDA) {
-            joinOnGpus(place, config, own);
-        } else {
-            ChosenMachine chosen = oneForEach(machine.choose(count), count);
-            own.introduce(
-                    chosen,
-                    count + " processes on the host backend: " + HostSite.host(),
-                    Platform.ofThisHost(),
-                    null,
-                    config.warnings());
-            run(count, " in host memory", joining -> Communicator.join(chosen.machine(), joining, 1), own);
+            return joinOnGpus(place, config, own);
         }
+        ChosenMachine chosen = oneForEach(machine.choose(count), count);
+        own.introduce(
+                chosen,
+                count + " processes on the host backend: " + HostSite.host(),
+                Platform.ofThisHost(),
+                null,
+                config.warnings());
+        return run(count, " in host memory", joining -> Communicator.join(chosen.machine(), joining, 1), own);
     }
 
     /** Takes the GPU of this process: its place's, or the one that its launcher lets it see. */
-    private void joinOnGpus(JobPlace place, Config config, Reporter own) {
+    private long joinOnGpus(JobPlace place, Config config, Reporter own) {
         int count = place.processes();
         Platform platform = new Platform("cuda", CudaBackendProvider.execution(config), "", "");
         if (CudaDevices.busIds().size() == 1) {
             ChosenMachine whole = machine.choose(count);
             own.introduce(
                     whole, count + " processes, each with the GPU that it sees", platform, null, config.warnings());
-            run(count, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
-            return;
+            return run(count, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
         }
         RankedGpus ranked = machine.chooseGpus(count);
         ChosenMachine chosen = oneForEach(ranked.chosen(), count);
         int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
         own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, config.warnings());
-        run(
+        return run(
                 count,
                 " on GPUs",
                 joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]),
@@ -390,25 +411,40 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         return machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
     }
 
-    private void run(int count, String where, Function<Config, Communicator> join, Reporter own) {
+    private long run(int count, String where, Function<Config, Communicator> join, Reporter own) {
         String title = Numbers.count(count, "process") + where;
-        refuseWrong(new JoinedBench(title, count, join, repeats(), own).run(sweep(count)));
+        return run(sweeps(count), new JoinedBench(title, count, join, repeats(), own)::run, own);
     }
 
-    private void run(Bench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {
-        long wrong;
+    private long run(Bench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {
         if (workload == null) {
-            Sweep sweep = sweep(chosen.machine().size());
-            requireOneToTrace(sweep.algorithms());
-            introduce(bench, workload != null, chosen, config, reporter);
-            wrong = bench.run(sweep);
-        } else {
-            AlgorithmList list = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
-            requireOneToTrace(list);
-            introduce(bench, workload != null, chosen, config, reporter);
-            wrong = bench.run(workload, list, runs);
+            List<Sweep> sweeps = sweeps(chosen.machine().size());
+            requireOneToTrace(sweeps.getFirst().algorithms());
+            introduce(bench, false, chosen, config, reporter);
+            return run(sweeps, bench::run, reporter);
         }
-        refuseWrong(wrong);
+        AlgorithmList list = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
+        requireOneToTrace(list);
+        introduce(bench, true, chosen, config, reporter);
+        return bench.run(workload, list, runs);
+    }
+
+    /** Runs sweeps one after another, and returns the number of wrong elements. */
+    private static long run(List<Sweep> sweeps, ToLongFunction<Sweep> bench, Reporter reporter) {
+        long wrong = 0;
+        for (Sweep sweep : sweeps) {
+            if (sweeps.size() > 1) {
+                reporter.lines(List.of(
+                        "#",
+                        "# " + sweep.call().element().label() + ", "
+                                + sweep.call().opLabel()));
+            }
+            wrong += bench.applyAsLong(sweep);
+            if (reporter.abandoned()) {
+                break;
+            }
+        }
+        return wrong;
     }
 
     private void introduce(Bench bench, boolean isWorkload, ChosenMachine chosen, Config config, Reporter reporter) {
@@ -450,11 +486,21 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 "-r has no meaning for " + collective.label() + ", which has no root");
         require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(workload == null || !anySizeGiven(), "--workload brings its own sizes; leave -b, -e, -f and -i out");
+        boolean several = types.types().size() > 1 || ops.ops().size() > 1;
+        require(
+                !several || (plot == null && trace == null),
+                "--plot and --trace show one type and operation; name" + " them with -d and -o");
+        require(gpus == null || gpus > 0, "-g is " + gpus + "; it must be at least 1");
+        require(
+                gpus == null || processes == null || gpus == 1,
+                "-g is " + gpus + ", but each of the processes has one device; leave -g out");
         refuseNonsenseOfStores(workload);
         refuseNcclElsewhere(workload);
         require(
                 workload == null
-                        || (collective == Collective.ALL_REDUCE && type == ElementType.FLOAT && op == ReduceOp.SUM),
+                        || (collective == Collective.ALL_REDUCE
+                                && types.equals(ElementTypes.FLOAT)
+                                && ops.equals(Operations.SUM)),
                 "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
     }
 
@@ -501,16 +547,24 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         return first != null || last != null || factor != null || step != null;
     }
 
-    private Sweep sweep(int ranks) {
+    /** Returns a sweep for each type and operation. */
+    private List<Sweep> sweeps(int ranks) {
         int rootOrNone = collective.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
         require(
                 rootOrNone < ranks && (root == null || root >= 0),
                 "-r is " + root + "; the ranks are 0.." + (ranks - 1));
-        Call call = new Call(collective, type, op, rootOrNone, ranks);
-        List<Long> counts = sizes().stream().map(call::countFor).distinct().toList();
         AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
         AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
-        return new Sweep(call, counts, chosen, repeats(), check > 0);
+        List<Sweep> sweeps = new ArrayList<>();
+        for (ElementType type : types.types()) {
+            for (ReduceOp op : collective.reduces() ? ops.ops() : Operations.SUM.ops()) {
+                Call call = new Call(collective, type, op, rootOrNone, ranks);
+                List<Long> counts =
+                        sizes().stream().map(call::countFor).distinct().toList();
+                sweeps.add(new Sweep(call, counts, chosen, repeats(), check > 0));
+            }
+        }
+        return sweeps;
     }
 
     private List<Long> sizes() {

@@ -31,6 +31,7 @@ final class Reporter {
     private final OutputFormat format;
     private final @Nullable PlotFile plot;
     private final BiFunction<RunContext, Object, JsonNode> answers;
+    private final List<Object> results = new ArrayList<>();
     private RunContext context = RunContext.NONE;
 
     /**
@@ -93,10 +94,15 @@ final class Reporter {
         return out.checkError();
     }
 
-    /** The whole result, for programs only. */
+    /** Adds rows to the result for programs. */
     void result(List<?> rows) {
-        if (format == OutputFormat.json) {
-            Json.print(out, answers.apply(context, rows));
+        results.addAll(rows);
+    }
+
+    /** Ends the run: prints the whole result for programs, if there is any. */
+    void finish() {
+        if (format == OutputFormat.json && !results.isEmpty()) {
+            Json.print(out, answers.apply(context, results));
         }
     }
 

@@ -40,6 +40,11 @@ public final class DeviceList {
         return Arrays.stream(indices).filter(device -> !seen.add(device)).findFirst();
     }
 
+    /** Returns the first devices of a machine. */
+    static DeviceList first(int count) {
+        return new DeviceList(IntStream.range(0, count).toArray());
+    }
+
     /**
      * Reads a list.
      *

@@ -82,6 +82,9 @@ public final class MachineOptions {
                             + " may share one, e.g. 0,0,0,0.")
     private @Nullable DeviceList devices;
 
+    /** What has named the devices, for messages. */
+    private String source = "--devices";
+
     /** What a plain matrix holds. */
     enum Unit {
         weights(MatrixUnit.CLASSES),
@@ -102,6 +105,19 @@ public final class MachineOptions {
     /** Whether the machine is described on standard input, which can be read once. */
     public boolean isStandardInput() {
         return "-".equals(machine);
+    }
+
+    /**
+     * Takes the first devices of the machine, where no others are named.
+     *
+     * @param option what gives their number, for messages
+     */
+    public void takeFirst(int count, String option) {
+        if (devices != null) {
+            throw new ParameterException(spec.commandLine(), option + " and --devices exclude each other");
+        }
+        devices = DeviceList.first(count);
+        source = option + " " + count;
     }
 
     /** What {@code --devices} names, or null. */
@@ -131,7 +147,7 @@ public final class MachineOptions {
             if (devices == null) {
                 throw new IllegalStateException(needed + all.name() + " has " + found);
             }
-            throw new ParameterException(spec.commandLine(), needed + "--devices names " + found);
+            throw new ParameterException(spec.commandLine(), needed + source + " names " + found);
         }
         return chosen;
     }
@@ -174,7 +190,7 @@ public final class MachineOptions {
         try {
             return whole.with(indices);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), "--devices: " + e.getMessage(), e);
+            throw new ParameterException(spec.commandLine(), source + ": " + e.getMessage(), e);
         }
     }
 

@@ -3,6 +3,7 @@ package dev.banyan.cli.output;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -26,6 +27,11 @@ public abstract class Subcommand implements Runnable {
     /** Standard error. */
     protected final PrintWriter err() {
         return spec.commandLine().getErr();
+    }
+
+    /** Returns a sentence on an option that the command does not have, if it can say more than that. */
+    public Optional<String> refusal(String option) {
+        return Optional.empty();
     }
 
     /** Makes the exception that ends the command as wrong usage. */

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class BenchTest {
@@ -90,6 +91,22 @@ class BenchTest {
                 assertThat(row.get("runs").asInt()).isEqualTo(3);
             }
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " --backend sim"})
+    void allTypesAndOperationsAreSweptInTurn(String backend) throws Exception {
+        String command =
+                "bench -m dgx-1v -g 3 -b 24 -e 48 -d all -o all" + backend + (backend.isEmpty() ? " -n 1" : "");
+        JsonNode rows = CommandRun.of(command + " --format json").rows();
+        List<String> kinds = new ArrayList<>();
+        rows.forEach(
+                row -> kinds.add(row.get("type").asText() + " " + row.get("op").asText()));
+        assertThat(kinds).hasSize(2 * 8 * 5).contains("int8 sum", "half avg", "double prod");
+        assertThat(CommandRun.of(command).out()).contains(", 3 devices").contains("# half, avg\n", "# double, max\n");
+        JsonNode copies =
+                CommandRun.of(command + " --collective broadcast --format json").rows();
+        assertThat(copies).as("a broadcast has no operation").hasSize(2 * 8);
     }
 
     @Test
