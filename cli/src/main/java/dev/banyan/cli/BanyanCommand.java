@@ -141,7 +141,7 @@ final class BanyanCommand extends Subcommand {
     private int wrongUsage(ParameterException error, String[] args) {
         CommandLine command = error.getCommandLine();
         PrintWriter err = command.getErr();
-        Optional<String> refusal = refusal(error);
+        Optional<String> refusal = refusal(error).or(() -> unknownCommand(error));
         if (refusal.isPresent()) {
             err.println("banyan: " + refusal.get());
             return command.getCommandSpec().exitCodeOnInvalidInput();
@@ -172,6 +172,18 @@ final class BanyanCommand extends Subcommand {
                 .toList();
         return Optional.of(
                 (options.size() == 1 ? "unknown option '" : "unknown options '") + String.join("', '", options) + "'");
+    }
+
+    /** Says that there is no such command, where that is all that is wrong. */
+    private static Optional<String> unknownCommand(ParameterException error) {
+        CommandLine command = error.getCommandLine();
+        return error instanceof UnmatchedArgumentException unmatched
+                        && !unmatched.isUnknownOption()
+                        && command.getParent() == null
+                ? unmatched.getUnmatched().stream()
+                        .findFirst()
+                        .map(word -> HelpCommand.unknown(TerminalText.of(word), command))
+                : Optional.empty();
     }
 
     /** What the command says of an option that it does not have. */

@@ -16,15 +16,19 @@ final class HelpCommand extends Subcommand {
     @Parameters(arity = "0..*", paramLabel = "COMMAND", description = "The command (default: banyan itself).")
     private List<String> words = List.of();
 
+    /** Returns the sentence on a word that names no command. */
+    static String unknown(String word, CommandLine command) {
+        return "no command is called '" + word + "'"
+                + Names.others(word, "commands", command.getSubcommands().keySet());
+    }
+
     @Override
     public void run() {
         CommandLine command = spec().commandLine().getParent();
         for (String word : words) {
             CommandLine next = command.getSubcommands().get(word);
             if (next == null) {
-                throw wrong("no command is called '" + word + "'"
-                        + Names.others(
-                                word, "commands", command.getSubcommands().keySet()));
+                throw wrong(unknown(word, command));
             }
             command = next;
         }

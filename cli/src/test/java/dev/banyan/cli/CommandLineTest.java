@@ -85,7 +85,7 @@ class CommandLineTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         ''                                            | which command? topo, probe, trees, compare, bound, page, bench, tune, calibrate, validate, diagnose, figures, scaling, trace, selftest, gpu-day, settings or help
-        tpoo                                          | tpoo
+        tpoo                                          | no command is called 'tpoo'; did you mean topo?; commands: topo, probe
         help tpoo                                     | no command is called 'tpoo'; did you mean topo?
         help topo extra                               | no command is called 'extra'
         topo --nonsense                               | --nonsense
@@ -99,7 +99,8 @@ class CommandLineTest {
         topo --format yaml                            | yaml
         topo --machine p3.16xlrage                    | did you mean p3.16xlarge
         topo --machine p3.16xlrage                    | presets: p3.16xlarge
-        topo --machine no/such/file                   | no preset and no file is called 'no/such/file'
+        topo --machine no/such/file                   | no file is called 'no/such/file', nor a preset; check the name
+        topo --machine topo.txt                       | no file is called 'topo.txt', nor a preset; check the name
         topo --unit miles --machine dgx-2             | miles
         topo --machine dgx-1v --devices 8             | no device 8
         topo --machine dgx-1v --devices 0,1,0         | device 0 is named twice

@@ -56,7 +56,7 @@ record JoinedBench(
             return 0;
         }
         reporter.lines(NcclTable.MEASURED.footer(rows));
-        reporter.lines(new Summary(rows).comparison("median time (us)"));
+        reporter.lines(new Summary(rows).comparison("median time (us) out of place (the times above are means)"));
         reporter.result(rows.stream().map(Row::json).toList());
         reporter.draw(title, rows, null);
         return rows.stream().mapToLong(Row::wrong).sum();

@@ -229,7 +229,7 @@ final class SimulatedBench implements Bench {
 
     private List<String> conclusions(Sweep sweep, List<Row> rows) {
         Summary summary = new Summary(rows);
-        List<String> lines = summary.comparison("predicted time (us)");
+        List<String> lines = summary.comparison("predicted time (us) out of place");
         Network network = chosen.network();
         Collective collective = sweep.call().collective();
         int root = sweep.call().root();

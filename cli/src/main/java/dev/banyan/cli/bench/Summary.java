@@ -41,13 +41,13 @@ final class Summary {
     }
 
     /**
-     * Times out of place in us, size by algorithm, the least of each size marked.
+     * Times out of place, size by algorithm, the least of each size marked.
      *
      * @param times what times they are, in words
      */
     List<String> table(String times) {
         List<String> lines = new ArrayList<>();
-        lines.add("# " + times + " out of place; * is the least");
+        lines.add("# " + times + "; * is the least");
         lines.add(algorithms.stream()
                 .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
                 .collect(Collectors.joining("", Numbers.format("# %10s", "size"), "")));

@@ -12,6 +12,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
@@ -21,6 +22,9 @@ import picocli.CommandLine.Spec;
 
 /** The options that say which machine is meant. */
 public final class MachineOptions {
+    /** Names that no preset could have been meant by. */
+    private static final Pattern FILE_NAME = Pattern.compile("/|\\.(txt|xml|json|csv|log)$");
+
     /** Taken where nothing is said and nothing found. */
     private static final String DEFAULT_PRESET = "p3.16xlarge";
 
@@ -252,6 +256,9 @@ public final class MachineOptions {
         }
         throw new ParameterException(
                 spec.commandLine(),
-                "no preset and no file is called '" + name + "'" + Names.others(name, "presets", Presets.names()));
+                FILE_NAME.matcher(name).find()
+                        ? "no file is called '" + name + "', nor a preset; check the name and the current folder"
+                        : "no preset and no file is called '" + name + "'"
+                                + Names.others(name, "presets", Presets.names()));
     }
 }
