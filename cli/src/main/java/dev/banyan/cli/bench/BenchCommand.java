@@ -381,7 +381,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 count + " processes on the host backend: " + HostSite.host(),
                 Platform.ofThisHost(),
                 null,
-                config.warnings());
+                warnings(config));
         return run(count, " in host memory", joining -> Communicator.join(chosen.machine(), joining, 1), own);
     }
 
@@ -392,13 +392,13 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         if (CudaDevices.busIds().size() == 1) {
             ChosenMachine whole = machine.choose(count);
             own.introduce(
-                    whole, count + " processes, each with the GPU that it sees", platform, null, config.warnings());
+                    whole, count + " processes, each with the GPU that it sees", platform, null, warnings(config));
             return run(count, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
         }
         RankedGpus ranked = machine.chooseGpus(count);
         ChosenMachine chosen = oneForEach(ranked.chosen(), count);
         int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
-        own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, config.warnings());
+        own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, warnings(config));
         return run(
                 count,
                 " on GPUs",
@@ -447,12 +447,16 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         return wrong;
     }
 
-    private void introduce(Bench bench, boolean isWorkload, ChosenMachine chosen, Config config, Reporter reporter) {
+    private static List<String> warnings(Config config) {
         List<String> warnings = new ArrayList<>(config.warnings());
         if (config.find(Planner.ALGORITHM).isPresent()) {
             warnings.add(Planner.ALGORITHM.name() + " has no effect on bench; --algorithm names what is measured");
         }
-        reporter.introduce(chosen, bench.devices(), bench.platform(isWorkload), bench.profile(), warnings);
+        return warnings;
+    }
+
+    private void introduce(Bench bench, boolean isWorkload, ChosenMachine chosen, Config config, Reporter reporter) {
+        reporter.introduce(chosen, bench.devices(), bench.platform(isWorkload), bench.profile(), warnings(config));
         if (backend == BenchBackend.HOST) {
             reporter.lines(List.of("# auto takes the star on host memory, where all algorithms read and write each byte"
                     + " of an all_reduce once"));
