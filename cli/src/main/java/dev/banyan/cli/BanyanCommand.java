@@ -167,11 +167,13 @@ final class BanyanCommand extends Subcommand {
             return Optional.empty();
         }
         List<String> options = unmatched.getUnmatched().stream()
-                .filter(word -> word.startsWith("-"))
+                .filter(word -> word.matches("--?[A-Za-z].*"))
                 .map(TerminalText::of)
                 .toList();
-        return Optional.of(
-                (options.size() == 1 ? "unknown option '" : "unknown options '") + String.join("', '", options) + "'");
+        return options.isEmpty()
+                ? Optional.empty()
+                : Optional.of((options.size() == 1 ? "unknown option '" : "unknown options '")
+                        + String.join("', '", options) + "'");
     }
 
     /** Says that there is no such command, where that is all that is wrong. */

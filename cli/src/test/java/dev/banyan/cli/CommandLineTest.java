@@ -173,17 +173,21 @@ class CommandLineTest {
         bench --workload resnet-50 -d half            | leave --collective
         bench --machine dgx-1v --devices 3            | at least 2 devices
         bench -i 1 -e 1G                              | sizes
-        bench -g 0                                    | -g is 0; it must be at least 1
+        bench -g 0                                    | -g is 0; it must be from 1 to 1024
+        bench -g 2000000000                           | -g is 2000000000; it must be from 1 to 1024
+        bench -g 2 --workload lenet-5 --compute-ms 1 --kvstore funnel | -g has no meaning for --kvstore funnel
         bench -g 1 -m dgx-1v                          | at least 2 devices, but -g 1 names 1
         bench -g 9 -m dgx-1v                          | -g 9: no device 8
         bench -g 4 --devices 0-3                      | -g and --devices exclude each other
         bench -g 2 --processes 2                      | each of the processes has one device
-        bench -t 4 -g 2                               | bench has no -t of nccl-tests: one thread runs all devices
+        bench -t 4 -g 2                               | bench has no -t of nccl-tests: one thread calls for all devices
+        bench -t4                                     | bench has no -t of nccl-tests
+        bench --nthreads=4                            | bench has no --nthreads of nccl-tests
         bench -R 1                                    | bench has no -R of nccl-tests: the memory that bench allocates
         bench --cudagraph 8                           | bench has no --cudagraph of nccl-tests: BANYAN_CUDA_EXECUTOR
         bench -d all --plot all.svg                   | --plot and --trace show one type and operation
         bench --workload resnet-50 -o all             | leave --collective
-        bench --bytes 8 -k 3                          | unknown options '--bytes', '-k'
+        bench --bytes -8 -k 3                         | unknown options '--bytes', '-k'
         """)
     void wrongUsageIsOneSentence(String arguments, String sentence) {
         CommandRun run = CommandRun.of(arguments);

@@ -206,7 +206,11 @@ class GpuCommandTest {
         assertThat(rows.get(1).get("wrong").asInt()).isZero();
         CommandRun alone = withNccl.banyan(folder, "", "bench --backend cuda -a nccl --collective reduce -o max" + few);
         assertThat(alone.out()).contains("# Out of bounds values : 0 OK").contains("#wrong");
-        CommandRun missing = banyan("", "bench --backend cuda -a auto,nccl" + few);
+        CommandRun all = withNccl.banyan(
+                folder, "", "bench --backend cuda -a nccl -o all -d int32 --devices 0,1 -b 1K -e 1K -n 1 -w 0");
+        assertThat(all.status()).as(all.err()).isZero();
+        assertThat(all.out()).contains("# int32, max\n").containsPattern("# left out: int32, avg: .*no mean");
+        CommandRun missing = banyan("", "bench --backend cuda -a auto,nccl -o all" + few);
         assertThat(missing.status()).isEqualTo(1);
         assertThat(missing.err())
                 .contains("banyan: no NCCL found: the loader knows no libnccl.so.2; install NCCL, or name the file by"

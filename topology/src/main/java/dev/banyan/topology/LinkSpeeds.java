@@ -24,7 +24,7 @@ public final class LinkSpeeds {
     public static final double NVLINK_US = 1.8;
 
     /** The transfer rates of a lane of PCIe gen1, gen2 and so on, in GT/s. */
-    public static final List<Double> PCIE_GTS = List.of(2.5, 5.0, 8.0, 16.0, 32.0, 64.0);
+    public static final List<Double> PCIE_GTS = List.of(2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0);
 
     /** Lanes of a full PCIe slot. */
     public static final int PCIE_LANES = 16;

@@ -19,6 +19,11 @@ interface Bench {
     @Nullable
     String profile();
 
+    /** Returns why a sweep cannot be run, or null if it can. */
+    default @Nullable String refusal(Sweep sweep) {
+        return null;
+    }
+
     /** Runs a sweep. Returns the number of wrong elements. */
     long run(Sweep sweep);
 

@@ -81,6 +81,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
     private static final int MOST_RUNS = 1000;
     private static final int MOST_SIZES = 10_000;
     private static final int MOST_COMPUTE_MS = 60_000;
+    private static final int MOST_DEVICES = 1024;
 
     @Mixin
     private final MachineOptions machine = new MachineOptions();
@@ -267,8 +268,13 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
             return;
         }
         Reporter reporter = new Reporter(out(), err(), format, plot, this::answer);
-        long wrong = measure(workload, config, reporter);
-        reporter.finish();
+        long wrong;
+        try {
+            wrong = measure(workload, config, reporter);
+        } finally {
+            // What was measured before something failed is not lost.
+            reporter.finish();
+        }
         refuseWrong(wrong);
     }
 
@@ -421,12 +427,32 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
             List<Sweep> sweeps = sweeps(chosen.machine().size());
             requireOneToTrace(sweeps.getFirst().algorithms());
             introduce(bench, false, chosen, config, reporter);
-            return run(sweeps, bench::run, reporter);
+            return run(possible(bench, sweeps, reporter), bench::run, reporter);
         }
         AlgorithmList list = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
         requireOneToTrace(list);
         introduce(bench, true, chosen, config, reporter);
         return bench.run(workload, list, runs);
+    }
+
+    /** Leaves out sweeps that cannot be run, unless that is all of them: the first one says why then. */
+    private static List<Sweep> possible(Bench bench, List<Sweep> sweeps, Reporter reporter) {
+        List<Sweep> possible = new ArrayList<>();
+        List<String> others = new ArrayList<>();
+        for (Sweep sweep : sweeps) {
+            String refusal = bench.refusal(sweep);
+            if (refusal == null) {
+                possible.add(sweep);
+            } else {
+                others.add("# left out: " + sweep.call().element().label() + ", "
+                        + sweep.call().opLabel() + ": " + refusal);
+            }
+        }
+        if (possible.isEmpty()) {
+            return sweeps;
+        }
+        reporter.lines(others);
+        return possible;
     }
 
     /** Runs sweeps one after another, and returns the number of wrong elements. */
@@ -490,11 +516,17 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 "-r has no meaning for " + collective.label() + ", which has no root");
         require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(workload == null || !anySizeGiven(), "--workload brings its own sizes; leave -b, -e, -f and -i out");
-        boolean several = types.types().size() > 1 || ops.ops().size() > 1;
+        boolean several =
+                types.types().size() > 1 || (collective.reduces() && ops.ops().size() > 1);
         require(
                 !several || (plot == null && trace == null),
                 "--plot and --trace show one type and operation; name" + " them with -d and -o");
-        require(gpus == null || gpus > 0, "-g is " + gpus + "; it must be at least 1");
+        require(
+                gpus == null || (gpus > 0 && gpus <= MOST_DEVICES),
+                "-g is " + gpus + "; it must be from 1 to " + MOST_DEVICES);
+        require(
+                gpus == null || store == null || !WorldBench.TYPES.contains(store),
+                "-g has no meaning for --kvstore " + store + "; --local-devices gives the devices of each process");
         require(
                 gpus == null || processes == null || gpus == 1,
                 "-g is " + gpus + ", but each of the processes has one device; leave -g out");

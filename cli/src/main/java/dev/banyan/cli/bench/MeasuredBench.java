@@ -27,7 +27,7 @@ record MeasuredBench(RankSite site, Reporter reporter) implements Bench {
 
     @Override
     public long run(Sweep sweep) {
-        checkNccl(sweep.algorithms(), sweep.call().ncclRequest(sweep.largestCount(), true));
+        require(refusal(sweep));
         boolean besideNccl = sweep.algorithms().choices().contains(AlgorithmChoice.NCCL)
                 && sweep.algorithms().choices().size() > 1
                 && site.ranks() > 1;
@@ -38,13 +38,21 @@ record MeasuredBench(RankSite site, Reporter reporter) implements Bench {
 
     @Override
     public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
-        checkNccl(algorithms, new NcclRequest(Collective.ALL_REDUCE, -1, 1, DataType.F32, ReduceOp.SUM, true));
+        require(refusal(algorithms, new NcclRequest(Collective.ALL_REDUCE, -1, 1, DataType.F32, ReduceOp.SUM, true)));
         return new WorkloadBench(site, reporter).run(workload, algorithms, rounds);
     }
 
-    /** @throws IllegalStateException if NCCL is asked for and cannot run a collective */
-    private void checkNccl(AlgorithmList algorithms, NcclRequest request) {
-        String refusal = algorithms.choices().contains(AlgorithmChoice.NCCL) ? site.refusal(request) : null;
+    @Override
+    public @Nullable String refusal(Sweep sweep) {
+        return refusal(sweep.algorithms(), sweep.call().ncclRequest(sweep.largestCount(), true));
+    }
+
+    /** Returns why NCCL, if it is asked for, cannot run a collective. */
+    private @Nullable String refusal(AlgorithmList algorithms, NcclRequest request) {
+        return algorithms.choices().contains(AlgorithmChoice.NCCL) ? site.refusal(request) : null;
+    }
+
+    private static void require(@Nullable String refusal) {
         if (refusal != null) {
             throw new IllegalStateException(refusal);
         }

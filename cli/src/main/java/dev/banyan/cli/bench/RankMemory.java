@@ -52,11 +52,11 @@ public final class RankMemory {
                         new Copies(communicator::copyToDevice, communicator::copyToHost));
     }
 
-    /** On GPUs, with a copy on the host. It is freed with the backend. */
+    /** On GPUs, with a copy on the host; both are freed with the arena, which is closed before the backend. */
     static RankMemory onGpus(Arena arena, int ranks, long bytes, Backend backend) {
         return new RankMemory(
                 IntStream.range(0, ranks)
-                        .mapToObj(rank -> backend.allocate(rank, bytes))
+                        .mapToObj(rank -> backend.allocate(rank, bytes, arena))
                         .toList(),
                 segments(arena, ranks, bytes),
                 new Copies(backend::copyToDevice, backend::copyToHost));

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
 
 /** The options that say which machine is meant. */
 public final class MachineOptions {
-    /** Names that no preset could have been meant by. */
+    /** Matches names that can only be those of files. */
     private static final Pattern FILE_NAME = Pattern.compile("/|\\.(txt|xml|json|csv|log)$");
 
     /** Taken where nothing is said and nothing found. */

@@ -206,6 +206,7 @@ class NcclTest {
             ended.join();
             assertThat(nccl.count("collectives")).isEqualTo(2);
         }
+        assertThat(emulator.problems()).isEmpty();
         emulator.reset();
     }
 

@@ -59,8 +59,9 @@ record LongMeanLanes() implements LoopLanes {
 
     /**
      * Divides sums by n, half by half; the quotient of each half is below 2^32. The factor is a little above 1/n, and
-     * a product with it less than 2^-18 above the quotient, whose fraction is at most 1 - 1/n: cutting off the
-     * product's fraction gives the quotient rounded down. With {@link #QUOTIENT} added, its last 20 bits are that.
+     * a product with it is less than 2^-18 above the quotient, whose fraction is at most 1 - 1/n: cutting off the
+     * product's fraction gives the quotient rounded down. With {@link #QUOTIENT} added, the last 20 bits are the
+     * fraction.
      */
     @Override
     public Vector<Object> mean(Vector<Object> sums, Vector<Object> uppers, Vector<Object> divisors) {

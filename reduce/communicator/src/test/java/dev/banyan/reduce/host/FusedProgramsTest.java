@@ -228,7 +228,11 @@ class FusedProgramsTest {
     private static void set(MemorySegment buffer, long at, DataType type, Random random) {
         switch (type) {
             case F32 -> buffer.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) real(random));
-            case F64 -> buffer.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, real(random));
+            case F64 ->
+                buffer.set(
+                        ValueLayout.JAVA_DOUBLE_UNALIGNED,
+                        at,
+                        random.nextInt(16) == 0 ? Double.MIN_VALUE * random.nextInt(1 << 20) : real(random));
             case F16 -> buffer.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, Float.floatToFloat16((float) real(random)));
             case BF16 ->
                 buffer.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, (short)
@@ -246,6 +250,7 @@ class FusedProgramsTest {
             case 1 -> -0.0;
             case 2 -> Float.POSITIVE_INFINITY;
             case 3 -> 0x1p-24 * random.nextInt(64);
+            case 4 -> Float.MIN_VALUE * random.nextInt(1 << 20);
             default -> Math.scalb(random.nextDouble() - 0.5, random.nextInt(20) - 10);
         };
     }

@@ -22,10 +22,9 @@ class HalfLoopTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"SUM, false", "SUM, true", "PROD, false"})
-    void everyElementIsCombinedWithSome(ReduceOp op, boolean mean) {
-        FusedLoop loop =
-                LoopGenerator.loop(new LoopShape(DataType.F16, op, false, mean ? "xx+/" : "xx+", 2, false, 1, false));
+    @CsvSource({"SUM, xx+, 1", "SUM, xx+/, 3", "SUM, xx+/, 8", "SUM, xx+*, 8", "PROD, xx+, 1"})
+    void everyElementIsCombinedWithSome(ReduceOp op, String code, int divisor) {
+        FusedLoop loop = LoopGenerator.loop(new LoopShape(DataType.F16, op, false, code, 2, false, 1, false));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment values = arena.allocate(2L * ALL);
             for (int bits = 0; bits < ALL; bits++) {
@@ -41,12 +40,12 @@ class HalfLoopTest {
                 for (int i = 0; i < ALL; i++) {
                     others.setAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, i, (short) other);
                 }
-                loop.run(addresses, 2 * ALL, 3, new HalfBlock());
+                loop.run(addresses, 2 * ALL, divisor, new HalfBlock());
                 short[] expected = new short[ALL];
                 for (int bits = 0; bits < ALL; bits++) {
                     float value = ScalarOperators.floats(op)
                             .apply(Float.float16ToFloat((short) bits), Float.float16ToFloat((short) other));
-                    expected[bits] = Float.floatToFloat16(mean ? value / 3 : value);
+                    expected[bits] = Float.floatToFloat16(value / divisor);
                 }
                 assertThat(canonical(results.toArray(ValueLayout.JAVA_SHORT_UNALIGNED)))
                         .as("%s with %x", op, other)

@@ -245,15 +245,18 @@ class LoopLanesTest {
             MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
             MemorySegment elements = arena.allocate(4L * values.length, 2);
             for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
-                Vector<Object> same = floats.load(wide.address() + at);
-                Vector<Object> packed = lanes.pack(lanes.round(same));
-                VectorLanes.store(lanes.join(packed, packed), elements.address() + at);
+                Vector<Object> lower = floats.load(wide.address() + at);
+                VectorLanes.store(
+                        lanes.join(lanes.pack(lanes.round(lower)), lanes.pack(lanes.round(lower.neg()))),
+                        elements.address() + at);
             }
             short[] twice = elements.toArray(ValueLayout.JAVA_SHORT);
             short[] packed = new short[values.length];
             for (int i = 0; i < packed.length; i++) {
                 packed[i] = twice[2 * i];
-                assertThat(twice[2 * i + 1]).as("both halves of %s", values[i]).isEqualTo(packed[i]);
+                assertThat((short) (twice[2 * i + 1] ^ Short.MIN_VALUE))
+                        .as("%s and its negative", values[i])
+                        .isEqualTo(packed[i]);
             }
             return canonical(packed);
         }
