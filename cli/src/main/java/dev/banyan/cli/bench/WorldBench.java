@@ -153,7 +153,7 @@ record WorldBench(MachineOptions options) {
         return world.all().combine(design.pass.step(compute), ReduceOp.MAX);
     }
 
-    /** What the hierarchy costs beyond the call of MPI. */
+    /** What the hierarchy costs beyond the call between processes. */
     private static String hierarchy(World world, Communicator local, Arena arena) {
         List<MemorySegment> buffers = IntStream.range(0, local.size())
                 .mapToObj(_ -> arena.allocate(COMPARED_BYTES, 64))
@@ -175,7 +175,8 @@ record WorldBench(MachineOptions options) {
         double alone = Measurement.median(bare) / 1e6;
         double whole = Measurement.median(through) / 1e6;
         return Numbers.format(
-                "# all_reduce of 64 MiB: %.1f ms by MPI alone, %.1f ms over %s of each process, %.2f times as long",
+                "# all_reduce of 64 MiB: %.1f ms over one array of each process, %.1f ms over %s of each, %.2f times"
+                        + " as long",
                 alone, whole, Numbers.count(local.size(), "device"), whole / alone);
     }
 
