@@ -5,12 +5,18 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.CommandRun;
+import dev.banyan.topology.Presets;
+import dev.banyan.topology.format.MachineWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(120)
 class CompareTest {
@@ -78,6 +84,26 @@ class CompareTest {
     void callsThatSwitchesReduceHaveNoRings() {
         assertThat(CommandRun.of("compare --machine dgx-h100").out().lines())
                 .anyMatch(line -> line.matches("  nccl +274\\.\\d+ +- +- +- +-"));
+    }
+
+    /** NCCL's files name each NVSwitch, presets do not: each transfer uses all of them. */
+    @Test
+    void nvSwitchesByBusIdCarryWhatThePresetsHubCarries(@TempDir Path folder) throws Exception {
+        String one = MachineWriter.write(Presets.find("dgx-a100").orElseThrow(), "nccl-xml");
+        String six = one.replaceAll(
+                "( *)<nvlink target=\"[^\"]*\" count=\"12\" (tclass=\"0x068000\")/>",
+                IntStream.rangeClosed(0xc1, 0xc6)
+                        .mapToObj(bus -> "$1<nvlink target=\"0000:%x:00.0\" count=\"2\" $2/>".formatted(bus))
+                        .collect(Collectors.joining("\n")));
+        assertThat(six.lines().filter(line -> line.contains("0000:c4:00.0"))).hasSize(8);
+        Path file = Files.writeString(folder.resolve("six.xml"), six);
+        JsonNode rates =
+                CommandRun.of("compare --format json --machine " + file).json();
+        assertThat(rates.findValues("rateGBs"))
+                .isEqualTo(CommandRun.of("compare --format json --machine dgx-a100")
+                        .json()
+                        .findValues("rateGBs"))
+                .hasSize(6);
     }
 
     @Test

@@ -4,19 +4,26 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
  * Resolves the {@code nvlink}, {@code xgmi} and {@code c2c} elements of the GPUs of one file: direct links between
- * devices, links to NVSwitches (one hub per bus id) and to CPUs. Used once.
+ * devices, links to NVSwitches and to CPUs. Used once.
+ *
+ * <p>All NVSwitches are one hub, as NCCL takes them (ncclTopoAddNvLinks) and as the presets have them: the hardware
+ * spreads each transfer over all of them by address. How many lanes lead to which is kept on the devices, under
+ * {@link NcclNames#NVSWITCHES}.
  */
 final class NcclGpuLinks {
     /** More than any device has; a bound for files that were damaged or made up. */
@@ -32,8 +39,8 @@ final class NcclGpuLinks {
 
     private final Map<String, List<Integer>> byBusId = new HashMap<>();
     private final Map<Ends, Pair> pairs = new TreeMap<>();
-    /** Bus id of an NVSwitch, then device. */
-    private final Map<String, Map<Integer, Lanes>> switches = new TreeMap<>();
+    /** Device, then bus id of an NVSwitch. */
+    private final Map<Integer, Map<String, Lanes>> toSwitches = new TreeMap<>();
 
     private final Map<Integer, Map<String, Lanes>> throughPeers = new TreeMap<>();
     private final List<Link> toCpus = new ArrayList<>();
@@ -98,11 +105,9 @@ final class NcclGpuLinks {
                 }
             }
         }
-        switches.keySet().stream()
-                .filter(NO_IDENTITY)
-                .forEach(id -> warnings.add(
-                        "the NVSwitches have no bus id of" + " their own (" + id + "): they are taken as one"));
+        warnOfDistinctSwitches();
         mergePeers();
+        keepLanesOfSwitches();
         dangling.forEach((target, count) -> warnings.add(count + (count == 1 ? " link leads" : " links lead")
                 + " to " + target + ", which is not in the file (a GPU that was hidden from the job that wrote it?):"
                 + " left out"));
@@ -139,8 +144,9 @@ final class NcclGpuLinks {
                     .computeIfAbsent(target, k -> new Lanes())
                     .add(count, gbs);
         } else if (toSwitch) {
-            switches.computeIfAbsent(target.isEmpty() ? NcclNames.UNKNOWN_NVSWITCH : target, k -> new TreeMap<>())
-                    .computeIfAbsent(from, k -> new Lanes())
+            toSwitches
+                    .computeIfAbsent(from, k -> new LinkedHashMap<>())
+                    .computeIfAbsent(target.isEmpty() ? NcclNames.UNKNOWN_NVSWITCH : target, k -> new Lanes())
                     .add(count, gbs);
         } else if (targets.size() == 1) {
             addPair(from, targets.getFirst(), kind, count, gbs);
@@ -197,41 +203,73 @@ final class NcclGpuLinks {
         warnings.add("links to other GPUs have the class of an NVSwitch (" + NcclNames.CLASS_NVSWITCH
                 + "): they are taken as one NVSwitch between the GPUs, with as many lanes per GPU as its widest such"
                 + " link has");
-        Map<Integer, Lanes> merged = switches.computeIfAbsent(NcclNames.UNKNOWN_NVSWITCH, k -> new TreeMap<>());
         throughPeers.forEach((device, peers) -> {
             Lanes widest = peers.values().stream()
                     .max(Comparator.comparingInt(lanes -> lanes.count))
                     .orElseThrow();
-            merged.computeIfAbsent(device, k -> new Lanes()).add(widest.count, widest.gbs);
+            toSwitches
+                    .computeIfAbsent(device, k -> new LinkedHashMap<>())
+                    .computeIfAbsent(NcclNames.UNKNOWN_NVSWITCH, k -> new Lanes())
+                    .add(widest.count, widest.gbs);
         });
     }
 
-    private void warnOfUnevenSwitches() {
-        Map<Integer, List<Integer>> counts = new TreeMap<>();
-        switches.values()
-                .forEach(ends -> ends.forEach((device, lanes) ->
-                        counts.computeIfAbsent(device, k -> new ArrayList<>()).add(lanes.count)));
-        List<Map.Entry<Integer, List<Integer>>> uneven = counts.entrySet().stream()
-                .filter(entry -> entry.getValue().stream().distinct().count() > 1)
-                .toList();
-        if (!uneven.isEmpty()) {
-            Map.Entry<Integer, List<Integer>> first = uneven.getFirst();
-            int others = uneven.size() - 1;
-            warnings.add(name(first.getKey()) + (others > 0 ? " and " + others + " other GPUs reach" : " reaches")
-                    + " NVSwitches over uneven lane counts ("
-                    + first.getValue().stream().map(String::valueOf).collect(Collectors.joining(", "))
-                    + "): taken as they are");
+    /** The bus ids of all NVSwitches, in order. */
+    private Set<String> switchIds() {
+        Set<String> ids = new TreeSet<>();
+        toSwitches.values().forEach(lanes -> ids.addAll(lanes.keySet()));
+        return ids;
+    }
+
+    private void warnOfDistinctSwitches() {
+        switchIds().stream()
+                .filter(NO_IDENTITY)
+                .forEach(id ->
+                        warnings.add("the NVSwitches have no bus id of their own (" + id + "): they are taken as one"));
+        for (int a : toSwitches.keySet()) {
+            for (int b : toSwitches.keySet()) {
+                if (Collections.disjoint(lanesOf(a).keySet(), lanesOf(b).keySet())) {
+                    warnings.add(name(a) + " and " + name(b) + " reach different NVSwitches: all NVSwitches are taken"
+                            + " as one, as NCCL takes them");
+                    return;
+                }
+            }
         }
-        int[] totals = counts.values().stream()
-                .mapToInt(list -> list.stream().mapToInt(Integer::intValue).sum())
+    }
+
+    private Map<String, Lanes> lanesOf(int device) {
+        return toSwitches.getOrDefault(device, Map.of());
+    }
+
+    private void keepLanesOfSwitches() {
+        if (switchIds().size() > 1) {
+            toSwitches.forEach((device, lanes) -> devices.get(device)
+                    .attributes()
+                    .put(
+                            NcclNames.NVSWITCHES,
+                            lanes.entrySet().stream()
+                                    .map(end -> end.getKey() + " " + end.getValue().count)
+                                    .collect(Collectors.joining(", "))));
+        }
+    }
+
+    private void warnOfUnevenSwitches() {
+        int[] totals = toSwitches.values().stream()
+                .mapToInt(lanes -> sum(lanes).count)
                 .distinct()
                 .sorted()
                 .toArray();
-        if (totals.length > 1 || (totals.length == 1 && counts.size() < devices.size())) {
-            warnings.add("the GPUs reach the NVSwitches over uneven lane counts ("
-                    + (counts.size() < devices.size() ? 0 : totals[0]) + " to " + totals[totals.length - 1]
-                    + " lanes per GPU): taken as they are");
+        boolean leftOut = toSwitches.size() < devices.size();
+        if (totals.length > 1 || (totals.length == 1 && leftOut)) {
+            warnings.add("the GPUs reach the NVSwitches over uneven lane counts (" + (leftOut ? 0 : totals[0]) + " to "
+                    + totals[totals.length - 1] + " lanes per GPU): taken as they are");
         }
+    }
+
+    private static Lanes sum(Map<String, Lanes> lanes) {
+        Lanes sum = new Lanes();
+        lanes.values().forEach(each -> sum.add(each.count, each.gbs));
+        return sum;
     }
 
     private String name(int device) {
@@ -255,15 +293,18 @@ final class NcclGpuLinks {
         return devices.stream().allMatch(device -> device.gpu().children.isEmpty());
     }
 
-    /** The NVSwitches, by bus id. */
+    /** The hub of the NVSwitches; empty if there are none. */
     List<Hub> switches() {
-        List<Hub> list = new ArrayList<>();
-        switches.forEach((busId, ends) -> list.add(new Hub(
-                "NVSwitch " + busId,
-                Hub.Kind.NVSWITCH,
-                ends.keySet().stream().allMatch(this::isOfReducingGeneration),
-                Map.of(NcclNames.BUSID, busId))));
-        return list;
+        Set<String> ids = switchIds();
+        if (ids.isEmpty()) {
+            return List.of();
+        }
+        boolean reduces = toSwitches.keySet().stream().allMatch(this::isOfReducingGeneration);
+        if (ids.size() > 1) {
+            return List.of(new Hub("NVSwitch", Hub.Kind.NVSWITCH, reduces, Map.of()));
+        }
+        String id = ids.iterator().next();
+        return List.of(new Hub("NVSwitch " + id, Hub.Kind.NVSWITCH, reduces, Map.of(NcclNames.BUSID, id)));
     }
 
     private boolean isOfReducingGeneration(int device) {
@@ -276,15 +317,11 @@ final class NcclGpuLinks {
         List<Link> links = new ArrayList<>();
         pairs.forEach((ends, pair) -> links.add(link(ends.low, ends.high, ends.kind, pair)));
         int hub = devices.size() + hubs;
-        for (Map<Integer, Lanes> ends : switches.values()) {
-            for (Map.Entry<Integer, Lanes> end : ends.entrySet()) {
-                Lanes lanes = end.getValue();
-                double us =
-                        LinkSpeeds.nvswitchUs(devices.get(end.getKey()).gpu().integer("sm", 0));
-                links.add(Link.duplex(end.getKey(), hub, Link.Kind.NVLINK, lanes.count, lanes.gbs, us));
-            }
-            hub++;
-        }
+        toSwitches.forEach((device, lanes) -> {
+            Lanes sum = sum(lanes);
+            double us = LinkSpeeds.nvswitchUs(devices.get(device).gpu().integer("sm", 0));
+            links.add(Link.duplex(device, hub, Link.Kind.NVLINK, sum.count, sum.gbs, us));
+        });
         links.addAll(toCpus);
         return links;
     }

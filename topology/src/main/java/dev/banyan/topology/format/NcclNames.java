@@ -17,6 +17,8 @@ final class NcclNames {
     static final String LEAF = "leaf.";
     /** On a device: its {@code c2c} element. */
     static final String C2C = "c2c.";
+    /** On a device: "bus id lanes, bus id lanes" of the NVSwitches that it reaches, where the machine has several. */
+    static final String NVSWITCHES = "nvlink.nvswitches";
     /** Under {@link #DANGLING}: the element's name. */
     static final String ELEMENT = "element";
 

@@ -14,6 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Writes a machine as NCCL's topology file (version 1), or RCCL's (version 2) if its devices are AMD's. Used once.
@@ -22,6 +24,8 @@ import java.util.TreeMap;
  * link's kind goes into {@link NcclNames#GBS}. Latencies, warnings, and bandwidths between sockets are lost.
  */
 final class NcclXmlWriter {
+    private static final Pattern SWITCH_LANES = Pattern.compile("(\\S{1,64}) ([0-9]{1,4})");
+
     private final Machine machine;
     private final PcieTree tree;
     private final boolean amd;
@@ -255,21 +259,25 @@ final class NcclXmlWriter {
                 continue;
             }
             int to = link.other(from);
-            Map<String, String> attributes = new LinkedHashMap<>();
-            if (isHub(to, Hub.Kind.CPU_SOCKET)) {
-                if (hasC2c(from)) {
-                    continue;
-                }
-                attributes.put("target", NcclNames.UNKNOWN_NVSWITCH);
-                attributes.put("count", Integer.toString(link.lanes()));
-                attributes.put("tclass", NcclNames.CLASS_CPU_NVLINK);
-            } else {
-                attributes.put("target", busIds[to]);
-                attributes.put("count", Integer.toString(link.lanes()));
-                attributes.put("tclass", to < machine.size() ? pciClass(to) : NcclNames.CLASS_NVSWITCH);
+            double gbs = link.gbsFrom(from);
+            boolean usual = gbs == link.lanes() * laneGbs(from, link.kind());
+            Map<String, Integer> switches = isHub(to, Hub.Kind.NVSWITCH) && usual ? switchesOf(from, link) : Map.of();
+            if (!switches.isEmpty()) {
+                switches.forEach(
+                        (target, lanes) -> xml.single("nvlink", linkTo(target, lanes, NcclNames.CLASS_NVSWITCH)));
+                continue;
             }
-            if (link.gbsFrom(from) != link.lanes() * laneGbs(from, link.kind())) {
-                attributes.put(NcclNames.GBS, Double.toString(link.gbsFrom(from)));
+            Map<String, String> attributes;
+            if (!isHub(to, Hub.Kind.CPU_SOCKET)) {
+                String pciClass = to < machine.size() ? pciClass(to) : NcclNames.CLASS_NVSWITCH;
+                attributes = linkTo(busIds[to], link.lanes(), pciClass);
+            } else if (!hasC2c(from)) {
+                attributes = linkTo(NcclNames.UNKNOWN_NVSWITCH, link.lanes(), NcclNames.CLASS_CPU_NVLINK);
+            } else {
+                continue;
+            }
+            if (!usual) {
+                attributes.put(NcclNames.GBS, Double.toString(gbs));
             }
             xml.single(link.kind() == Link.Kind.XGMI ? "xgmi" : "nvlink", attributes);
         }
@@ -281,6 +289,32 @@ final class NcclXmlWriter {
         if (hasC2c(from)) {
             xml.single("c2c", NcclNames.under(NcclNames.C2C, own));
         }
+    }
+
+    private static Map<String, String> linkTo(String target, int lanes, String targetClass) {
+        Map<String, String> attributes = new LinkedHashMap<>();
+        attributes.put("target", target);
+        attributes.put("count", Integer.toString(lanes));
+        attributes.put("tclass", targetClass);
+        return attributes;
+    }
+
+    /** The lanes to each NVSwitch, by bus id; empty where nothing says so of as many lanes as the link has. */
+    private Map<String, Integer> switchesOf(int device, Link link) {
+        String kept = machine.devices().get(device).attributes().get(NcclNames.NVSWITCHES);
+        if (kept == null) {
+            return Map.of();
+        }
+        Map<String, Integer> switches = new LinkedHashMap<>();
+        for (String end : kept.split(", ", -1)) {
+            Matcher matcher = SWITCH_LANES.matcher(end);
+            if (!matcher.matches()) {
+                return Map.of();
+            }
+            switches.merge(matcher.group(1), Integer.parseInt(matcher.group(2)), Integer::sum);
+        }
+        int sum = switches.values().stream().mapToInt(Integer::intValue).sum();
+        return sum == link.lanes() ? switches : Map.of();
     }
 
     private boolean hasC2c(int device) {

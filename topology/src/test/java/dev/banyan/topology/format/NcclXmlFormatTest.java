@@ -153,15 +153,33 @@ class NcclXmlFormatTest {
     }
 
     @Test
-    void takesNvSwitchesAsHubs() {
-        Machine machine = read(system(cpu(
+    void takesAllNvSwitchesAsOneHub() {
+        String text = system(cpu(
                 0,
                 gpu(0, 0, 90, toSwitch("0000:c4:00.0", 5), toSwitch("0000:c3:00.0", 4)),
-                gpu(1, 1, 90, toSwitch("0000:c3:00.0", 4), toSwitch("0000:c4:00.0", 5)))));
-        assertThat(names(machine.hubs())).containsExactly("CPU 0", "NVSwitch 0000:c3:00.0", "NVSwitch 0000:c4:00.0");
-        assertThat(links(machine, Link.Kind.NVLINK)).extracting(Link::lanes).containsExactly(4, 4, 5, 5);
-        assertThat(machine.warnings()).singleElement().asString().contains("uneven", "4, 5");
+                gpu(1, 1, 90, toSwitch("0000:c3:00.0", 4), toSwitch("0000:c4:00.0", 5))));
+        Machine machine = read(text);
+        assertThat(names(machine.hubs())).containsExactly("CPU 0", "NVSwitch");
+        assertThat(links(machine, Link.Kind.NVLINK)).extracting(Link::lanes).containsExactly(9, 9);
+        assertThat(machine.warnings()).isEmpty();
         assertThat(LinkMatrix.of(machine).gbs(0, 1)).isEqualTo(225);
+        String again = MachineWriter.write(machine, "nccl-xml");
+        assertThat(again)
+                .contains("<nvlink target=\"0000:c4:00.0\" count=\"5\"", "<nvlink target=\"0000:c3:00.0\" count=\"4\"");
+        assertThat(read(again)).isEqualTo(machine);
+    }
+
+    @Test
+    void warnsOfNvSwitchesThatNoTwoGpusShare() {
+        Machine machine = read(system(cpu(
+                0,
+                gpu(0, toSwitch("0000:c3:00.0", 6)),
+                gpu(1, toSwitch("0000:c3:00.0", 6)),
+                gpu(2, toSwitch("0000:c4:00.0", 6)))));
+        assertThat(machine.warnings())
+                .containsExactly("GPU0 and GPU2 reach different NVSwitches: all NVSwitches are taken as one, as NCCL"
+                        + " takes them");
+        assertThat(LinkMatrix.of(machine).gbs(0, 2)).isEqualTo(150);
     }
 
     @Test
