@@ -141,12 +141,15 @@ final class BanyanCommand extends Subcommand {
     private int wrongUsage(ParameterException error, String[] args) {
         CommandLine command = error.getCommandLine();
         PrintWriter err = command.getErr();
-        Optional<String> refusal = refusal(error).or(() -> unknownCommand(error));
+        Optional<String> operand = operand(error);
+        boolean namesCommand = command.getParent() == null;
+        Optional<String> refusal = refusal(error)
+                .or(() -> operand.filter(word -> namesCommand)
+                        .map(word -> HelpCommand.unknown(TerminalText.of(word), command)));
         if (refusal.isPresent()) {
             err.println("banyan: " + refusal.get());
             return command.getCommandSpec().exitCodeOnInvalidInput();
         }
-        Optional<String> operand = operand(error);
         if (operand.isPresent()) {
             String word = TerminalText.of(operand.get());
             boolean machines = command.getCommandSpec().findOption("--machine") != null;
@@ -176,18 +179,6 @@ final class BanyanCommand extends Subcommand {
                         + String.join("', '", options) + "'");
     }
 
-    /** Says that there is no such command, where that is all that is wrong. */
-    private static Optional<String> unknownCommand(ParameterException error) {
-        CommandLine command = error.getCommandLine();
-        return error instanceof UnmatchedArgumentException unmatched
-                        && !unmatched.isUnknownOption()
-                        && command.getParent() == null
-                ? unmatched.getUnmatched().stream()
-                        .findFirst()
-                        .map(word -> HelpCommand.unknown(TerminalText.of(word), command))
-                : Optional.empty();
-    }
-
     /** What the command says of an option that it does not have. */
     private static Optional<String> refusal(ParameterException error) {
         return error instanceof UnmatchedArgumentException unmatched
@@ -199,10 +190,9 @@ final class BanyanCommand extends Subcommand {
                 : Optional.empty();
     }
 
-    /** The word that a subcommand was given without an option before it, where nothing else is wrong. */
+    /** The first word that belongs to no option, where no option is unknown. */
     private static Optional<String> operand(ParameterException error) {
-        boolean known = error.getCommandLine().getParent() != null;
-        return known && error instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()
+        return error instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()
                 ? unmatched.getUnmatched().stream().findFirst()
                 : Optional.empty();
     }

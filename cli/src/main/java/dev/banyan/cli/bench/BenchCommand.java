@@ -14,8 +14,6 @@ import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.cli.process.LocalProcesses;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
-import dev.banyan.cuda.CudaDevices;
-import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Execution;
@@ -26,14 +24,10 @@ import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
-import java.util.function.ToLongFunction;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IExitCodeGenerator;
@@ -378,48 +372,10 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 place.processes() == count,
                 "--processes is " + count + ", but the launcher has started " + place.processes());
         Reporter own = place.process() == 0 ? reporter : reporter.silent();
-        if (backend == BenchBackend.CUDA) {
-            return joinOnGpus(place, config, own);
-        }
-        ChosenMachine chosen = oneForEach(machine.choose(count), count);
-        own.introduce(
-                chosen,
-                count + " processes on the host backend: " + HostSite.host(),
-                Platform.ofThisHost(),
-                null,
-                warnings(config));
-        return run(count, " in host memory", joining -> Communicator.join(chosen.machine(), joining, 1), own);
-    }
-
-    /** Takes the GPU of this process: its place's, or the one that its launcher lets it see. */
-    private long joinOnGpus(JobPlace place, Config config, Reporter own) {
-        int count = place.processes();
-        Platform platform = new Platform("cuda", CudaBackendProvider.execution(config), "", "");
-        if (CudaDevices.busIds().size() == 1) {
-            ChosenMachine whole = machine.choose(count);
-            own.introduce(
-                    whole, count + " processes, each with the GPU that it sees", platform, null, warnings(config));
-            return run(count, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0), own);
-        }
-        RankedGpus ranked = machine.chooseGpus(count);
-        ChosenMachine chosen = oneForEach(ranked.chosen(), count);
-        int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
-        own.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, warnings(config));
-        return run(
-                count,
-                " on GPUs",
-                joining -> Communicator.joinOnGpus(chosen.machine(), joining, gpus[place.process()]),
-                own);
-    }
-
-    /** Returns the first devices of a machine, or those that the user named. */
-    private ChosenMachine oneForEach(ChosenMachine all, int count) {
-        return machine.devices() == null ? all.with(IntStream.range(0, count).toArray()) : all;
-    }
-
-    private long run(int count, String where, Function<Config, Communicator> join, Reporter own) {
-        String title = Numbers.count(count, "process") + where;
-        return run(sweeps(count), new JoinedBench(title, count, join, repeats(), own)::run, own);
+        ProcessesBench bench = new ProcessesBench(machine, place, repeats(), own);
+        return backend == BenchBackend.CUDA
+                ? bench.runOnGpus(sweeps(count), config, warnings(config))
+                : bench.runOnHost(sweeps(count), warnings(config));
     }
 
     private long run(Bench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {
@@ -427,7 +383,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
             List<Sweep> sweeps = sweeps(chosen.machine().size());
             requireOneToTrace(sweeps.getFirst().algorithms());
             introduce(bench, false, chosen, config, reporter);
-            return run(possible(bench, sweeps, reporter), bench::run, reporter);
+            return Sweep.runAll(possible(bench, sweeps, reporter), bench::run, reporter);
         }
         AlgorithmList list = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
         requireOneToTrace(list);
@@ -444,8 +400,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
             if (refusal == null) {
                 possible.add(sweep);
             } else {
-                others.add("# left out: " + sweep.call().element().label() + ", "
-                        + sweep.call().opLabel() + ": " + refusal);
+                others.add("# left out: " + sweep.call().elementAndOp() + ": " + refusal);
             }
         }
         if (possible.isEmpty()) {
@@ -453,24 +408,6 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         }
         reporter.lines(others);
         return possible;
-    }
-
-    /** Runs sweeps one after another, and returns the number of wrong elements. */
-    private static long run(List<Sweep> sweeps, ToLongFunction<Sweep> bench, Reporter reporter) {
-        long wrong = 0;
-        for (Sweep sweep : sweeps) {
-            if (sweeps.size() > 1) {
-                reporter.lines(List.of(
-                        "#",
-                        "# " + sweep.call().element().label() + ", "
-                                + sweep.call().opLabel()));
-            }
-            wrong += bench.applyAsLong(sweep);
-            if (reporter.abandoned()) {
-                break;
-            }
-        }
-        return wrong;
     }
 
     private static List<String> warnings(Config config) {
@@ -520,7 +457,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 types.types().size() > 1 || (collective.reduces() && ops.ops().size() > 1);
         require(
                 !several || (plot == null && trace == null),
-                "--plot and --trace show one type and operation; name" + " them with -d and -o");
+                "--plot and --trace show one type and operation; name them with -d and -o");
         require(
                 gpus == null || (gpus > 0 && gpus <= MOST_DEVICES),
                 "-g is " + gpus + "; it must be from 1 to " + MOST_DEVICES);
@@ -591,12 +528,13 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                 "-r is " + root + "; the ranks are 0.." + (ranks - 1));
         AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
         AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
+        List<Long> sizes = sizes();
         List<Sweep> sweeps = new ArrayList<>();
         for (ElementType type : types.types()) {
             for (ReduceOp op : collective.reduces() ? ops.ops() : Operations.SUM.ops()) {
                 Call call = new Call(collective, type, op, rootOrNone, ranks);
                 List<Long> counts =
-                        sizes().stream().map(call::countFor).distinct().toList();
+                        sizes.stream().map(call::countFor).distinct().toList();
                 sweeps.add(new Sweep(call, counts, chosen, repeats(), check > 0));
             }
         }

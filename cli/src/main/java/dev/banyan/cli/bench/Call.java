@@ -98,6 +98,11 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
         return bytes;
     }
 
+    /** What sweeps of several types and operations are told apart by. */
+    String elementAndOp() {
+        return element.label() + ", " + opLabel();
+    }
+
     /** Name of the operation as nccl-tests write it. */
     String opLabel() {
         return collective.reduces() ? op.name().toLowerCase(Locale.ROOT) : "none";

@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.List;
+import java.util.function.ToLongFunction;
 
 /**
  * What is to be measured.
@@ -13,6 +14,20 @@ import java.util.List;
  * @param checked whether every element is checked against the reference
  */
 record Sweep(Call call, List<Long> counts, AlgorithmList algorithms, Repeats repeats, boolean checked) {
+    /** Runs sweeps one after another, and returns the number of wrong elements. */
+    static long runAll(List<Sweep> sweeps, ToLongFunction<Sweep> bench, Reporter reporter) {
+        long wrong = 0;
+        for (Sweep sweep : sweeps) {
+            if (sweeps.size() > 1) {
+                reporter.lines(List.of("#", "# " + sweep.call.elementAndOp()));
+            }
+            wrong += bench.applyAsLong(sweep);
+            if (reporter.abandoned()) {
+                break;
+            }
+        }
+        return wrong;
+    }
 
     long largestCount() {
         return counts.getLast();

@@ -30,7 +30,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import jcuda.driver.CUdeviceptr;
@@ -351,49 +350,13 @@ class CudaBackendTest {
     @Test
     void aCallTakesItsPlaceInTheCallersStreams() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-        List<CUstream> streams = new ArrayList<>();
-        for (int ordinal = 0; ordinal < 2; ordinal++) {
-            EmulatedGpus.enter(ordinal);
-            streams.add(EmulatedGpus.stream());
-        }
+        CallersStreams streams = new CallersStreams(emulator, 2);
         try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
-            List<MemorySegment> buffers = IntStream.range(0, 2)
-                    .mapToObj(rank -> cuda.allocate(rank, 4000))
-                    .toList();
-            List<MemorySegment> copies = IntStream.range(0, 2)
-                    .mapToObj(rank -> cuda.allocate(rank, 4000))
-                    .toList();
-            CollectiveCall call =
-                    CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, 1000, DataType.I32, ReduceOp.SUM, buffers);
+            CollectiveCall call = CallersStreams.sum(cuda);
             cuda.run(call);
-            emulator.tell("pause");
-            for (int rank = 0; rank < 2; rank++) {
-                EmulatedGpus.enter(rank);
-                EmulatedGpus.ok(JCudaDriver.cuMemsetD32Async(
-                        new DeviceAddress(buffers.get(rank).address()), rank + 5, 1000, streams.get(rank)));
-            }
-            CompletableFuture<Void> ended = cuda.enqueue(call, new CudaStreams(streams));
-            for (int rank = 0; rank < 2; rank++) {
-                EmulatedGpus.enter(rank);
-                EmulatedGpus.ok(JCudaDriver.cuMemcpyDtoDAsync(
-                        new DeviceAddress(copies.get(rank).address()),
-                        new DeviceAddress(buffers.get(rank).address()),
-                        4000,
-                        streams.get(rank)));
-            }
-            assertThat(ended).isNotDone();
-            emulator.tell("resume");
-            for (int rank = 0; rank < 2; rank++) {
-                EmulatedGpus.enter(rank);
-                EmulatedGpus.ok(JCudaDriver.cuStreamSynchronize(streams.get(rank)));
-                int[] got = new int[1000];
-                cuda.copyToHost(copies.get(rank), MemorySegment.ofArray(got));
-                assertThat(got).containsOnly(11);
-            }
-            ended.join();
-            assertThatThrownBy(() -> cuda.enqueue(call, new CudaStreams(streams.subList(0, 1)))
-                            .join())
+            streams.checkOrder(cuda, call);
+            assertThatThrownBy(() -> cuda.enqueue(call, streams.first(1)).join())
                     .hasMessageContaining("1 streams for 2 ranks");
         }
         emulator.reset();

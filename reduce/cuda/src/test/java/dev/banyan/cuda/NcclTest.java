@@ -36,11 +36,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import jcuda.driver.CUstream;
-import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -172,38 +169,11 @@ class NcclTest {
 
     @Test
     void aCallTakesItsPlaceInTheCallersStreams() {
-        List<CUstream> streams = new ArrayList<>();
-        for (int ordinal = 0; ordinal < RANKS; ordinal++) {
-            EmulatedGpus.enter(ordinal);
-            streams.add(EmulatedGpus.stream());
-        }
+        CallersStreams streams = new CallersStreams(emulator, RANKS);
         try (Communicator gpus = four(named())) {
-            List<MemorySegment> buffers = ints(gpus, 1000);
-            List<MemorySegment> copies = ints(gpus, 1000);
-            gpus.run(sum(buffers));
-            emulator.tell("pause");
-            for (int rank = 0; rank < RANKS; rank++) {
-                EmulatedGpus.enter(rank);
-                EmulatedGpus.ok(JCudaDriver.cuMemsetD32Async(
-                        new DeviceAddress(buffers.get(rank).address()), rank + 5, 1000, streams.get(rank)));
-            }
-            CompletableFuture<Void> ended = gpus.enqueue(sum(buffers), new CudaStreams(streams));
-            for (int rank = 0; rank < RANKS; rank++) {
-                EmulatedGpus.enter(rank);
-                EmulatedGpus.ok(JCudaDriver.cuMemcpyDtoDAsync(
-                        new DeviceAddress(copies.get(rank).address()),
-                        new DeviceAddress(buffers.get(rank).address()),
-                        4000,
-                        streams.get(rank)));
-            }
-            assertThat(ended).isNotDone();
-            emulator.tell("resume");
-            for (int rank = 0; rank < RANKS; rank++) {
-                EmulatedGpus.enter(rank);
-                EmulatedGpus.ok(JCudaDriver.cuStreamSynchronize(streams.get(rank)));
-                assertThat(read(gpus, copies.get(rank))).containsOnly(5 + 6 + 7 + 8);
-            }
-            ended.join();
+            CollectiveCall call = CallersStreams.sum(gpus);
+            gpus.run(call);
+            streams.checkOrder(gpus, call);
             assertThat(nccl.count("collectives")).isEqualTo(2);
         }
         assertThat(emulator.problems()).isEmpty();

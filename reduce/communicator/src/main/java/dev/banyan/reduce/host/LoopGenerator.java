@@ -215,7 +215,6 @@ final class LoopGenerator {
         String separate = meet ? shape.code().substring(0, shape.code().length() - 1) : shape.code();
         int lower = code.allocateLocal(TypeKind.REFERENCE);
         int upper = code.allocateLocal(TypeKind.REFERENCE);
-        loadElements();
         evaluate(separate, 0);
         code.astore(lower);
         evaluate(separate, 1);
@@ -239,26 +238,24 @@ final class LoopGenerator {
         }
     }
 
-    /** Reads once what both parts are made of: of all that a loop does, reads become most nodes in the JIT. */
-    private void loadElements() {
-        int input = 0;
-        for (int i = 0; i < shape.code().length(); i++) {
-            char each = shape.code().charAt(i);
-            if (each == Expression.INPUT) {
-                elements[input] = code.allocateLocal(TypeKind.REFERENCE);
-                load(input);
-                code.astore(elements[input]);
-            }
-            if (each == Expression.INPUT || each == Expression.WIDE) {
-                input++;
-            }
-        }
-    }
-
     private void load(int input) {
         constant(LOAD);
         address(input, false, 0);
         invoke(CD_long);
+    }
+
+    /** Reads an input for the first part only: of all that a loop does, reads become most nodes in the JIT. */
+    private void loadPart(int input, int part) {
+        if (part == 0) {
+            constant(LOWER);
+            load(input);
+            elements[input] = code.allocateLocal(TypeKind.REFERENCE);
+            code.dup().astore(elements[input]);
+        } else {
+            constant(UPPER);
+            code.aload(elements[input]);
+        }
+        invoke(VECTOR);
     }
 
     /**
@@ -273,12 +270,11 @@ final class LoopGenerator {
             switch (expression.charAt(i)) {
                 case Expression.INPUT -> {
                     if (lanes.parts() == 1) {
-                        load(input++);
+                        load(input);
                     } else {
-                        constant(part == 0 ? LOWER : UPPER);
-                        code.aload(elements[input++]);
-                        invoke(VECTOR);
+                        loadPart(input, part);
                     }
+                    input++;
                 }
                 case Expression.WIDE -> {
                     constant(LOAD_WIDE);
@@ -300,9 +296,7 @@ final class LoopGenerator {
                     code.aload(divisors).invokevirtual(VECTOR, "mul", MethodTypeDesc.of(VECTOR, VECTOR));
                 case Expression.ROUNDED -> {
                     code.astore(vector);
-                    constant(ROUND);
-                    code.aload(vector);
-                    invoke(VECTOR);
+                    round(vector);
                 }
                 default -> throw new IllegalArgumentException("no operation " + expression.charAt(i) + " in " + shape);
             }
@@ -312,9 +306,13 @@ final class LoopGenerator {
     /** Leaves the packed elements of values, rounded, on the stack. */
     private void pack(int values) {
         constant(PACK);
+        round(values);
+        invoke(VECTOR);
+    }
+
+    private void round(int values) {
         constant(ROUND);
         code.aload(values);
-        invoke(VECTOR);
         invoke(VECTOR);
     }
 

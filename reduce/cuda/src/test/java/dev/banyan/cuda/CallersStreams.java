@@ -1,0 +1,81 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
+
+/** A stream of each emulated GPU, in which a test puts a sum between work of its own. */
+final class CallersStreams {
+    private static final int COUNT = 1000;
+
+    private final CudaEmulator emulator;
+    private final List<CUstream> streams = new ArrayList<>();
+
+    CallersStreams(CudaEmulator emulator, int gpus) {
+        this.emulator = emulator;
+        for (int ordinal = 0; ordinal < gpus; ordinal++) {
+            EmulatedGpus.enter(ordinal);
+            streams.add(EmulatedGpus.stream());
+        }
+    }
+
+    /** Returns the sum of 1,000 integers of each rank. */
+    static CollectiveCall sum(Communicator gpus) {
+        List<MemorySegment> buffers = IntStream.range(0, gpus.size())
+                .mapToObj(rank -> gpus.allocate(rank, 4 * COUNT))
+                .toList();
+        return CollectiveCall.allReduce(buffers, COUNT, DataType.I32, ReduceOp.SUM);
+    }
+
+    CudaStreams first(int gpus) {
+        return new CudaStreams(streams.subList(0, gpus));
+    }
+
+    /**
+     * Sets the buffers, sums them up and copies them, all enqueued while the GPUs stand still, and checks the copies.
+     *
+     * @param call {@link #sum}, which has run before
+     */
+    void checkOrder(Communicator gpus, CollectiveCall call) {
+        int ranks = gpus.size();
+        List<MemorySegment> buffers = call.outputs();
+        List<MemorySegment> copies = sum(gpus).outputs();
+        emulator.tell("pause");
+        for (int rank = 0; rank < ranks; rank++) {
+            EmulatedGpus.enter(rank);
+            EmulatedGpus.ok(JCudaDriver.cuMemsetD32Async(
+                    new DeviceAddress(buffers.get(rank).address()), rank + 5, COUNT, streams.get(rank)));
+        }
+        CompletableFuture<Void> ended = gpus.enqueue(call, first(ranks));
+        for (int rank = 0; rank < ranks; rank++) {
+            EmulatedGpus.enter(rank);
+            EmulatedGpus.ok(JCudaDriver.cuMemcpyDtoDAsync(
+                    new DeviceAddress(copies.get(rank).address()),
+                    new DeviceAddress(buffers.get(rank).address()),
+                    4 * COUNT,
+                    streams.get(rank)));
+        }
+        assertThat(ended).isNotDone();
+        emulator.tell("resume");
+        for (int rank = 0; rank < ranks; rank++) {
+            EmulatedGpus.enter(rank);
+            EmulatedGpus.ok(JCudaDriver.cuStreamSynchronize(streams.get(rank)));
+            int[] values = new int[COUNT];
+            gpus.copyToHost(copies.get(rank), MemorySegment.ofArray(values));
+            assertThat(values)
+                    .containsOnly(IntStream.range(0, ranks).map(r -> r + 5).sum());
+        }
+        ended.join();
+    }
+}
