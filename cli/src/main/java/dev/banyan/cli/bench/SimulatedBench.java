@@ -17,7 +17,6 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
-import dev.banyan.schedule.program.ProgramLayout;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.NcclRings;
@@ -28,7 +27,6 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -39,10 +37,7 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedBench implements Bench {
     private final ChosenMachine chosen;
     private final Profile profile;
-    private final Execution execution;
-    private final SimulatedCosts costs;
-    private final SimulatedCosts fastest;
-    private final SimulatedCosts slowest;
+    private final RangedCosts costs;
     /** Workloads and timelines are of chunks. */
     private final SimulatedCosts chunks;
 
@@ -61,17 +56,10 @@ final class SimulatedBench implements Bench {
             ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable OutputFile trace) {
         this.chosen = chosen;
         this.profile = profile;
-        this.execution = trace == null ? execution : Execution.CHUNKS;
-        costs = costs(profile);
-        fastest = costs(profile.fastest());
-        slowest = costs(profile.slowest());
+        costs = new RangedCosts(chosen.machine(), profile, trace == null ? execution : Execution.CHUNKS);
         chunks = new SimulatedCosts(chosen.machine(), profile);
         this.reporter = reporter;
         this.trace = trace;
-    }
-
-    private SimulatedCosts costs(Profile constants) {
-        return new SimulatedCosts(chosen.machine(), constants, execution);
     }
 
     @Override
@@ -81,7 +69,7 @@ final class SimulatedBench implements Bench {
 
     @Override
     public Platform platform(boolean isWorkload) {
-        return (isWorkload ? chunks : costs).platform();
+        return (isWorkload ? chunks : costs.usual()).platform();
     }
 
     @Override
@@ -102,7 +90,7 @@ final class SimulatedBench implements Bench {
                     if (algorithm == AlgorithmChoice.NCCL) {
                         return count -> row(nccl(), sweep.call(), count);
                     }
-                    Predictions predictions = predictions(algorithm, costs);
+                    Predictions predictions = predictions(algorithm, costs.usual());
                     return count -> new Row(
                             algorithm,
                             sweep.call(),
@@ -168,21 +156,17 @@ final class SimulatedBench implements Bench {
         }
         PlannedSchedule planned = predictions.plan(call.request(count, inPlace));
         return Measurement.predicted(
-                call, count, predictions.us(planned), planned.choice().toString(), range(planned));
+                call,
+                count,
+                predictions.us(planned),
+                planned.choice().toString(),
+                costs.range(planned).orElse(null));
     }
 
     private boolean isExact(Call call) {
         return exact
                 && call.collective().reduces()
                 && ExactSum.covers(call.element().type(), call.op());
-    }
-
-    private @Nullable TimeRange range(PlannedSchedule planned) {
-        Optional<ProgramLayout> program = costs.program(planned.schedule(), planned.links());
-        return program.map(layout -> new TimeRange(
-                        fastest.programSimulator(planned.links()).predictedUs(layout),
-                        slowest.programSimulator(planned.links()).predictedUs(layout)))
-                .orElse(null);
     }
 
     private Predictions predictions(AlgorithmChoice algorithm, SimulatedCosts by) {
@@ -211,8 +195,9 @@ final class SimulatedBench implements Bench {
         List<String> lines = new ArrayList<>();
         lines.add("# executed by one kernel on each GPU"
                 + (programs < rows.size() ? " where there is a range, else chunk by chunk" : "")
-                + "; all kernels have begun after " + launchUs(costs) + " us (" + launchUs(fastest) + " to "
-                + launchUs(slowest) + ")");
+                + "; all kernels have begun after " + Numbers.plain(costs.launchUs()) + " us ("
+                + Numbers.plain(costs.launchRange().leastUs()) + " to "
+                + Numbers.plain(costs.launchRange().mostUs()) + ")");
         lines.add("# ranges are of constants that nobody measured on such a machine:");
         profile.constants().forEach((constant, value) -> {
             if (value.isRange()) {
@@ -221,10 +206,6 @@ final class SimulatedBench implements Bench {
             }
         });
         return lines;
-    }
-
-    private static String launchUs(SimulatedCosts by) {
-        return Numbers.plain(by.programSimulator(List.of()).launchUs());
     }
 
     private List<String> conclusions(Sweep sweep, List<Row> rows) {

@@ -41,21 +41,25 @@ final class Summary {
     }
 
     /**
-     * Times out of place, size by algorithm, the least of each size marked.
+     * Times out of place, size by algorithm, the least of each size marked, and whether ranges leave open which it is.
      *
      * @param times what times they are, in words
      */
     List<String> table(String times) {
         List<String> lines = new ArrayList<>();
-        lines.add("# " + times + "; * is the least");
+        boolean ranged = bySize.stream()
+                .flatMap(List::stream)
+                .anyMatch(row -> row.outOfPlace().range() != null);
+        lines.add("# " + times + "; * is the least" + (ranged ? ", ? the least where ranges overlap" : ""));
         lines.add(algorithms.stream()
                 .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
                 .collect(Collectors.joining("", Numbers.format("# %10s", "size"), "")));
         for (List<Row> rows : bySize) {
             Row best =
                     rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
+            String mark = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row)) ? "*" : "?";
             lines.add(rows.stream()
-                    .map(row -> Numbers.format("%13.1f%s", us(row), row.equals(best) ? "*" : " "))
+                    .map(row -> Numbers.format("%13.1f%s", us(row), row.equals(best) ? mark : " "))
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
         return lines;
@@ -176,6 +180,17 @@ final class Summary {
                                     ", in place %.0f%%", 100 * row.inPlace().algbwGBs() / gbs)));
         }
         return lines;
+    }
+
+    /** Returns the least time that a row could have: that of its range, if it has one. */
+    private static double least(Row row) {
+        TimeRange range = row.outOfPlace().range();
+        return range == null ? us(row) : range.leastUs();
+    }
+
+    private static double most(Row row) {
+        TimeRange range = row.outOfPlace().range();
+        return range == null ? us(row) : range.mostUs();
     }
 
     private static double us(Row row) {

@@ -6,4 +6,4 @@ package dev.banyan.cli.bench;
  * @param leastUs in us
  * @param mostUs in us
  */
-record TimeRange(double leastUs, double mostUs) {}
+public record TimeRange(double leastUs, double mostUs) {}

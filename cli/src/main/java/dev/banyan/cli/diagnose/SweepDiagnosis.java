@@ -1,19 +1,20 @@
 package dev.banyan.cli.diagnose;
 
+import dev.banyan.cli.bench.Predictions;
+import dev.banyan.cli.bench.RangedCosts;
+import dev.banyan.cli.bench.TimeRange;
 import dev.banyan.cli.calibrate.SweepOptions;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.algorithm.Packings;
-import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.AlgorithmConfig;
-import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Protocol;
-import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.Transport;
 import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.study.measured.NcclLog;
@@ -333,20 +334,29 @@ record SweepDiagnosis(
             }
         }
 
-        /** What Banyan's packed trees would take, which nobody has measured. */
+        /** What Banyan would take with the algorithm and the executor that it chooses, which nobody has measured. */
         private void prediction() {
             if (setting.transport() == Transport.HOST) {
                 return;
             }
             SweepComparison.Row last = compared.rows().getLast();
-            Planner planner = new Planner(machine, Config.defaults(), new SimulatedCosts(machine, measured.profile()));
-            double us = planner.predictedUs(AlgorithmConfig.of(AlgorithmChoice.PACKING), request(last.bytes()));
+            RangedCosts costs =
+                    new RangedCosts(machine, measured.profile(), CudaBackendProvider.execution(Config.defaults()));
+            Predictions predictions = new Predictions(machine, Config.defaults(), costs.usual());
+            PlannedSchedule planned = predictions.plan(request(last.bytes()));
+            double us = predictions.us(planned);
             double ratio = last.measuredUs() / us;
             double gbs = last.bytes() / us / 1e3;
-            findings.add("Packed trees would take " + us(us) + " at " + size(last.bytes()) + " ("
+            Optional<TimeRange> range = costs.range(planned);
+            findings.add("Banyan would take " + us(us) + " at " + size(last.bytes()) + " ("
                     + percent(gbs / forwardingGbs) + " of the bound"
                     + (reduces ? " without reduction in the switches" : "")
-                    + ") by the simulator as graphs of copies, which is a prediction: "
+                    + ") by the simulator, with " + planned.choice() + " by "
+                    + (range.isPresent() ? "a kernel on each GPU" : "graphs of copies")
+                    + range.map(times -> ", from " + Numbers.format("%.0f", times.leastUs()) + " to "
+                                    + us(times.mostUs()) + " as assumed constants go")
+                            .orElse("")
+                    + "; that is a prediction: "
                     + (ratio > 1.05
                             ? Numbers.format("%.2f", ratio) + " times as fast as NCCL was measured"
                             : ratio < 0.95 ? "slower than NCCL was measured" : "no faster than NCCL was measured"));

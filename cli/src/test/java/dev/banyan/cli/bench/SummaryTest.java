@@ -8,6 +8,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class SummaryTest {
@@ -85,6 +86,29 @@ class SummaryTest {
                 .contains(
                         "#       size         loop   single-tree    multi-tree ",
                         "#      4 KiB         10.0          20.0          50.0 ");
+    }
+
+    /** 10 us could be 30, more than 25; 5 us is at most 20, less than 25; what takes as long is no rival. */
+    @Test
+    void rangesMayLeaveOpenWhichIsTheLeast() {
+        Summary summary = new Summary(List.of(
+                predicted(AlgorithmChoice.AUTO, 256, 5, new TimeRange(4, 20)),
+                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
+                predicted(AlgorithmChoice.ONE_SHOT, 256, 5, new TimeRange(4, 20)),
+                predicted(AlgorithmChoice.ONE_SHOT, 1024, 40, new TimeRange(31, 80)),
+                predicted(AlgorithmChoice.NCCL, 256, 25, null),
+                predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
+        assertThat(summary.table("predicted time (us)"))
+                .containsExactly(
+                        "# predicted time (us); * is the least, ? the least where ranges overlap",
+                        "#       size         auto      one-shot          nccl ",
+                        "#      1 KiB          5.0*          5.0          25.0 ",
+                        "#      4 KiB         10.0?         40.0          25.0 ");
+    }
+
+    private static Row predicted(AlgorithmChoice algorithm, long count, double us, @Nullable TimeRange range) {
+        Measurement predicted = Measurement.predicted(CALL, count, us, "", range);
+        return new Row(algorithm, CALL, count, predicted, predicted, null);
     }
 
     private static List<Row> rows(long[] counts, int[] singleUs, int[] multiUs) {
