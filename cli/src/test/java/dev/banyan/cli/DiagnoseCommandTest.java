@@ -66,8 +66,7 @@ class DiagnoseCommandTest {
                                 .collect(Collectors.joining(" ", "", "\n")))
                         .collect(Collectors.joining()));
         assertThat(diagnosed("--unit gbs --machine " + matrix + " --sweeps " + sweep))
-                .containsPattern(
-                        "by the simulator, with \\S+ by graphs of copies; that is a prediction: ");
+                .containsPattern("by the simulator, with \\S+ by graphs of copies; that is a prediction: ");
     }
 
     /** GPU4 has NVLink to GPU0 alone, and so a ring crosses PCIe. */
