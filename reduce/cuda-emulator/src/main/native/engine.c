@@ -141,7 +141,8 @@ static void make_ready(Op *op) {
     }
     ready[ready_end++] = op;
     __atomic_store_n(&ready_number, (int)(ready_end - ready_first), __ATOMIC_RELEASE);
-    if (emu.paused || ready_number <= looking_out) return;
+    /* Who conducts takes the next operation, too. */
+    if (emu.paused || conducting || ready_number <= looking_out) return;
     if (idle_workers) pthread_cond_signal(&work_there);
     else if (workers < emu.workers) {
         workers++;
@@ -370,8 +371,6 @@ static void *work_on(void *unused) {
             if (error == UNFINISHED && shares_memory()) sched_yield();
             pthread_mutex_lock(&emu.lock);
             running--;
-            conducting = 0;
-            free_ended_runs();
             if (waiters && (error != UNFINISHED || closing)) pthread_cond_broadcast(&something_done);
             counters.steps += emu.interleave;
             if (error == HELD_UP && !closing) {
@@ -382,6 +381,8 @@ static void *work_on(void *unused) {
             } else {
                 finish(op, error < 0 ? CONTEXT_IS_DESTROYED : error);
             }
+            conducting = 0;
+            free_ended_runs();
         }
     }
     return NULL;

@@ -1,34 +1,34 @@
 #include "race.h"
 
-enum { MOST_PENDING = 256, MOST_REPORTED_RACES = 8, MOST_CHUNKS = 4096, CHUNK = 1024, PAGE = 1024 };
+enum { MOST_PENDING = 256, MOST_REPORTED_RACES = 8, MOST_CHUNKS = 4096, CHUNK = 1024, PAGE = 1024, CLOCKS_AT_ONCE = 128 };
 
 struct Knowledge {
     int refs; /* changed by several threads */
     int words, clocks;
     uint64_t *ops; /* a bit for each operation that has ended */
-    uint32_t *clock; /* of each thread, by its slot */
+    int *clock; /* of each thread, by its slot */
 };
 
 /* Who accessed something: a thread of a kernel, by its slot, or an operation as a whole, whose slot is -1. */
 typedef struct {
     int op, slot;
-    uint32_t clock;
+    int clock;
     unsigned short line;
     unsigned char strong; /* 0 for a weak access, else 1 + scope */
 } Access;
 
 /* An access that is neither the last write nor the last read, but that a later access may race with. */
-typedef struct Older {
+typedef struct {
     Access access;
     int writes;
-    struct Older *next;
 } Older;
 
 /* What a byte of memory knows of its accesses. */
 typedef struct {
     Access write, read;
     unsigned char is_written, is_read;
-    Older *older;
+    int older_count, older_room;
+    Older *older; /* side by side, for a flag has one of each thread that polls it */
     Knowledge *released[3]; /* by the write that memory holds, by scope */
     Access releaser; /* who wrote that */
 } Shadow;
@@ -51,7 +51,7 @@ typedef struct {
     uint64_t value;
     unsigned bytes;
     int op, slot, device;
-    uint32_t clock;
+    int clock;
     int is_on_device; /* all threads of the device see it */
     Knowledge *released[3];
 } Pending;
@@ -103,16 +103,24 @@ void forget(Knowledge **place) {
 /* Adds to what nobody else holds; it must be long enough. */
 static void add_all(Knowledge *to, const Knowledge *from) {
     for (int w = 0; w < from->words; w++) to->ops[w] |= from->ops[w];
-    for (int c = 0; c < from->clocks; c++) {
-        if (to->clock[c] < from->clock[c]) to->clock[c] = from->clock[c];
+    for (int c = 0; c < from->clocks; c++) to->clock[c] = to->clock[c] < from->clock[c] ? from->clock[c] : to->clock[c];
+}
+
+/* Whether one of some clocks is ahead of the same one of others. The inner loop has no other end, so that it is compiled
+   to vectors. */
+static int is_ahead(const int *a, const int *b, int clocks) {
+    int ahead = 0;
+    for (int begin = 0; begin < clocks && !ahead; begin += CLOCKS_AT_ONCE) {
+        int end = clocks - begin < CLOCKS_AT_ONCE ? clocks : begin + CLOCKS_AT_ONCE;
+        for (int c = begin; c < end; c++) ahead |= a[c] > b[c];
     }
+    return ahead;
 }
 
 static int includes(const Knowledge *a, const Knowledge *b) {
     if (b->words > a->words || b->clocks > a->clocks) return 0;
     for (int w = 0; w < b->words; w++) if (b->ops[w] & ~a->ops[w]) return 0;
-    for (int c = 0; c < b->clocks; c++) if (b->clock[c] > a->clock[c]) return 0;
-    return 1;
+    return !is_ahead(b->clock, a->clock, b->clocks);
 }
 
 /* Adds to what may be held by others. */
@@ -244,35 +252,37 @@ static int is_covered(const Access *before, int before_writes, const Access *now
 }
 
 static void keep_older(Shadow *shadow, const Access *access, int writes) {
-    Older *older = malloc(sizeof *older);
-    *older = (Older){*access, writes, shadow->older};
-    shadow->older = older;
+    if (shadow->older_count == shadow->older_room) {
+        shadow->older_room = shadow->older_room ? 2 * shadow->older_room : 4;
+        shadow->older = realloc(shadow->older, (size_t)shadow->older_room * sizeof *shadow->older);
+    }
+    shadow->older[shadow->older_count++] = (Older){*access, writes};
 }
 
 /* Returns whether there is a race. */
 static int note_access(Shadow *shadow, const Access *now, int writes, const Knowledge *known, const void *at) {
     const Access *with = NULL;
+    Access raced;
     int with_writes = 1;
     if (shadow->is_written && is_race(&shadow->write, now, known)) with = &shadow->write;
     if (!with && writes && shadow->is_read && is_race(&shadow->read, now, known)) {
         with = &shadow->read;
         with_writes = 0;
     }
-    for (const Older *older = shadow->older; older && !with; older = older->next) {
-        if ((!writes && !older->writes) || !is_race(&older->access, now, known)) continue;
-        with = &older->access;
-        with_writes = older->writes;
-    }
-    if (with) report_race(with, now, at, with_writes, writes);
-    for (Older **place = &shadow->older; *place;) {
-        Older *older = *place;
-        if (is_covered(&older->access, older->writes, now, writes, known)) {
-            *place = older->next;
-            free(older);
-        } else {
-            place = &older->next;
+    int kept = 0;
+    for (int i = 0; i < shadow->older_count; i++) {
+        const Older *older = &shadow->older[i];
+        if (is_covered(&older->access, older->writes, now, writes, known)) continue;
+        if (!with && (writes || older->writes) && is_race(&older->access, now, known)) {
+            raced = older->access;
+            with = &raced;
+            with_writes = older->writes;
         }
+        if (kept < i) shadow->older[kept] = *older;
+        kept++;
     }
+    shadow->older_count = kept;
+    if (with) report_race(with, now, at, with_writes, writes);
     if (writes && shadow->is_read && is_covered(&shadow->read, 0, now, 1, known)) shadow->is_read = 0;
     Access *last = writes ? &shadow->write : &shadow->read;
     unsigned char *is_there = writes ? &shadow->is_written : &shadow->is_read;
@@ -283,11 +293,9 @@ static int note_access(Shadow *shadow, const Access *now, int writes, const Know
 }
 
 static void free_older(Shadow *shadow) {
-    for (Older *older = shadow->older, *next; older; older = next) {
-        next = older->next;
-        free(older);
-    }
+    free(shadow->older);
     shadow->older = NULL;
+    shadow->older_count = shadow->older_room = 0;
 }
 
 void free_shadows(Shadows *shadows) {

@@ -14,7 +14,7 @@ typedef struct Knowledge Knowledge;
 /* A thread of a kernel. */
 struct Thread {
     Knowledge *known;
-    uint32_t clock; /* of its own accesses */
+    int clock; /* of its own accesses */
     Knowledge *fenced[3]; /* what it released by its last fence, by scope */
     Knowledge *pending[3]; /* what it read, and a fence of that scope will order */
 };
