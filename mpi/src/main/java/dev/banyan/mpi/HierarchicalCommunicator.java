@@ -30,10 +30,12 @@ import org.jspecify.annotations.Nullable;
  * the processes and a broadcast inside each process. It works in pieces, so that the three phases overlap. If several
  * devices lead at once ({@link Leaders}), slices are reduce-scattered inside, all-reduced between and all-gathered
  * inside. If every process has one device, the allreduce is one call of MPI on the caller's buffer. Processes may
- * differ in their number of devices and in their backend; then one device of each process leads. If several processes
- * of a machine have as many GPUs of their own, all these GPUs reach each other's memory by CUDA IPC: they reduce to one
- * of them, one process of each machine exchanges the sums, and all receive the result. On a single machine, the
- * allreduce is one collective.
+ * differ in their number of devices and in their backend; then one device of each process leads.
+ *
+ * <p><b>Processes of one machine.</b> If all have as many GPUs of their own, these reach each other's memory by CUDA
+ * IPC; if all have as many devices in host memory, and no process has a second processor, they share memory. Then the
+ * devices of a machine reduce to one of them, one process of each machine exchanges the sums, and all receive the
+ * result. On a single machine, the allreduce is one collective.
  *
  * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. Pieces of
  * device memory go through pinned memory of the host, unless MPI {@linkplain World#takesDeviceMemory takes device
@@ -73,8 +75,8 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final Between staged;
 
     private final boolean takesDeviceMemory;
-    /** The GPUs of the processes of each machine, where some machine has several processes and all can join them. */
-    private final @Nullable MachineGpus gpus;
+    /** The devices of the processes of each machine, where they reach each other's memory; else null. */
+    private final @Nullable MachineDevices joined;
 
     /**
      * Whether all processes have the same number of devices and kind of memory. If not, one device of each leads, and
@@ -86,8 +88,10 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      * Creates a communicator with given choices, which must be the same in all processes.
      *
      * @param takesDeviceMemory whether MPI takes the devices' memory
+     * @param joins whether the devices of a machine's processes reduce together, if they are alike and can
      */
-    HierarchicalCommunicator(World world, Communicator local, Leaders leaders, boolean takesDeviceMemory) {
+    HierarchicalCommunicator(
+            World world, Communicator local, Leaders leaders, boolean takesDeviceMemory, boolean joins) {
         this.local = Objects.requireNonNull(local, "local");
         ProcessGroup first = world.all().duplicate();
         exact = exact(first, local);
@@ -103,10 +107,14 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         copies = new CallQueue(name + "-copies", local.config().get(Communicator.TIMEOUT), GRACE);
         this.takesDeviceMemory = takesDeviceMemory;
         direct = new Between.Direct(groups, devices);
-        gpus = alike && !exact && !takesDeviceMemory && !local.inHostMemory() && world.sharesMemory()
-                ? first.joinGpus(local, leading -> new Between.Staged(List.of(leading), devices, local, copies, arena))
+        joined = joins && alike && !exact
+                ? first.joinDevices(
+                        local,
+                        leading -> local.inHostMemory()
+                                ? new Between.Direct(List.of(leading), devices)
+                                : new Between.Staged(List.of(leading), devices, local, copies, arena))
                 : null;
-        staged = local.inHostMemory() || gpus != null
+        staged = local.inHostMemory() || joined != null
                 ? direct
                 : new Between.Staged(groups, devices, local, copies, arena);
     }
@@ -117,7 +125,19 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      * @param local the communicator over the devices of this process; it stays open
      */
     public static HierarchicalCommunicator create(World world, Communicator local) {
-        return new HierarchicalCommunicator(world, local, Leaders.AUTO, world.takesDeviceMemory());
+        boolean takesDeviceMemory = world.takesDeviceMemory();
+        boolean joins = joins(world, local, takesDeviceMemory);
+        return new HierarchicalCommunicator(world, local, Leaders.AUTO, takesDeviceMemory, joins);
+    }
+
+    /**
+     * Returns whether devices of several processes reduce together if they can. In host memory each process has one thread for
+     * that; the threads of its own communicator are faster where it has processors for them. One array of each process
+     * is a call of the group, which shares memory itself.
+     */
+    private static boolean joins(World world, Communicator local, boolean takesDeviceMemory) {
+        return world.sharesMemory()
+                && (local.inHostMemory() ? local.size() > 1 && world.fillsMachines() : !takesDeviceMemory);
     }
 
     private static boolean exact(ProcessGroup group, Communicator local) {
@@ -162,8 +182,8 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         } else if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
             // The sum may not fit the type.
             onHost(call, arrays -> groups.getFirst().meanAsync("an array", arrays, call.count(), call.type(), devices));
-        } else if (gpus != null) {
-            gpus.run(call);
+        } else if (joined != null) {
+            joined.run(call);
         } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
             Completions.join(between.start(0, 0, call.outputs().getFirst(), call.count(), call.type(), call.op()));
         } else {
@@ -209,8 +229,8 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         }
         CloseAll all = new CloseAll();
         all.close(queue::close);
-        if (gpus != null) {
-            all.close(gpus::close);
+        if (joined != null) {
+            all.close(joined::close);
         }
         groups.forEach(group -> all.close(group::close));
         if (all.close(copies::close)) {

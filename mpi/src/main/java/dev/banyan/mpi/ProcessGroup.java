@@ -112,16 +112,16 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
-     * Joins the GPUs of each machine, as {@link MachineGpus#join} does. All processes call it.
+     * Joins the devices of each machine, as {@link MachineDevices#join} does. All processes call it.
      *
-     * @param local over the GPUs of this process
+     * @param local over the devices of this process
      */
     @Nullable
-    MachineGpus joinGpus(Communicator local, Function<ProcessGroup, Between> exchange) {
-        AtomicReference<@Nullable MachineGpus> joined = new AtomicReference<>();
+    MachineDevices joinDevices(Communicator local, Function<ProcessGroup, Between> exchange) {
+        AtomicReference<@Nullable MachineDevices> joined = new AtomicReference<>();
         Completions.join(submit(
-                "joins the GPUs of this machine",
-                () -> joined.set(MachineGpus.join(world, processes, processes.onSameMachine(), local, exchange))));
+                "joins the devices of this machine",
+                () -> joined.set(MachineDevices.join(world, processes, processes.onSameMachine(), local, exchange))));
         return joined.get();
     }
 

@@ -88,6 +88,7 @@ public final class World {
     private final String version;
     private final boolean takesDeviceMemory;
     private final boolean sharesMemory;
+    private final boolean fillsMachines;
     private volatile @Nullable String broken;
     private volatile boolean finished;
     /** Finishes the world when the process ends, and returns whether it did. Set by {@link #finishAtExit}. */
@@ -111,6 +112,8 @@ public final class World {
         boolean wanted = config.get(SHARED_MEMORY) && !takesDeviceMemory;
         sharesMemory =
                 all.combine(wanted ? 1 : 0, ReduceOp.MIN) == 1 && all.combine(sameMachine.size(), ReduceOp.MAX) > 1;
+        boolean isFull = Runtime.getRuntime().availableProcessors() <= sameMachine.size();
+        fillsMachines = all.combine(isFull ? 1 : 0, ReduceOp.MIN) == 1;
     }
 
     /**
@@ -277,6 +280,11 @@ public final class World {
     /** Returns whether processes of one machine reduce in memory that they share; the same in all processes. */
     boolean sharesMemory() {
         return sharesMemory;
+    }
+
+    /** Returns whether no process has more than one processor for itself; the same in all processes. */
+    boolean fillsMachines() {
+        return fillsMachines;
     }
 
     MpiLibrary mpi() {

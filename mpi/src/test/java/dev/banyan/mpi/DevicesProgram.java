@@ -121,7 +121,7 @@ final class DevicesProgram {
         Duration timeout = world.config().get(Communicator.TIMEOUT);
         try (Arena arena = Arena.ofShared();
                 CallQueue copies = new CallQueue("copies", timeout, Duration.ZERO);
-                MachineGpus gpus = Objects.requireNonNull(MachineGpus.join(
+                MachineDevices gpus = Objects.requireNonNull(MachineDevices.join(
                         world,
                         all,
                         all.split(all.rank() / 2),
@@ -218,7 +218,7 @@ final class DevicesProgram {
     private void hierarchy(Leaders leaders, boolean takesDeviceMemory) throws Throwable {
         long before = emulated("host allocations");
         try (HierarchicalCommunicator communicator =
-                new HierarchicalCommunicator(world, local, leaders, takesDeviceMemory)) {
+                new HierarchicalCommunicator(world, local, leaders, takesDeviceMemory, world.sharesMemory())) {
             int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
             require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
             everyKind(communicator::allReduce);
@@ -261,7 +261,8 @@ final class DevicesProgram {
     /** A close that fails, as another process reduces meanwhile, closes all other parts and keeps the pinned memory. */
     private void failingClose() throws Throwable {
         long before = emulated("host allocations");
-        HierarchicalCommunicator communicator = new HierarchicalCommunicator(world, local, Leaders.ONE, false);
+        HierarchicalCommunicator communicator =
+                new HierarchicalCommunicator(world, local, Leaders.ONE, false, world.sharesMemory());
         long pieces = emulated("host allocations") - before;
         exact(communicator::allReduce, 1, DataType.F32, ReduceOp.SUM);
         if (world.rank() == 0) {

@@ -1,17 +1,25 @@
 package dev.banyan.mpi;
 
 import dev.banyan.config.Config;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 
 /** Plays machines of two processes each, and of one where their number is odd. */
 final class MachinesProgram {
     /** Of several pieces, the last one short. */
     private static final long LONG = (9 << 20) / Float.BYTES + 7;
+
+    private static final int DEVICES = 2;
 
     private MachinesProgram() {}
 
@@ -36,11 +44,56 @@ final class MachinesProgram {
                 check(reduction, all, new Sample(DataType.F32, ReduceOp.SUM, all.size()), LONG);
                 cases++;
             }
+            cases += devices(world, all);
             all.close();
             world.finish();
             System.out.println("passed " + cases + " cases");
         } catch (Throwable e) {
             MpiRun.fail(e);
+        }
+    }
+
+    /** Devices in host memory, two of each process. */
+    private static int devices(World world, MpiProcesses all) {
+        int cases = 0;
+        int devices = DEVICES * all.size();
+        Machine pair = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        try (Communicator local = Communicator.create(pair, world.config());
+                MachineDevices joined = Objects.requireNonNull(MachineDevices.join(
+                        world,
+                        all,
+                        all.split(all.rank() / 2),
+                        local,
+                        leading -> new Between.Direct(List.of(leading), devices)))) {
+            for (DataType type : DataType.values()) {
+                for (ReduceOp op : ReduceOp.values()) {
+                    // Means of integers go another way.
+                    if (op != ReduceOp.AVG || type.isFloating()) {
+                        check(joined, all, new Sample(type, op, devices), 4099);
+                        cases++;
+                    }
+                }
+            }
+            check(joined, all, new Sample(DataType.F32, ReduceOp.AVG, devices), LONG);
+            return cases + 1;
+        }
+    }
+
+    private static void check(MachineDevices joined, MpiProcesses all, Sample sample, long count) {
+        try (Arena arena = Arena.ofShared()) {
+            long bytes = count * sample.type().bytes();
+            List<MemorySegment> arrays = IntStream.range(0, DEVICES)
+                    .mapToObj(_ -> arena.allocate(bytes))
+                    .toList();
+            for (int device = 0; device < DEVICES; device++) {
+                sample.fill(arrays.get(device), all.rank() * DEVICES + device, count);
+            }
+            joined.run(CollectiveCall.allReduce(arrays, count, sample.type(), sample.op()));
+            for (MemorySegment array : arrays) {
+                if (sample.wrong(array, count) > 0) {
+                    throw new IllegalStateException("wrong: " + sample + " of " + count + " over devices");
+                }
+            }
         }
     }
 

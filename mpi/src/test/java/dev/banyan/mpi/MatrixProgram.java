@@ -36,8 +36,10 @@ final class MatrixProgram {
             MatrixProgram program = new MatrixProgram(world);
             program.processes();
             for (int devices : new int[] {1, 2, 4}) {
-                for (Leaders leaders : devices == 1 ? List.of(Leaders.ONE) : List.of(Leaders.ONE, Leaders.EACH)) {
-                    program.hierarchy(devices, leaders);
+                program.hierarchy(devices, Leaders.ONE, false);
+                if (devices > 1) {
+                    program.hierarchy(devices, Leaders.EACH, false);
+                    program.hierarchy(devices, Leaders.AUTO, world.sharesMemory());
                 }
             }
             program.uneven();
@@ -69,7 +71,7 @@ final class MatrixProgram {
         }
     }
 
-    private void hierarchy(int devices, Leaders leaders) {
+    private void hierarchy(int devices, Leaders leaders, boolean joins) {
         Config config = Config.builder()
                 .set(HostBackend.THREADS, 2)
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
@@ -80,7 +82,8 @@ final class MatrixProgram {
                                 .orElseThrow()
                                 .subset(IntStream.range(0, devices).toArray()),
                         config);
-                HierarchicalCommunicator communicator = new HierarchicalCommunicator(world, local, leaders, false)) {
+                HierarchicalCommunicator communicator =
+                        new HierarchicalCommunicator(world, local, leaders, false, joins)) {
             require(communicator.devices() == devices * world.size(), "devices of all processes");
             List<MemorySegment> memory = IntStream.range(0, devices)
                     .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
@@ -110,7 +113,7 @@ final class MatrixProgram {
                                 .subset(IntStream.range(0, devices).toArray()),
                         Config.builder().set(HostBackend.THREADS, 2).load());
                 HierarchicalCommunicator communicator =
-                        new HierarchicalCommunicator(world, local, Leaders.EACH, false)) {
+                        new HierarchicalCommunicator(world, local, Leaders.EACH, false, world.sharesMemory())) {
             List<MemorySegment> memory = IntStream.range(0, devices)
                     .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
                     .toList();

@@ -15,7 +15,8 @@ const packing = whole.ways[0];
 byId("name").textContent = machine.name;
 byId("summary").textContent =
   `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
-  `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} carry ${gbs(packing.rate)}`;
+  `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
+  `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}`;
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
   html(
@@ -23,7 +24,7 @@ byId("about").replaceChildren(
     {},
     `Made by Banyan ${model.version}. GB/s are 1e9 bytes/s; algbw is bytes over time, busbw is algbw times 2(n-1)/n, ` +
       "as nccl-tests define them. Rates of algorithms are those at which the busiest link is full, without latencies. " +
-      "Hubs forward and neither copy nor reduce.",
+      "Switches forward in them and neither copy nor reduce.",
   ),
 );
 startExplorer();

@@ -5,6 +5,7 @@ import dev.banyan.mpi.MachineMeeting.NoSharedMemoryException;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.host.ProcessBackend;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.HostMachine;
 import dev.banyan.reduce.internal.joining.JoinableBackend;
@@ -22,11 +23,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The GPUs that the processes of each machine hold, which reach each other's memory: inside a machine, calls need
- * neither the host nor MPI. Between machines one process of each exchanges sums. Used by one thread at a time.
+ * The devices that the processes of each machine hold, which reach each other's memory: inside a machine, calls need no
+ * MPI, and those on GPUs not the host either. Between machines one process of each exchanges sums. Used by one thread
+ * at a time.
  */
-final class MachineGpus implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(MachineGpus.class);
+final class MachineDevices implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(MachineDevices.class);
     private static final int LEADER = 0;
 
     private final Backend backend;
@@ -36,27 +38,27 @@ final class MachineGpus implements AutoCloseable {
     /** Between leaders; does nothing in other processes. */
     private Between between = (_, _, _, _, _, _) -> CompletableFuture.completedFuture(null);
 
-    private MachineGpus(Joined joined, Config config) {
+    private MachineDevices(Joined joined, Config config) {
         backend = joined.backend();
         ranks = Communicator.create(joined.machine(), config, backend);
     }
 
     /**
-     * Joins the GPUs of each machine. All processes call it.
+     * Joins the devices of each machine. All processes call it.
      *
-     * @param all processes of all machines, each with as many GPUs
+     * @param all processes of all machines, each with as many devices, of one kind
      * @param machine those of this machine; freed by this method
-     * @param local the communicator over the GPUs of this process
+     * @param local the communicator over the devices of this process
      * @param exchange makes what a leader exchanges sums with, from the group of all leaders
-     * @return null in all processes, with a warning, if the GPUs of some machine cannot be joined
+     * @return null in all processes, with a warning, if the devices of some machine cannot be joined
      */
-    static @Nullable MachineGpus join(
+    static @Nullable MachineDevices join(
             World world,
             MpiProcesses all,
             MpiProcesses machine,
             Communicator local,
             Function<ProcessGroup, Between> exchange) {
-        MachineGpus joined = null;
+        MachineDevices joined = null;
         RuntimeException failure = null;
         boolean isAlone = machine.size() == all.size();
         boolean leads = machine.rank() == LEADER;
@@ -76,21 +78,21 @@ final class MachineGpus implements AutoCloseable {
             warn(failure == null ? new IllegalStateException("another process failed; see what it logs") : failure);
             return null;
         }
-        MachineGpus gpus = Objects.requireNonNull(joined);
+        MachineDevices devices = Objects.requireNonNull(joined);
         if (!isAlone) {
             ProcessGroup group = ProcessGroup.of(world, all.split(leads ? 0 : 1));
-            gpus.peers = group;
-            gpus.between = leads ? exchange.apply(group) : gpus.between;
+            devices.peers = group;
+            devices.between = leads ? exchange.apply(group) : devices.between;
         }
-        return gpus;
+        return devices;
     }
 
-    private static MachineGpus join(MpiProcesses all, MpiProcesses machine, Communicator local) {
+    private static MachineDevices join(MpiProcesses all, MpiProcesses machine, Communicator local) {
         Config config = local.config();
         int ranks = local.size() * machine.size();
-        Machine whole = ThisMachine.look() instanceof ThisMachine.Found found
+        Machine whole = !local.inHostMemory() && ThisMachine.look() instanceof ThisMachine.Found found
                 ? found.machine()
-                : HostMachine.of(ranks + " GPUs", "GPU", ranks);
+                : HostMachine.of(ranks + " devices", "device", ranks);
         Job job = Job.join(
                 machine.rank(),
                 machine.size(),
@@ -99,19 +101,26 @@ final class MachineGpus implements AutoCloseable {
                 TimeUnit.NANOSECONDS.convert(config.get(Communicator.TIMEOUT)),
                 new MachineMeeting(all, machine));
         try {
-            if (!(local.backend() instanceof JoinableBackend joinable)) {
-                throw new IllegalStateException(
-                        "backends of " + local.backend().name() + " have all ranks in one process");
-            }
-            return new MachineGpus(joinable.join(job, whole, config), config);
+            return new MachineDevices(join(job, whole, local), config);
         } catch (RuntimeException e) {
             job.close();
             throw e;
         }
     }
 
+    private static Joined join(Job job, Machine whole, Communicator local) {
+        Config config = local.config();
+        if (local.inHostMemory()) {
+            return new Joined(ProcessBackend.join(job, config.get(Communicator.TIMEOUT)), whole);
+        }
+        if (local.backend() instanceof JoinableBackend joinable) {
+            return joinable.join(job, whole, config);
+        }
+        throw new IllegalStateException("backends of " + local.backend().name() + " have all ranks in one process");
+    }
+
     private static void warn(RuntimeException reason) {
-        LOG.warn("processes of this machine reduce arrays of GPUs by the host: {}", reason.getMessage());
+        LOG.warn("each process of this machine reduces the arrays of its own devices first: {}", reason.getMessage());
     }
 
     /**
