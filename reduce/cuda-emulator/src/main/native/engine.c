@@ -382,7 +382,7 @@ static void *work_on(void *unused) {
                 finish(op, error < 0 ? CONTEXT_IS_DESTROYED : error);
             }
             conducting = 0;
-            free_ended_runs();
+            free_ended_runs(); /* what end_run left while this thread conducted */
         }
     }
     return NULL;

@@ -106,8 +106,8 @@ static void add_all(Knowledge *to, const Knowledge *from) {
     for (int c = 0; c < from->clocks; c++) to->clock[c] = to->clock[c] < from->clock[c] ? from->clock[c] : to->clock[c];
 }
 
-/* Whether one of some clocks is ahead of the same one of others. The inner loop has no other end, so that it is compiled
-   to vectors. */
+/* Whether one of some clocks is ahead of the same one of others. The inner loop has no early exit, so that the compiler
+   makes vectors of it. */
 static int is_ahead(const int *a, const int *b, int clocks) {
     int ahead = 0;
     for (int begin = 0; begin < clocks && !ahead; begin += CLOCKS_AT_ONCE) {

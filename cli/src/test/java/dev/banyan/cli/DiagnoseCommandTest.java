@@ -50,8 +50,9 @@ class DiagnoseCommandTest {
                 .contains("Worth trying: NCCL_PROTO=LL128, then NCCL_PROTO=Simple: at 1 MiB ")
                 .containsPattern(
                         "Banyan would take [0-9]+ us at 256 MiB \\([0-9]+% of the bound\\) by the simulator, with"
-                                + " packing by a kernel on each GPU, from [0-9]+ to [0-9]+ us as assumed constants go;"
-                                + " that is a prediction: 1\\.[0-9]+ times as fast as NCCL was measured\\.");
+                                + " packing by a kernel on each GPU, from [0-9]+ to [0-9]+ us over the ranges of"
+                                + " assumed constants; that is a prediction: 1\\.[0-9]+ times as fast as NCCL was"
+                                + " measured\\.");
     }
 
     /** No kernel serves 17 GPUs. */

@@ -15,6 +15,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -32,10 +33,11 @@ import org.jspecify.annotations.Nullable;
  * inside. If every process has one device, the allreduce is one call of MPI on the caller's buffer. Processes may
  * differ in their number of devices and in their backend; then one device of each process leads.
  *
- * <p><b>Processes of one machine.</b> If all have as many GPUs of their own, these reach each other's memory by CUDA
- * IPC; if all have as many devices in host memory, and no process has a second processor, they share memory. Then the
+ * <p><b>Processes of one machine.</b> If all have the same number of GPUs of their own, these GPUs reach each other's
+ * memory by CUDA IPC. If all have the same number of devices in host memory, and no process has a second processor, the
+ * processes share memory; not with BANYAN_REPRODUCIBLE=1, under which bits must not depend on processors. Then the
  * devices of a machine reduce to one of them, one process of each machine exchanges the sums, and all receive the
- * result. On a single machine, the allreduce is one collective.
+ * result. On a single machine, the allreduce is one collective. A call that fails there breaks this communicator.
  *
  * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. Pieces of
  * device memory go through pinned memory of the host, unless MPI {@linkplain World#takesDeviceMemory takes device
@@ -131,13 +133,18 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     }
 
     /**
-     * Returns whether devices of several processes reduce together if they can. In host memory each process has one thread for
-     * that; the threads of its own communicator are faster where it has processors for them. One array of each process
-     * is a call of the group, which shares memory itself.
+     * Returns whether devices of several processes reduce together if they can. In host memory each process has one
+     * thread for that; its own communicator has one for each processor. One array of each process is a call of the
+     * group, which shares memory itself.
      */
     private static boolean joins(World world, Communicator local, boolean takesDeviceMemory) {
+        if (!local.inHostMemory()) {
+            return world.sharesMemory() && !takesDeviceMemory;
+        }
         return world.sharesMemory()
-                && (local.inHostMemory() ? local.size() > 1 && world.fillsMachines() : !takesDeviceMemory);
+                && world.fillsMachines()
+                && local.size() > 1
+                && world.config().get(Algorithms.REPRODUCIBLE) == Reproducible.NO;
     }
 
     private static boolean exact(ProcessGroup group, Communicator local) {
@@ -183,6 +190,9 @@ public final class HierarchicalCommunicator implements AutoCloseable {
             // The sum may not fit the type.
             onHost(call, arrays -> groups.getFirst().meanAsync("an array", arrays, call.count(), call.type(), devices));
         } else if (joined != null) {
+            groups.getFirst()
+                    .agree("reduces an array of " + call.count() + " " + call.type() + " by "
+                            + call.op().name().toLowerCase(Locale.ROOT));
             joined.run(call);
         } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
             Completions.join(between.start(0, 0, call.outputs().getFirst(), call.count(), call.type(), call.op()));

@@ -23,9 +23,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The devices that the processes of each machine hold, which reach each other's memory: inside a machine, calls need no
- * MPI, and those on GPUs not the host either. Between machines one process of each exchanges sums. Used by one thread
- * at a time.
+ * The devices that the processes of each machine hold, which reach each other's memory. Inside a machine, calls do
+ * without MPI, and data of GPUs do not pass the host. Between machines one process of each exchanges sums. Used by one
+ * thread at a time.
  */
 final class MachineDevices implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MachineDevices.class);
@@ -46,7 +46,7 @@ final class MachineDevices implements AutoCloseable {
     /**
      * Joins the devices of each machine. All processes call it.
      *
-     * @param all processes of all machines, each with as many devices, of one kind
+     * @param all processes of all machines, each with the same number of devices, of one kind
      * @param machine those of this machine; freed by this method
      * @param local the communicator over the devices of this process
      * @param exchange makes what a leader exchanges sums with, from the group of all leaders
@@ -88,7 +88,7 @@ final class MachineDevices implements AutoCloseable {
     }
 
     private static MachineDevices join(MpiProcesses all, MpiProcesses machine, Communicator local) {
-        Config config = local.config();
+        Config config = config(local);
         int ranks = local.size() * machine.size();
         Machine whole = !local.inHostMemory() && ThisMachine.look() instanceof ThisMachine.Found found
                 ? found.machine()
@@ -100,16 +100,32 @@ final class MachineDevices implements AutoCloseable {
                 Agreement.on(whole, config),
                 TimeUnit.NANOSECONDS.convert(config.get(Communicator.TIMEOUT)),
                 new MachineMeeting(all, machine));
+        Joined joined;
         try {
-            return new MachineDevices(join(job, whole, local), config);
+            joined = join(job, whole, local, config);
         } catch (RuntimeException e) {
             job.close();
             throw e;
         }
+        try {
+            return new MachineDevices(joined, config);
+        } catch (RuntimeException e) {
+            joined.backend().close();
+            throw e;
+        }
     }
 
-    private static Joined join(Job job, Machine whole, Communicator local) {
-        Config config = local.config();
+    /** What is chosen for the devices of one process in host memory says nothing of those of all. */
+    private static Config config(Communicator local) {
+        Config given = local.config();
+        return local.inHostMemory()
+                ? Config.builder()
+                        .set(Communicator.TIMEOUT, given.get(Communicator.TIMEOUT))
+                        .build()
+                : given;
+    }
+
+    private static Joined join(Job job, Machine whole, Communicator local, Config config) {
         if (local.inHostMemory()) {
             return new Joined(ProcessBackend.join(job, config.get(Communicator.TIMEOUT)), whole);
         }
@@ -120,7 +136,10 @@ final class MachineDevices implements AutoCloseable {
     }
 
     private static void warn(RuntimeException reason) {
-        LOG.warn("each process of this machine reduces the arrays of its own devices first: {}", reason.getMessage());
+        LOG.warn(
+                "the devices of this machine's processes can't be joined, so that each process reduces the arrays of"
+                        + " its own devices first: {}",
+                reason.getMessage());
     }
 
     /**

@@ -112,8 +112,10 @@ public final class World {
         boolean wanted = config.get(SHARED_MEMORY) && !takesDeviceMemory;
         sharesMemory =
                 all.combine(wanted ? 1 : 0, ReduceOp.MIN) == 1 && all.combine(sameMachine.size(), ReduceOp.MAX) > 1;
-        boolean isFull = Runtime.getRuntime().availableProcessors() <= sameMachine.size();
-        fillsMachines = all.combine(isFull ? 1 : 0, ReduceOp.MIN) == 1;
+        Processors mine = Processors.ofThisProcess();
+        boolean areShared =
+                sameMachine.combine(mine.mask(), ReduceOp.MIN) == sameMachine.combine(mine.mask(), ReduceOp.MAX);
+        fillsMachines = all.combine(mine.areTaken(areShared, sameMachine.size()) ? 1 : 0, ReduceOp.MIN) == 1;
     }
 
     /**
@@ -282,7 +284,7 @@ public final class World {
         return sharesMemory;
     }
 
-    /** Returns whether no process has more than one processor for itself; the same in all processes. */
+    /** Returns whether no process has a processor besides the one that it runs on; the same in all processes. */
     boolean fillsMachines() {
         return fillsMachines;
     }

@@ -43,6 +43,7 @@ class WorldTest {
                 .run(folder);
         assertThat(outcome.text()).contains("passed 1136 cases");
         assertThat(outcome.lines("passed 1136 cases")).as(outcome.text()).isEqualTo(processes);
+        assertThat(outcome.text()).doesNotContain("own devices first");
         assertThat(outcome.status()).as(outcome.text()).isZero();
         assertThat(outcome.orphans()).isEmpty();
     }
@@ -88,7 +89,7 @@ class WorldTest {
                 .with("apart")
                 .run(folder);
         assertThat(outcome.lines("passed 121 cases")).as(outcome.text()).isEqualTo(2);
-        assertThat(outcome.text()).doesNotContain("its own devices first");
+        assertThat(outcome.text()).doesNotContain("own devices first");
         assertThat(outcome.status()).as(outcome.text()).isZero();
         assertThat(outcome.orphans()).isEmpty();
     }

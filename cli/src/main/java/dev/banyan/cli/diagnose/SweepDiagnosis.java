@@ -354,12 +354,22 @@ record SweepDiagnosis(
                     + ") by the simulator, with " + planned.choice() + " by "
                     + (range.isPresent() ? "a kernel on each GPU" : "graphs of copies")
                     + range.map(times -> ", from " + Numbers.format("%.0f", times.leastUs()) + " to "
-                                    + us(times.mostUs()) + " as assumed constants go")
+                                    + us(times.mostUs()) + " over the ranges of assumed constants")
                             .orElse("")
-                    + "; that is a prediction: "
-                    + (ratio > 1.05
-                            ? Numbers.format("%.2f", ratio) + " times as fast as NCCL was measured"
-                            : ratio < 0.95 ? "slower than NCCL was measured" : "no faster than NCCL was measured"));
+                    + "; that is a prediction: " + verdict(ratio)
+                    + (range.isPresent() && isWithin(range.get(), last.measuredUs())
+                            ? ", but the range leaves open which is faster"
+                            : ""));
+        }
+
+        private static String verdict(double ratio) {
+            return ratio > 1.05
+                    ? Numbers.format("%.2f", ratio) + " times as fast as NCCL was measured"
+                    : ratio < 0.95 ? "slower than NCCL was measured" : "no faster than NCCL was measured";
+        }
+
+        private static boolean isWithin(TimeRange range, double us) {
+            return range.leastUs() < us && us < range.mostUs();
         }
 
         private CollectiveRequest request(long bytes) {

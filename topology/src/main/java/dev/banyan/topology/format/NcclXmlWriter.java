@@ -261,10 +261,21 @@ final class NcclXmlWriter {
             int to = link.other(from);
             double gbs = link.gbsFrom(from);
             boolean usual = gbs == link.lanes() * laneGbs(from, link.kind());
-            Map<String, Integer> switches = isHub(to, Hub.Kind.NVSWITCH) && usual ? switchesOf(from, link) : Map.of();
+            Map<String, Integer> switches = isHub(to, Hub.Kind.NVSWITCH) ? switchesOf(from, link) : Map.of();
             if (!switches.isEmpty()) {
-                switches.forEach(
-                        (target, lanes) -> xml.single("nvlink", linkTo(target, lanes, NcclNames.CLASS_NVSWITCH)));
+                double left = gbs;
+                int lanesLeft = link.lanes();
+                for (Map.Entry<String, Integer> end : switches.entrySet()) {
+                    Map<String, String> attributes = linkTo(end.getKey(), end.getValue(), NcclNames.CLASS_NVSWITCH);
+                    // The last one has the rest, so that the sum is the link's.
+                    lanesLeft -= end.getValue();
+                    double share = lanesLeft == 0 ? left : gbs * end.getValue() / link.lanes();
+                    left -= share;
+                    if (!usual) {
+                        attributes.put(NcclNames.GBS, Double.toString(share));
+                    }
+                    xml.single("nvlink", attributes);
+                }
                 continue;
             }
             Map<String, String> attributes;

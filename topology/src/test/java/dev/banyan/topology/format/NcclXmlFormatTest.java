@@ -170,6 +170,21 @@ class NcclXmlFormatTest {
     }
 
     @Test
+    void lanesToNvSwitchesOfAnotherBandwidthAreWrittenWithIt() {
+        Machine machine = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(0, 30, 0, ""))
+                .parse(
+                        "a.xml",
+                        system(cpu(
+                                0,
+                                gpu(0, 0, 0, toSwitch("0000:c4:00.0", 5), toSwitch("0000:c3:00.0", 4)),
+                                gpu(1, 1, 90, toSwitch("0000:c3:00.0", 4), toSwitch("0000:c4:00.0", 5)))));
+        assertThat(links(machine, Link.Kind.NVLINK)).extracting(Link::gbsAToB).containsExactly(270.0, 225.0);
+        Machine again = read(MachineWriter.write(machine, "nccl-xml"));
+        assertThat(again.links()).isEqualTo(machine.links());
+        assertThat(again.warnings()).noneMatch(warning -> warning.contains("different NVSwitches"));
+    }
+
+    @Test
     void warnsOfNvSwitchesThatNoTwoGpusShare() {
         Machine machine = read(system(cpu(
                 0,
