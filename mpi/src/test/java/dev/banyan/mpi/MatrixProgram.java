@@ -97,9 +97,23 @@ final class MatrixProgram {
             }
             exact(communicator, memory, LONG, DataType.F32, ReduceOp.SUM);
             alike(communicator, memory);
+            if (joins) {
+                refusesWhatDiffers(communicator, memory);
+                exact(communicator, memory, 17, DataType.F32, ReduceOp.SUM);
+            }
             // The block closes it a second time, which is no error.
             List.of(communicator).forEach(HierarchicalCommunicator::close);
         }
+    }
+
+    /** Calls of other lengths fail in all processes, and break nothing. */
+    private void refusesWhatDiffers(HierarchicalCommunicator communicator, List<MemorySegment> memory) {
+        try {
+            communicator.allReduce(memory, 1 + world.rank(), DataType.F32, ReduceOp.SUM);
+        } catch (OrderException e) {
+            return;
+        }
+        throw new IllegalStateException("calls that differ have passed");
     }
 
     /** A device more in every other process. */

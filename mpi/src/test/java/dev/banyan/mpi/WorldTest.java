@@ -41,8 +41,9 @@ class WorldTest {
         Outcome outcome = new MpiRun(processes, MatrixProgram.class)
                 .with("BANYAN_SHARED_MEMORY", sharesMemory)
                 .run(folder);
-        assertThat(outcome.text()).contains("passed 1136 cases");
-        assertThat(outcome.lines("passed 1136 cases")).as(outcome.text()).isEqualTo(processes);
+        // Where devices of several processes join, a call after one that is refused for each number of devices.
+        String passed = "passed " + (processes > 1 && sharesMemory == 1 ? 1138 : 1136) + " cases";
+        assertThat(outcome.lines(passed)).as(outcome.text()).isEqualTo(processes);
         assertThat(outcome.text()).doesNotContain("own devices first");
         assertThat(outcome.status()).as(outcome.text()).isZero();
         assertThat(outcome.orphans()).isEmpty();
