@@ -179,6 +179,7 @@ struct Op {
     int node;
     int waited; /* a node that waits for an event has done so */
     struct Run *run; /* of a kernel that has begun */
+    int only_polls; /* it wrote nothing in its last turn */
     int id; /* while a seed interleaves what runs */
     unsigned session; /* of the command that its id and knowledge belong to */
     struct Knowledge *known; /* what has happened before it */

@@ -6,8 +6,9 @@
 
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { LOOK_OUT_US = 1000 };
+enum { LOOK_OUT_US = 1000, TURNS_OF_POLLS = 500, POLL_PAUSE_US = 50 };
 
 static pthread_cond_t work_there = PTHREAD_COND_INITIALIZER, host_work_there = PTHREAD_COND_INITIALIZER,
                       something_done = PTHREAD_COND_INITIALIZER;
@@ -37,6 +38,8 @@ static int ready_number; /* read without the lock by the thread that looks out *
 static int workers, looking_out, idle_workers, host_workers, idle_host_workers, running, waiters, waiting_calls, closing;
 /* While a seed interleaves what runs, one thread at a time goes on with it, without the lock. */
 static int conducting;
+/* Turns of kernels one after the other that only polled: they wait for the host, for another process, or for ever. */
+static int turns_of_polls;
 
 /* ---- Operations ---- */
 
@@ -368,8 +371,11 @@ static void *work_on(void *unused) {
             op->began = now_us();
             pthread_mutex_unlock(&emu.lock);
             error = carry_out(op);
-            if (error == UNFINISHED && shares_memory()) sched_yield();
+            int polls = error == UNFINISHED && op->work.kind == KERNEL && op->only_polls && !emu.interleave;
+            if (polls && __atomic_load_n(&turns_of_polls, __ATOMIC_RELAXED) >= TURNS_OF_POLLS) usleep(POLL_PAUSE_US);
+            else if (error == UNFINISHED && shares_memory()) sched_yield();
             pthread_mutex_lock(&emu.lock);
+            turns_of_polls = polls ? turns_of_polls + (turns_of_polls < TURNS_OF_POLLS) : 0;
             running--;
             if (waiters && (error != UNFINISHED || closing)) pthread_cond_broadcast(&something_done);
             counters.steps += emu.interleave;

@@ -221,6 +221,7 @@ static int is_lost_flag(const Instruction *in) {
 }
 
 void store(Warp *warp, const Instruction *in) {
+    warp->run->wrote = 1;
     unsigned bytes = in->bytes, whole = bytes * in->vector;
     if (in->order == WEAK && !warp->run->threads && bytes >= 4 && bytes == in->register_bytes
         && is_contiguous(warp, in, whole)) {
@@ -269,6 +270,7 @@ static int replaced(unsigned char *at, unsigned bytes, uint64_t old, uint64_t va
 }
 
 void update(Warp *warp, const Instruction *in) {
+    warp->run->wrote = 1;
     note_poll(warp, in);
     EACH_LANE(l) {
         unsigned char *at = resolve(warp, in, address(warp, in, l), in->bytes, in->bytes, l);
@@ -360,10 +362,10 @@ static void open_barrier(Block *block, int number) {
             place = warp->place[l];
             warp->waiting &= ~(1u << l);
             if (barrier->reduces) give_result(warp, &block->run->kernel->code[place - 1], barrier, l);
-            if (block->run->threads) leave_barrier(barrier->gathered, warp, l);
+            if (block->run->threads) leave_barrier(&barrier->gathered, warp, l);
         }
     }
-    forget(&barrier->gathered);
+    forget_gathered(&barrier->gathered);
     *barrier = (Barrier){.arrived = 0};
 }
 
@@ -437,10 +439,10 @@ void warp_barrier(Warp *warp, const Instruction *in) {
         uint32_t all = named & warp->alive;
         warp->waiting &= ~all;
         if (!warp->run->threads) continue;
-        struct Knowledge *gathered = NULL;
+        Gathered gathered = {.all = NULL};
         for (int other = 0; other < LANES; other++) if (all >> other & 1) gather(&gathered, warp, other);
-        for (int other = 0; other < LANES; other++) if (all >> other & 1) leave_barrier(gathered, warp, other);
-        forget(&gathered);
+        for (int other = 0; other < LANES; other++) if (all >> other & 1) leave_barrier(&gathered, warp, other);
+        forget_gathered(&gathered);
     }
 }
 
@@ -612,6 +614,7 @@ static int begin_block(Run *run) {
     }
     const unsigned *grid = run->launch->grid, *size = run->launch->block;
     int64_t place = run->started++;
+    run->wrote = 1;
     memset(block->barriers, 0, sizeof block->barriers);
     memset(block->shared, 0xFF, (size_t)run->shared_bytes);
     block->run = run;
@@ -644,7 +647,7 @@ static void end_block(Run *run, Block *block) {
     pthread_mutex_unlock(&emu.lock);
     free_shadows(block->shadows);
     block->shadows = NULL;
-    for (int b = 0; b < BARRIERS; b++) forget(&block->barriers[b].gathered);
+    for (int b = 0; b < BARRIERS; b++) forget_gathered(&block->barriers[b].gathered);
     block->next = run->spare;
     run->spare = block;
 }
@@ -795,12 +798,14 @@ static int step_kernel(Run *run) {
 
 CUresult carry_out_kernel(Op *op) {
     if (!op->run) op->run = new_run(op);
+    op->run->wrote = 0;
     int has_ended = op->run->threads ? step_kernel(op->run) : run_kernel(op->run);
     if (op->run->is_held_up) {
         op->run->is_held_up = 0;
         op->run->is_released = 1;
         return HELD_UP;
     }
+    op->only_polls = !op->run->wrote;
     if (!has_ended) return UNFINISHED;
     CUresult result = op->run->error;
     free_run(op->run);

@@ -6,12 +6,17 @@
 
 enum { BARRIERS = 16, WARPS_OF_BLOCK = 32 };
 
+/* What the threads know that have arrived at a barrier, and what one of them knew that was added last. */
+typedef struct {
+    struct Knowledge *all, *last;
+} Gathered;
+
 /* Threads that have arrived at a barrier; expected is 0 for all that are alive. */
 typedef struct {
     int arrived, expected;
     Reduction reduces; /* what bar.red, which all threads take, makes of their predicates */
     int holding; /* threads whose predicate holds */
-    struct Knowledge *gathered; /* while a seed interleaves what runs */
+    Gathered gathered; /* while a seed interleaves what runs */
 } Barrier;
 
 typedef struct Thread Thread;
@@ -49,6 +54,7 @@ struct Run {
     int is_held_up, is_released; /* at an access over a way that stalls; by a test */
     int corrupts; /* the next store, as a load took bytes over a way that corrupts them */
     int yields; /* threads of it wait for others */
+    int wrote; /* in this turn, or began a block */
     int is_stuck; /* noted already */
     Run *next; /* of those to be freed */
 };

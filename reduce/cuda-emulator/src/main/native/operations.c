@@ -289,15 +289,23 @@ void pack(Warp *warp, const Instruction *in) {
     }
 }
 
-void unpack(Warp *warp, const Instruction *in) {
+/* With constant sizes the compiler copies without calls. */
+static inline __attribute__((always_inline)) void unpack_parts(Warp *warp, const Instruction *in, unsigned register_bytes,
+                                                               unsigned bytes, int parts) {
     for (int l = 0; l < LANES; l++) {
         if (!(warp->mask >> l & 1)) continue;
         unsigned char whole[8];
-        memcpy(whole, warp->registers + in->from[0] + in->register_bytes * l, in->register_bytes);
-        for (int part = 0; part < in->vector; part++) {
-            memcpy(warp->registers + in->to[part] + in->bytes * l, whole + in->bytes * part, in->bytes);
+        memcpy(whole, warp->registers + in->from[0] + register_bytes * l, register_bytes);
+        for (int part = 0; part < parts; part++) {
+            memcpy(warp->registers + in->to[part] + bytes * l, whole + bytes * part, bytes);
         }
     }
+}
+
+void unpack(Warp *warp, const Instruction *in) {
+    if (in->register_bytes == 8 && in->bytes == 4) unpack_parts(warp, in, 8, 4, 2);
+    else if (in->register_bytes == 4 && in->bytes == 2) unpack_parts(warp, in, 4, 2, 2);
+    else unpack_parts(warp, in, in->register_bytes, in->bytes, in->vector);
 }
 
 /* ---- Conversions ---- */

@@ -292,6 +292,42 @@ static int note_access(Shadow *shadow, const Access *now, int writes, const Know
     return with != NULL;
 }
 
+static int is_same(const Access *a, const Access *b) {
+    return a->op == b->op && a->slot == b->slot && a->clock == b->clock && a->line == b->line && a->strong == b->strong;
+}
+
+/* Whether two bytes know the same of their accesses. */
+static int are_alike(const Shadow *a, const Shadow *b) {
+    return a->older_count == b->older_count && a->is_written == b->is_written && a->is_read == b->is_read
+        && (!a->is_written || is_same(&a->write, &b->write)) && (!a->is_read || is_same(&a->read, &b->read))
+        && (!a->older_count || !memcmp(a->older, b->older, (size_t)a->older_count * sizeof *a->older));
+}
+
+static void copy_accesses(Shadow *to, const Shadow *from) {
+    to->write = from->write;
+    to->read = from->read;
+    to->is_written = from->is_written;
+    to->is_read = from->is_read;
+    to->older_count = from->older_count;
+    if (to->older_room < from->older_count) {
+        to->older_room = from->older_room;
+        to->older = realloc(to->older, (size_t)to->older_room * sizeof *to->older);
+    }
+    if (from->older_count) memcpy(to->older, from->older, (size_t)from->older_count * sizeof *to->older);
+}
+
+/* Notes an access to at most 8 bytes, up to the first race. Most often all of them were accessed together before. */
+static void note_all(Shadow *shadow, unsigned bytes, const Access *now, int writes, const Knowledge *known,
+                     const unsigned char *at) {
+    unsigned alike = 0;
+    for (unsigned b = 1; b < bytes; b++) alike |= (unsigned)are_alike(&shadow[0], &shadow[b]) << b;
+    if (note_access(&shadow[0], now, writes, known, at)) return;
+    for (unsigned b = 1; b < bytes; b++) {
+        if (alike >> b & 1) copy_accesses(&shadow[b], &shadow[0]);
+        else if (note_access(&shadow[b], now, writes, known, at + b)) return;
+    }
+}
+
 static void free_older(Shadow *shadow) {
     free(shadow->older);
     shadow->older = NULL;
@@ -552,16 +588,14 @@ uint64_t interleaved_load(Warp *warp, const Instruction *in, int lane, unsigned 
         released_by = pending[p].released;
     }
     if (writer && released_by) acquire(thread, in, released_by, distance(writer, &now));
-    int races = 0;
-    for (unsigned b = 0; shadow && b < in->bytes; b++) races = races || note_access(&shadow[b], &now, 0, thread->known, at + b);
+    if (shadow) note_all(shadow, in->bytes, &now, 0, thread->known, at);
     return value;
 }
 
 static void note_store(Warp *warp, int lane, Thread *thread, const Instruction *in, unsigned char *at) {
     Access now = access_of(warp, lane, thread, in);
     Shadow *shadow = shadows_for(warp, at);
-    int races = 0;
-    for (unsigned b = 0; shadow && b < in->bytes; b++) races = races || note_access(&shadow[b], &now, 1, thread->known, at + b);
+    if (shadow) note_all(shadow, in->bytes, &now, 1, thread->known, at);
 }
 
 /* What a store of the thread releases, by scope, for those that read it. */
@@ -627,18 +661,47 @@ uint64_t interleaved_update(Warp *warp, const Instruction *in, int lane, unsigne
 
 /* ---- Barriers ---- */
 
-void gather(Knowledge **gathered, Warp *warp, int lane) {
-    Thread *thread = thread_of(warp, lane);
-    Access now = access_of(warp, lane, thread, NULL);
-    Knowledge *all = released(warp, lane, thread);
-    thread->clock++;
-    flush(&now, thread->known, OF_BLOCK);
-    learn(gathered, all);
-    forget(&all);
+static int greater(int a, int b) { return a > b ? a : b; }
+
+/* Makes room in what a barrier gathers, which nobody else holds. */
+static Knowledge *widened(Knowledge **place, int words, int clocks) {
+    Knowledge *old = *place;
+    if (old && old->words >= words && old->clocks >= clocks) return old;
+    Knowledge *wide = new_knowledge(greater(words, old ? old->words : 0), greater(clocks, old ? old->clocks : 0));
+    if (old) add_all(wide, old);
+    forget(place);
+    *place = wide;
+    return wide;
 }
 
-void leave_barrier(const Knowledge *gathered, Warp *warp, int lane) {
-    learn(&thread_of(warp, lane)->known, (Knowledge *)gathered);
+void gather(Gathered *gathered, Warp *warp, int lane) {
+    Thread *thread = thread_of(warp, lane);
+    Access now = access_of(warp, lane, thread, NULL);
+    Knowledge *known = thread->known;
+    int behind_warp = now.slot - lane + LANES;
+    Knowledge *all = widened(&gathered->all, known ? known->words : 0, greater(known ? known->clocks : 0, behind_warp));
+    /* Threads that have left a barrier together know the same. */
+    if (known && known != gathered->last) {
+        add_all(all, known);
+        forget(&gathered->last);
+        gathered->last = hold(known);
+    }
+    all->clock[now.slot] = thread->clock;
+    thread->clock++;
+    flush(&now, known, OF_BLOCK);
+}
+
+void leave_barrier(const Gathered *gathered, Warp *warp, int lane) {
+    /* The thread has waited since it was gathered, so that this includes what it knows. */
+    Thread *thread = thread_of(warp, lane);
+    hold(gathered->all);
+    forget(&thread->known);
+    thread->known = gathered->all;
+}
+
+void forget_gathered(Gathered *gathered) {
+    forget(&gathered->all);
+    forget(&gathered->last);
 }
 
 /* ---- Copies and fills ---- */

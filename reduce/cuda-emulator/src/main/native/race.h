@@ -8,7 +8,7 @@
 
 #include "interpret.h"
 
-/* What has happened before: operations that have ended, and clocks of threads. Shared, and never changed. */
+/* What has happened before: operations that have ended, and clocks of threads. Never changed once it is shared. */
 typedef struct Knowledge Knowledge;
 
 /* A thread of a kernel. */
@@ -30,9 +30,10 @@ void interleaved_store(Warp *warp, const Instruction *in, int lane, unsigned cha
 uint64_t interleaved_update(Warp *warp, const Instruction *in, int lane, unsigned char *at, uint64_t a, uint64_t b);
 uint64_t updated(const Instruction *in, uint64_t old, uint64_t a, uint64_t b);
 void interleaved_fence(Warp *warp, int lane, Scope scope);
-/* Adds what a thread knows to what a barrier gathers, and gives it to those that leave. */
-void gather(Knowledge **gathered, Warp *warp, int lane);
-void leave_barrier(const Knowledge *gathered, Warp *warp, int lane);
+/* Adds what a thread knows to what a barrier gathers, and gives it to those of these threads that wait, when all are there. */
+void gather(Gathered *gathered, Warp *warp, int lane);
+void leave_barrier(const Gathered *gathered, Warp *warp, int lane);
+void forget_gathered(Gathered *gathered);
 void forget(Knowledge **knowledge);
 /* Lets some stores become visible; one of a kernel whose threads have ended, or returns 0 if none is left. */
 void drain_some(void);
