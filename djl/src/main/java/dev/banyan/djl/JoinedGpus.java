@@ -8,7 +8,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A GPU of each process, on which arrays are averaged where PyTorch keeps them. Not safe for use from several threads. */
+/** A GPU of each process, where arrays are averaged in place. Not safe for use from several threads. */
 final class JoinedGpus {
     private final HierarchicalCommunicator communicator;
     /** Where PyTorch's work is. */
@@ -25,6 +25,7 @@ final class JoinedGpus {
      *
      * @param arrays on this process's GPU; they stay open until the future completes
      * @return completes when all have been averaged
+     * @throws IllegalStateException if an array does not lie row by row
      */
     CompletableFuture<Void> average(List<NDArray> arrays) {
         return communicator.enqueueAll(
