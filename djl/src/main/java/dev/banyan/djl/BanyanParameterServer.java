@@ -31,8 +31,9 @@ import org.jspecify.annotations.Nullable;
  * initialisation, which decides what is last, must be the same in all processes. {@link #update(String, NDArray[],
  * NDArray[])} runs its update at once.
  *
- * <p>Dense parameters and gradients on the CPU are used in place; others are copied. Not safe for use from several
- * threads.
+ * <p>Dense parameters and gradients on the CPU are used in place; others are copied. Gradients of several processes
+ * that have a GPU each are averaged there in place if these GPUs can be joined: the optimiser's work follows in
+ * PyTorch's stream, and a step returns when its averages have ended. Not safe for use from several threads.
  */
 final class BanyanParameterServer implements ParameterServer {
     /**
@@ -52,6 +53,10 @@ final class BanyanParameterServer implements ParameterServer {
 
     private int expected;
     private @Nullable Replicas replicas;
+    /** Whether a step has asked for {@link #joined}. */
+    private boolean hasAskedToJoin;
+
+    private @Nullable JoinedGpus joined;
 
     /** Creates a server for replicas in this process alone. */
     BanyanParameterServer(Optimizer optimizer) {
@@ -142,6 +147,15 @@ final class BanyanParameterServer implements ParameterServer {
             }
             return;
         }
+        JoinedGpus gpus = joined(row);
+        if (gpus != null) {
+            for (Buckets.Bucket bucket : packed) {
+                bucket.send(gpus);
+                optimize(group, bucket.slots());
+            }
+            packed.forEach(Buckets.Bucket::receive);
+            return;
+        }
         for (int i = 0; i < packed.size(); i++) {
             sum(group, packed.get(i).slots());
             packed.get(i).send(i);
@@ -150,6 +164,17 @@ final class BanyanParameterServer implements ParameterServer {
             bucket.receive();
             optimize(group, bucket.slots());
         }
+    }
+
+    /** Returns the GPUs of all processes, or null in all processes. The first step decides. */
+    private @Nullable JoinedGpus joined(List<Slot> row) {
+        if (!hasAskedToJoin) {
+            hasAskedToJoin = true;
+            joined = processes.joinGpus(
+                    row.getFirst().parameters().stream().map(NDArray::getDevice).toList(),
+                    row.stream().map(slot -> slot.gradients().getFirst()).toList());
+        }
+        return joined;
     }
 
     private static void sum(@Nullable Replicas group, List<Slot> slots) {

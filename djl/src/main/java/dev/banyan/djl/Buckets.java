@@ -10,8 +10,9 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Packs gradients that travel together: consecutive gradients of one type, up to a number of bytes. A longer gradient
- * travels alone. Processes exchange a bucket of several gradients as one array, to which these are copied, and a lone
- * gradient in place. Not safe for use from several threads.
+ * travels alone. In host memory processes exchange a bucket of several gradients as one array, to which these are
+ * copied, and a lone gradient in place; on GPUs they exchange each gradient in place. Not safe for use from several
+ * threads.
  */
 final class Buckets {
     private final Processes processes;
@@ -32,7 +33,7 @@ final class Buckets {
     final class Bucket {
         private final List<Slot> slots = new ArrayList<>();
         private long bytes;
-        /** The gradients of the first replica; set when the bucket is sent. */
+        /** The gradients of the first replica in host memory; set when the bucket is sent. */
         private Packed gradients = new Packed(List.of(), MemorySegment.NULL);
 
         private final ExchangeEvent event = new ExchangeEvent();
@@ -61,6 +62,15 @@ final class Buckets {
             event.begin();
             averaged = processes
                     .average(gradients.memory(), bytes / type.bytes(), type)
+                    .whenComplete((_, _) -> event.end());
+        }
+
+        /** Starts the exchange on the GPUs of the processes, where the gradients lie. */
+        void send(JoinedGpus gpus) {
+            event.begin();
+            averaged = gpus.average(slots.stream()
+                            .map(slot -> slot.gradients().getFirst())
+                            .toList())
                     .whenComplete((_, _) -> event.end());
         }
 

@@ -3,13 +3,7 @@ package dev.banyan.djl;
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaBackend;
-import dev.banyan.cuda.CudaDevices;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Machine;
-import dev.banyan.topology.ThisMachine;
-import java.util.Arrays;
 import java.util.List;
 
 /** Replicas on GPUs, one on each. Collectives work on PyTorch's arrays in place, by {@link GpuBatches}. */
@@ -39,26 +33,7 @@ final class GpuReplicas implements Replicas {
         if (!areGpus(devices)) {
             throw new IllegalStateException("the replicas are not on GPUs of their own");
         }
-        int[] ordinals = devices.stream().mapToInt(Device::getDeviceId).toArray();
-        List<String> busIds = CudaDevices.busIds();
-        Machine machine = thisMachine();
-        int[] places = Arrays.stream(ordinals)
-                .map(ordinal -> place(machine, busIds.get(ordinal)))
-                .toArray();
-        return new GpuReplicas(Communicator.onGpus(machine.subset(places), config, ordinals));
-    }
-
-    private static Machine thisMachine() {
-        return switch (ThisMachine.look()) {
-            case ThisMachine.Found found -> found.machine();
-            case ThisMachine.Missing missing -> throw new IllegalStateException(missing.reason());
-        };
-    }
-
-    private static int place(Machine machine, String busId) {
-        return machine.deviceAt(busId)
-                .orElseThrow(() -> new IllegalStateException("the GPU at " + busId
-                        + " is not among those that the probe found usable; run banyan probe to see why"));
+        return new GpuReplicas(TorchGpus.open(devices, config));
     }
 
     @Override
@@ -81,20 +56,8 @@ final class GpuReplicas implements Replicas {
     }
 
     private static GpuBatches.Arrays arrays(List<NDArray> replicas, long count) {
-        DataType type = HostArray.type(replicas.getFirst());
         return new GpuBatches.Arrays(
-                replicas.stream()
-                        .map(array -> CudaBackend.memory(address(array), count * type.bytes()))
-                        .toList(),
-                count,
-                type);
-    }
-
-    private static long address(NDArray array) {
-        return TorchMemory.address(array)
-                .orElseThrow(
-                        () -> new IllegalStateException("array " + array.getName() + " of shape " + array.getShape()
-                                + " does not lie row by row where it can be reached; train dense parameters"));
+                replicas.stream().map(TorchGpus::memory).toList(), count, HostArray.type(replicas.getFirst()));
     }
 
     @Override

@@ -30,7 +30,7 @@ final class Launch {
             if (world.rank() == 0) {
                 LOG.info("{} processes train together, by {}", world.size(), world.version());
             }
-            return new MpiProcesses(world.all());
+            return new MpiProcesses(world);
         } catch (MpiException e) {
             LOG.warn("each process trains for itself, without Banyan: {}", e.getMessage());
             return Processes.ALONE;

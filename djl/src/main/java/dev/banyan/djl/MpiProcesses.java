@@ -1,13 +1,26 @@
 package dev.banyan.djl;
 
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
 import dev.banyan.mpi.ProcessGroup;
+import dev.banyan.mpi.World;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
-/** The processes of an MPI group. */
-record MpiProcesses(ProcessGroup group) implements Processes {
+/** The processes of MPI's world. */
+final class MpiProcesses implements Processes {
+    private final ProcessGroup group;
+    private final GpuJoin gpus;
+
+    MpiProcesses(World world) {
+        group = world.all();
+        gpus = new GpuJoin(world);
+    }
+
     @Override
     public int rank() {
         return group.rank();
@@ -28,5 +41,10 @@ record MpiProcesses(ProcessGroup group) implements Processes {
     @Override
     public CompletableFuture<Void> average(MemorySegment buffer, long count, DataType type) {
         return group.allReduceAsync("an array", buffer, count, type, ReduceOp.AVG);
+    }
+
+    @Override
+    public @Nullable JoinedGpus joinGpus(List<Device> devices, List<NDArray> gradients) {
+        return gpus.join(devices, gradients);
     }
 }

@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
@@ -27,10 +28,25 @@ final class Programs {
     /** @param folder for the log */
     static Run mpirun(int processes, Path folder, List<String> options, Class<?> program, String... arguments)
             throws IOException, InterruptedException {
+        return mpirun(processes, folder, Map.of(), options, program, arguments);
+    }
+
+    /**
+     * @param folder for the log
+     * @param environment further variables
+     */
+    static Run mpirun(
+            int processes,
+            Path folder,
+            Map<String, String> environment,
+            List<String> options,
+            Class<?> program,
+            String... arguments)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(
                 List.of("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", String.valueOf(processes)));
         command.addAll(java(options, System.getProperty("java.class.path"), program, arguments));
-        return run(command, folder);
+        return run(command, folder, environment);
     }
 
     /** A command that runs a program with the settings of the tests. */
@@ -57,11 +73,16 @@ final class Programs {
     }
 
     static Run run(List<String> command, Path folder) throws IOException, InterruptedException {
+        return run(command, folder, Map.of());
+    }
+
+    private static Run run(List<String> command, Path folder, Map<String, String> environment)
+            throws IOException, InterruptedException {
         Path log = Files.createTempFile(folder, "program", ".log");
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(log.toFile())
-                .start();
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+        builder.environment().putAll(environment);
+        Process process = builder.start();
         if (!process.waitFor(MINUTES, TimeUnit.MINUTES)) {
             process.destroyForcibly();
             throw new AssertionError(command + " did not end in " + MINUTES + " minutes");

@@ -2,6 +2,8 @@ package dev.banyan.mpi;
 
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
@@ -162,6 +164,14 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         return group.combine(mine, ReduceOp.MIN) == group.combine(mine, ReduceOp.MAX);
     }
 
+    /**
+     * Returns whether the devices of each machine's processes reduce together, so that inside a machine no array of a
+     * GPU passes the host; the same in all processes.
+     */
+    public boolean joinsDevices() {
+        return joined != null;
+    }
+
     /** Returns the number of devices of all processes. */
     int devices() {
         return devices;
@@ -178,6 +188,80 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         queue.run(() -> carryOut(call));
     }
 
+    /**
+     * Puts allreduces into streams of the caller. They begin when the work that is in the streams has ended, and work
+     * that is put into them after this method has returned waits for their end. The method waits for no device if all
+     * devices are of one machine and {@linkplain #joinsDevices joined}; otherwise it returns when the allreduces have
+     * ended.
+     *
+     * @param calls allreduces in place, in the order in which they run, with a buffer for each device of this process;
+     *     other calls may use the buffers when the future has completed
+     * @param streams one for each device of this process, {@code CudaStreams} on GPUs
+     * @return completes when all have ended; with an IllegalArgumentException if the backend has no streams, or these
+     *     are of another kind or number
+     * @throws IllegalArgumentException if a call is no allreduce in place, or a buffer does not fit
+     */
+    public CompletableFuture<Void> enqueueAll(List<CollectiveCall> calls, CallerStreams streams) {
+        for (CollectiveCall call : calls) {
+            if (call.collective() != Collective.ALL_REDUCE || !call.inPlace()) {
+                throw new IllegalArgumentException(call.collective().label() + (call.inPlace() ? "" : " out of place")
+                        + " can't be enqueued between processes; give allreduces in place");
+            }
+            local.check(call);
+        }
+        return queue.enqueue(new Enqueued(calls, streams));
+    }
+
+    private final class Enqueued implements CallQueue.Call {
+        private final List<CollectiveCall> calls;
+        private final CallerStreams streams;
+
+        Enqueued(List<CollectiveCall> calls, CallerStreams streams) {
+            this.calls = List.copyOf(calls);
+            this.streams = streams;
+        }
+
+        @Override
+        public int runCount() {
+            return Math.max(1, calls.size());
+        }
+
+        @Override
+        public void start(Completion completion) {
+            MachineDevices together = joined;
+            if (together != null
+                    && together.isAlone()
+                    && calls.stream().noneMatch(HierarchicalCommunicator::isIntegerMean)) {
+                calls.forEach(HierarchicalCommunicator.this::agree);
+                var _ = together.enqueueAll(calls, streams)
+                        .whenComplete(
+                                (_, failure) -> completion.ended(failure == null ? null : Completions.cause(failure)));
+                return;
+            }
+            if (!calls.isEmpty()) {
+                awaitStreams(calls.getFirst().outputs());
+            }
+            calls.forEach(HierarchicalCommunicator.this::carryOut);
+            completion.ended(null);
+        }
+
+        /** Waits for what is in the streams: a call that moves nothing ends after it. */
+        private void awaitStreams(List<MemorySegment> buffers) {
+            Completions.join(local.enqueue(CollectiveCall.broadcast(buffers, 0, DataType.U8, 0), streams));
+        }
+    }
+
+    /** Returns whether a call is a mean whose sum may not fit the type, which is why the host divides. */
+    private static boolean isIntegerMean(CollectiveCall call) {
+        return call.op() == ReduceOp.AVG && !call.type().isFloating();
+    }
+
+    private void agree(CollectiveCall call) {
+        groups.getFirst()
+                .agree("reduces an array of " + call.count() + " " + call.type() + " by "
+                        + call.op().name().toLowerCase(Locale.ROOT));
+    }
+
     private void carryOut(CollectiveCall call) {
         // The host divides sums to get means.
         Between between = takesDeviceMemory && call.op() != ReduceOp.AVG ? direct : staged;
@@ -186,13 +270,10 @@ public final class HierarchicalCommunicator implements AutoCloseable {
                     call,
                     arrays -> groups.getFirst()
                             .roundedAsync("an array", arrays, call.count(), call.type(), call.op(), devices));
-        } else if (call.op() == ReduceOp.AVG && !call.type().isFloating()) {
-            // The sum may not fit the type.
+        } else if (isIntegerMean(call)) {
             onHost(call, arrays -> groups.getFirst().meanAsync("an array", arrays, call.count(), call.type(), devices));
         } else if (joined != null) {
-            groups.getFirst()
-                    .agree("reduces an array of " + call.count() + " " + call.type() + " by "
-                            + call.op().name().toLowerCase(Locale.ROOT));
+            agree(call);
             joined.run(call);
         } else if (alike && local.size() == 1 && between.limit() == Long.MAX_VALUE) {
             Completions.join(between.start(0, 0, call.outputs().getFirst(), call.count(), call.type(), call.op()));

@@ -5,6 +5,7 @@ import dev.banyan.mpi.MachineMeeting.NoSharedMemoryException;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.host.ProcessBackend;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.HostMachine;
@@ -14,6 +15,7 @@ import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -153,6 +155,21 @@ final class MachineDevices implements AutoCloseable {
         } else {
             new Pipeline(call, new Phases.OneLeader(ranks, between), Between.Staged.BYTES).run(0, call.count());
         }
+    }
+
+    /** Returns whether there is no other machine. */
+    boolean isAlone() {
+        return peers == null;
+    }
+
+    /**
+     * Puts allreduces of all processes into streams of the caller, as {@link Communicator#enqueueAll} does. There must
+     * be no other machine.
+     *
+     * @param calls with the buffers of this process
+     */
+    CompletableFuture<Void> enqueueAll(List<CollectiveCall> calls, CallerStreams streams) {
+        return ranks.enqueueAll(calls, streams);
     }
 
     /** Leaves the other processes. All processes call it. */

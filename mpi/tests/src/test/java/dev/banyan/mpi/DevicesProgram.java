@@ -3,6 +3,7 @@ package dev.banyan.mpi;
 import static dev.banyan.mpi.StoresProgram.require;
 
 import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaStreams;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -23,10 +24,12 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /**
@@ -41,6 +44,9 @@ final class DevicesProgram {
 
     /** The function of the driver that copies memory of devices to the host. */
     private static final String COPIES = "calls cuMemcpyDtoHAsync";
+
+    /** What a message about memory of devices ends with. */
+    private static final String REMEDY = "by BANYAN_MPI_DEVICE_MEMORY=1";
 
     private interface AllReduce {
         void run(List<MemorySegment> buffers, long count, DataType type, ReduceOp op);
@@ -112,7 +118,64 @@ final class DevicesProgram {
             long before = emulated(COPIES);
             communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
             require(emulated(COPIES) == before, "no array goes through the host");
+            require(communicator.joinsDevices(), "the GPUs are joined");
+            inStreams(communicator, DataType.F32, ReduceOp.SUM);
+            inStreams(communicator, DataType.I32, ReduceOp.AVG);
+            requireRefused(
+                    () -> communicator.enqueueAll(
+                            List.of(CollectiveCall.broadcast(memory, 1, DataType.F32, 0)),
+                            CudaStreams.defaults(DEVICES)),
+                    "give allreduces in place");
         }
+    }
+
+    /**
+     * Puts a reduction between other work in streams, of which what comes before does not end until the reduction has
+     * its place or, if it is to wait for the GPUs, has had time to go wrong.
+     */
+    private void inStreams(HierarchicalCommunicator communicator, DataType type, ReduceOp op) {
+        int count = 4099;
+        CudaStreams streams = CudaStreams.defaults(DEVICES);
+        List<MemorySegment> buffers =
+                memory.stream().map(buffer -> buffer.asSlice(0, 4L * count)).toList();
+        CollectiveCall spread = CollectiveCall.broadcast(buffers, count, type, 0);
+        CollectiveCall reduction = CollectiveCall.allReduce(buffers, count, type, op);
+        boolean waits = !communicator.joinsDevices() || op == ReduceOp.AVG;
+        int sum = 3 * world.size() * (world.size() + 1) * DEVICES;
+        int expected = op == ReduceOp.AVG ? sum / (DEVICES * world.size()) : sum;
+        // Plans are made while the GPUs work.
+        for (boolean isStopped : new boolean[] {false, true}) {
+            local.copyToDevice(buffers.get(0), numbers(count, type, 6 * (world.rank() + 1)));
+            local.copyToDevice(buffers.get(1), numbers(count, type, 0));
+            if (isStopped) {
+                tell(waits ? "op kernel 1 hang" : "pause");
+            }
+            CompletableFuture<Void> before = local.enqueue(spread, streams);
+            if (isStopped && waits) {
+                CompletableFuture.delayedExecutor(200, TimeUnit.MILLISECONDS).execute(() -> tell("release 0"));
+            }
+            CompletableFuture<Void> ended = communicator.enqueueAll(List.of(reduction), streams);
+            CompletableFuture<Void> after = local.enqueue(spread, streams);
+            if (isStopped && !waits) {
+                require(!ended.isDone(), "a reduction ends after the work before it");
+                tell("resume");
+            }
+            CompletableFuture.allOf(before, ended, after).join();
+            for (MemorySegment buffer : buffers) {
+                MemorySegment found = numbers(count, type, 0);
+                local.copyToHost(buffer, found);
+                require(
+                        found.mismatch(numbers(count, type, expected)) == -1,
+                        "each of " + count + " " + type + " by " + op + " in streams is " + expected);
+            }
+        }
+        cases++;
+    }
+
+    /** Returns a number several times, in host memory. */
+    private static MemorySegment numbers(int count, DataType type, int number) {
+        int bits = type == DataType.F32 ? Float.floatToIntBits(number) : number;
+        return MemorySegment.ofArray(IntStream.generate(() -> bits).limit(count).toArray());
     }
 
     /** The same, played as machines of two processes each, and of one where their number is odd. */
@@ -162,10 +225,10 @@ final class DevicesProgram {
                 world.all().allReduce(buffer, 2, DataType.F32, ReduceOp.SUM);
                 world.all().broadcast("an array", buffer, 2, DataType.F32, 0);
             } else {
-                requireRefused(() -> world.all().allReduce(buffer, 2, DataType.F32, ReduceOp.SUM));
-                requireRefused(() -> world.all().broadcast("an array", buffer, 2, DataType.F32, 0));
+                requireRefused(() -> world.all().allReduce(buffer, 2, DataType.F32, ReduceOp.SUM), REMEDY);
+                requireRefused(() -> world.all().broadcast("an array", buffer, 2, DataType.F32, 0), REMEDY);
             }
-            requireRefused(() -> world.all().allReduce(buffer, 2, DataType.F32, ReduceOp.AVG));
+            requireRefused(() -> world.all().allReduce(buffer, 2, DataType.F32, ReduceOp.AVG), REMEDY);
             local.copyToHost(buffer, host);
             require(host.getAtIndex(ValueLayout.JAVA_FLOAT, 1) == 3, "a world of one process keeps its sums");
         }
@@ -189,30 +252,41 @@ final class DevicesProgram {
         store("depcha");
     }
 
-    private static void requireRefused(Runnable call) {
+    /** @param remedy the end of the message */
+    private static void requireRefused(Runnable call, String remedy) {
         try {
             call.run();
         } catch (IllegalArgumentException e) {
-            require(
-                    String.valueOf(e.getMessage()).contains("memory of a GPU")
-                            && String.valueOf(e.getMessage()).endsWith("by BANYAN_MPI_DEVICE_MEMORY=1"),
-                    "the message names the remedy: " + e.getMessage());
+            require(String.valueOf(e.getMessage()).endsWith(remedy), "the message names the remedy: " + e.getMessage());
             return;
         }
-        throw new AssertionError("not so: MPI refuses memory of devices");
+        throw new AssertionError("not so: a call is refused");
+    }
+
+    private static long emulated(String count) throws Throwable {
+        try (Arena arena = Arena.ofConfined()) {
+            return (long) driver("banyan_emu_count", ValueLayout.JAVA_LONG).invokeExact(arena.allocateFrom(count));
+        }
+    }
+
+    private static void tell(String command) {
+        int bad;
+        try (Arena arena = Arena.ofConfined()) {
+            bad = (int) driver("banyan_emu_command", ValueLayout.JAVA_INT).invokeExact(arena.allocateFrom(command));
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+        require(bad == 0, "the emulated driver understands " + command);
     }
 
     @SuppressWarnings("restricted")
-    private static long emulated(String count) throws Throwable {
-        try (Arena arena = Arena.ofConfined()) {
-            return (long) Linker.nativeLinker()
-                    .downcallHandle(
-                            SymbolLookup.libraryLookup("libcuda.so.1", Arena.global())
-                                    .find("banyan_emu_count")
-                                    .orElseThrow(),
-                            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.ADDRESS))
-                    .invokeExact(arena.allocateFrom(count));
-        }
+    private static MethodHandle driver(String function, ValueLayout result) {
+        return Linker.nativeLinker()
+                .downcallHandle(
+                        SymbolLookup.libraryLookup("libcuda.so.1", Arena.global())
+                                .find(function)
+                                .orElseThrow(),
+                        FunctionDescriptor.of(result, ValueLayout.ADDRESS));
     }
 
     private void hierarchy(Leaders leaders, boolean takesDeviceMemory) throws Throwable {
@@ -222,6 +296,7 @@ final class DevicesProgram {
             int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
             require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
             everyKind(communicator::allReduce);
+            inStreams(communicator, DataType.F32, ReduceOp.SUM);
         }
     }
 

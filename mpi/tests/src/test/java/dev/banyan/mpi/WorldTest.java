@@ -77,7 +77,7 @@ class WorldTest {
         Outcome outcome = new MpiRun(2, DevicesProgram.class)
                 .in("LD_LIBRARY_PATH", CudaEmulator.build())
                 .run(folder);
-        assertThat(outcome.lines("passed 489 cases")).as(outcome.text()).isEqualTo(2);
+        assertThat(outcome.lines("passed 493 cases")).as(outcome.text()).isEqualTo(2);
         assertThat(outcome.status()).as(outcome.text()).isZero();
         assertThat(outcome.orphans()).isEmpty();
     }
@@ -89,7 +89,7 @@ class WorldTest {
                 .in("LD_LIBRARY_PATH", CudaEmulator.build())
                 .with("apart")
                 .run(folder);
-        assertThat(outcome.lines("passed 121 cases")).as(outcome.text()).isEqualTo(2);
+        assertThat(outcome.lines("passed 123 cases")).as(outcome.text()).isEqualTo(2);
         assertThat(outcome.text()).doesNotContain("own devices first");
         assertThat(outcome.status()).as(outcome.text()).isZero();
         assertThat(outcome.orphans()).isEmpty();

@@ -84,6 +84,11 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
 
     /** @param check looks at the GPUs of all processes */
     static Joined join(Job job, Machine machine, Config config, Consumer<JobGpus> check, int... devices) {
+        if (executor(config) == ExecutorChoice.GRAPH) {
+            // All processes have these settings, so that none waits for another one.
+            throw new IllegalStateException("graphs of copies have all ranks in one process; unset"
+                    + " BANYAN_CUDA_EXECUTOR=graph and MXNET_ENABLE_GPU_P2P=0, or hold all ranks in one process");
+        }
         long timeoutNanos = TimeUnit.NANOSECONDS.convert(config.get(Communicator.TIMEOUT));
         CudaLibrary.load();
         Exchange exchange = new Exchange(job, timeoutNanos);

@@ -35,6 +35,7 @@ final class JoinedGpuProgram {
                 .set("BANYAN_WORLD_SIZE", System.getenv("BANYAN_WORLD_SIZE"))
                 .set("BANYAN_RENDEZVOUS", System.getenv("BANYAN_RENDEZVOUS"))
                 .set("BANYAN_TIMEOUT_MS", System.getenv("BANYAN_TIMEOUT_MS"))
+                .set("BANYAN_CUDA_EXECUTOR", System.getenv("BANYAN_CUDA_EXECUTOR"))
                 .build();
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Machine ranked = machine.subset(IntStream.range(0, ranks).toArray());

@@ -99,6 +99,25 @@ class JoinedGpusTest {
     }
 
     @Test
+    void graphsAreRefused() throws Exception {
+        List<Process> processes = new ArrayList<>();
+        try {
+            for (int p = 0; p < 2; p++) {
+                Path machine = Files.writeString(folder.resolve("machine"), MACHINE);
+                ProcessBuilder builder = builder(machine, "sum", 2, Integer.toString(p), "auto", 1, p, 2, 20_000);
+                builder.environment().put("BANYAN_CUDA_EXECUTOR", "graph");
+                processes.add(builder.start());
+            }
+            for (Process process : processes) {
+                assertThat(lastLine(process.inputReader()))
+                        .startsWith("failed: graphs of copies have all ranks in one process; unset ");
+            }
+        } finally {
+            end(processes);
+        }
+    }
+
+    @Test
     void aProcessThatLeavesIsNamed() throws Exception {
         List<Process> processes = start("leave", "0;1;2", "star", 5, 5_000);
         try {
@@ -219,6 +238,7 @@ class JoinedGpusTest {
         builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(count));
         builder.environment().put("BANYAN_RENDEZVOUS", folder.resolve("job").toString());
         builder.environment().put("BANYAN_TIMEOUT_MS", Integer.toString(timeoutMillis));
+        builder.environment().put("BANYAN_CUDA_EXECUTOR", "auto");
         builder.redirectError(folder.resolve("errors" + process).toFile());
         return builder;
     }

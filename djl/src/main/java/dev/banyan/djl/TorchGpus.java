@@ -1,0 +1,61 @@
+package dev.banyan.djl;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaBackend;
+import dev.banyan.cuda.CudaDevices;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.ThisMachine;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+
+/** GPUs of this process, which PyTorch and CUDA count alike, and PyTorch's arrays there. */
+final class TorchGpus {
+    private TorchGpus() {}
+
+    /**
+     * Creates a communicator on GPUs.
+     *
+     * @param devices the GPU of each rank
+     * @throws dev.banyan.cuda.CudaException if CUDA cannot use them
+     * @throws IllegalStateException if the machine cannot be probed, or the devices are not distinct GPUs of it
+     */
+    static Communicator open(List<Device> devices, Config config) {
+        int[] ordinals = devices.stream().mapToInt(Device::getDeviceId).toArray();
+        List<String> busIds = CudaDevices.busIds();
+        Machine machine = thisMachine();
+        int[] places = Arrays.stream(ordinals)
+                .map(ordinal -> place(machine, busIds.get(ordinal)))
+                .toArray();
+        return Communicator.onGpus(machine.subset(places), config, ordinals);
+    }
+
+    private static Machine thisMachine() {
+        return switch (ThisMachine.look()) {
+            case ThisMachine.Found found -> found.machine();
+            case ThisMachine.Missing missing -> throw new IllegalStateException(missing.reason());
+        };
+    }
+
+    private static int place(Machine machine, String busId) {
+        return machine.deviceAt(busId)
+                .orElseThrow(() -> new IllegalStateException("the GPU at " + busId
+                        + " is not among those that the probe found usable; run banyan probe to see why"));
+    }
+
+    /**
+     * Returns the elements of an array on a GPU.
+     *
+     * @throws IllegalStateException if they are not accessible or not consecutive
+     */
+    static MemorySegment memory(NDArray array) {
+        long address = TorchMemory.address(array)
+                .orElseThrow(
+                        () -> new IllegalStateException("array " + array.getName() + " of shape " + array.getShape()
+                                + " does not lie row by row where it can be reached; train dense parameters"));
+        return CudaBackend.memory(address, array.size() * HostArray.type(array).bytes());
+    }
+}
