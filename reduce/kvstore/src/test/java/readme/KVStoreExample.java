@@ -15,12 +15,11 @@ import java.util.List;
 class KVStoreExample {
     static void main() {
         int[] layers = {784 * 128, 128 * 64, 64 * 10}; // parameters of each layer
+        var gradients = new ArrayList<List<MemorySegment>>();
+        var weights = new ArrayList<List<MemorySegment>>();
         try (var ranks = Communicator.create(Presets.find("p3.8xlarge").orElseThrow(), Config.load());
                 var store = KVStore.create("auto", ranks)) { // or device (parameter server), tree, ring
-            // Without an optimizer the result is the sum of the gradients.
             store.setOptimizer(Optimizer.sgd(0.5).momentum(0.5).gradientFactor(1.0 / ranks.size()));
-            var gradients = new ArrayList<List<MemorySegment>>();
-            var weights = new ArrayList<List<MemorySegment>>();
             for (int layer = 0; layer < layers.length; layer++) {
                 gradients.add(ranks.allocateAll((long) layers[layer] * Float.BYTES)); // an array for each rank
                 weights.add(ranks.allocateAll((long) layers[layer] * Float.BYTES));
@@ -31,7 +30,7 @@ class KVStoreExample {
                     for (int rank = 0; rank < ranks.size(); rank++) { // stands for the backward pass of a layer
                         gradients.get(layer).get(rank).setAtIndex(ValueLayout.JAVA_FLOAT, 7, rank + step);
                     }
-                    // The next forward pass needs the first layer first, so that has the greatest priority.
+                    // The first layer is needed first.
                     var _ = store.pushPull(layer, gradients.get(layer), weights.get(layer), -layer);
                 }
                 store.barrier(); // waits, and throws the first failure

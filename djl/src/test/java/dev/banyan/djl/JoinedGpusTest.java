@@ -26,7 +26,7 @@ class JoinedGpusTest {
                 2,
                 folder,
                 Map.of("LD_LIBRARY_PATH", cuda.toString(), "BANYAN_NVML_LIBRARY", nvml().toString()),
-                List.of("-DBANYAN_ALGORITHM=star", "-XX:TieredStopAtLevel=1"),
+                List.of("-DBANYAN_ALGORITHM=star"),
                 JoinedGpusProgram.class);
         assertThat(run.status()).as(run.output()).isZero();
         assertThat(run.output().lines()).filteredOn("passed"::equals).hasSize(2);

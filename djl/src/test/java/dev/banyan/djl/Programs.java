@@ -54,8 +54,9 @@ final class Programs {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED",
-                "--add-modules",
-                "jdk.incubator.vector",
+                // Short runs, which the compiler of the last level makes no faster.
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-Xmx512m"));
         for (String name : List.of(
                 "ai.djl.offline",
