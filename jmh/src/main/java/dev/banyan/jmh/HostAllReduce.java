@@ -53,7 +53,12 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 4, time = 1)
 @Fork(
         value = 3,
-        jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
+        jvmArgsAppend = {
+            "--add-modules",
+            "jdk.incubator.vector",
+            "--enable-native-access=ALL-UNNAMED",
+            "-XX:-UseFPUForSpilling"
+        })
 public class HostAllReduce {
     private static final int RANKS = 8;
     private static final int BLOCK = 1 << 14;

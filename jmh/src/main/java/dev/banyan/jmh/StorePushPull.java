@@ -50,7 +50,12 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 2)
 @Fork(
         value = 2,
-        jvmArgsAppend = {"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"})
+        jvmArgsAppend = {
+            "--add-modules",
+            "jdk.incubator.vector",
+            "--enable-native-access=ALL-UNNAMED",
+            "-XX:-UseFPUForSpilling"
+        })
 public class StorePushPull {
     /** BANYAN_FUSION_BYTES. */
     @Param({"off", "256K"})

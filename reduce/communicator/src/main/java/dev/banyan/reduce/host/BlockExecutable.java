@@ -5,10 +5,13 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.WorkerPool;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.Stream;
 
 /**
  * Work that is cut into blocks, which the caller and the workers of a pool share. Each thread has a range of blocks of
@@ -43,6 +46,8 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
     private volatile boolean aborted;
     /** Whether a worker did not end in time; it may still use the scratch memory and all buffers. */
     private volatile boolean stuck;
+    /** The buffers of a stuck run, whose memory must not be freed. */
+    private MemorySegment[] stuckBuffers = {};
 
     BlockExecutable(int ranks, WorkerPool pool, Duration timeout, int blocksPerLook) {
         this.ranks = ranks;
@@ -52,7 +57,7 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
         next = new AtomicLongArray((pool.helpers() + 3) * LONGS_PER_LINES);
     }
 
-    /** Sets the buffers of a run. The arrays may change afterwards. */
+    /** Sets the buffers of a run, which stay reachable until it ends. The arrays may change afterwards. */
     abstract void begin(MemorySegment[] inputs, MemorySegment[] outputs);
 
     /** Drops the buffers, so that a cached plan does not keep the user's arenas alive. */
@@ -93,6 +98,8 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
             }
         } finally {
             end();
+            Reference.reachabilityFence(inputs);
+            Reference.reachabilityFence(outputs);
         }
     }
 
@@ -137,8 +144,13 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
         } finally {
             if (!stuck) {
                 end();
+            } else if (stuckBuffers.length == 0) {
+                stuckBuffers =
+                        Stream.of(inputs, outputs).flatMap(Arrays::stream).toArray(MemorySegment[]::new);
             }
             running.set(false);
+            Reference.reachabilityFence(inputs);
+            Reference.reachabilityFence(outputs);
         }
     }
 

@@ -27,7 +27,7 @@ final class Program implements AutoCloseable {
     private final long blocks;
     private final int blockElements;
     private final int elementBytes;
-    /** Whether steps work on segments, which frames then keep. */
+    /** Whether code works on segments instead of addresses: to store references in each run takes long. */
     private final boolean usesSegments;
     /** Whether frames have a listener. */
     private boolean isAttached;
@@ -70,7 +70,7 @@ final class Program implements AutoCloseable {
         this.addresses = addresses;
         this.extents = extents;
         this.frames = frames.toArray(Frame[]::new);
-        usesSegments = frames.getFirst().segments.length > 0;
+        usesSegments = parts.stream().anyMatch(part -> !(part.code() instanceof FusedCode));
         this.scratch = scratch;
     }
 
@@ -122,7 +122,7 @@ final class Program implements AutoCloseable {
     }
 
     /**
-     * Sets the buffers of the next run.
+     * Sets the buffers of the next run. The caller keeps them reachable while it runs.
      *
      * @throws IllegalArgumentException if one is too short
      */
@@ -134,7 +134,9 @@ final class Program implements AutoCloseable {
                 throw new IllegalArgumentException("the " + (b < ranks ? "input" : "output") + " of rank " + b % ranks
                         + " is not native memory of at least " + extents[b] + " bytes");
             }
-            buffers[b] = buffer;
+            if (usesSegments) {
+                buffers[b] = buffer;
+            }
             // What is as it was is not written: other threads have it in their caches.
             if (addresses[b] != buffer.address()) {
                 addresses[b] = buffer.address();
@@ -153,11 +155,15 @@ final class Program implements AutoCloseable {
 
     /** Drops the buffers, so that a cached plan does not keep the user's arenas alive. */
     void forgetBuffers() {
-        Arrays.fill(buffers, MemorySegment.NULL);
-        if (usesSegments || isAttached) {
-            isAttached = false;
+        if (usesSegments) {
+            Arrays.fill(buffers, MemorySegment.NULL);
             for (Frame frame : frames) {
                 Arrays.fill(frame.segments, MemorySegment.NULL);
+            }
+        }
+        if (isAttached) {
+            isAttached = false;
+            for (Frame frame : frames) {
                 frame.listener = null;
             }
         }

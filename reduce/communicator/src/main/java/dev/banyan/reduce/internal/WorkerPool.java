@@ -40,18 +40,20 @@ public final class WorkerPool implements AutoCloseable {
     private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
     private static final long UNHELPED_PAUSE_NANOS = 1_000_000;
 
-    /** Of {@link #ENTERED}: the workers in the task. */
-    private static final long WORKING = (1L << 32) - 1;
-    /** Of {@link #ENTERED}: more workers may join. */
-    private static final long OPEN = 1L << 32;
-    /** Of {@link #ENTERED}: so much for each worker that has joined. */
-    private static final long JOINED = 1L << 33;
+    /** Of {@link #state}: the workers in the task. */
+    private static final long WORKING = (1L << 15) - 1;
+    /** Of {@link #state}: more workers may join. */
+    private static final long OPEN = 1L << 15;
+    /** Of {@link #state}: so much for each worker that has joined. */
+    private static final long JOINED = 1L << 16;
+    /** Of {@link #state}: how many bits are below the number of the round. */
+    private static final int ROUND_SHIFT = 31;
+    /** Of {@link #state}: the workers that have joined. */
+    private static final long ALL_JOINED = (1L << ROUND_SHIFT) - JOINED;
     /** Two cache lines, as processors fetch neighbours. */
     private static final int LONGS_PER_LINES = 16;
-    /** Index of the number of the current round. */
-    private static final int ROUND = LONGS_PER_LINES;
-    /** Index of what {@link #enter} counts. */
-    private static final int ENTERED = 2 * LONGS_PER_LINES;
+    /** Index of the state. */
+    private static final int STATE = LONGS_PER_LINES;
 
     /** One thread. */
     private final class Worker implements Runnable {
@@ -80,19 +82,19 @@ public final class WorkerPool implements AutoCloseable {
 
         /** Returns the number of the current round, which may be the one that was served. */
         private long awaitRound(long served) {
-            long current = shared.get(ROUND);
+            long current = round();
             long begin = System.nanoTime();
             for (int polls = 1; current == served && !closed; polls++) {
                 Thread.onSpinWait();
                 if (polls % POLLS_PER_LOOK == 0 && System.nanoTime() - begin > pollNanos) {
                     parked = true;
-                    if (shared.get(ROUND) == served && !closed) {
+                    if (round() == served && !closed) {
                         LockSupport.park(WorkerPool.this);
                     }
                     parked = false;
                     begin = System.nanoTime();
                 }
-                current = shared.get(ROUND);
+                current = round();
             }
             return current;
         }
@@ -121,10 +123,11 @@ public final class WorkerPool implements AutoCloseable {
     private final ReentrantLock busy = new ReentrantLock();
 
     /**
-     * What the caller and the workers write in each round, on cache lines of its own: a line that goes from one core to
-     * another costs both about 100 ns. A worker that joins sees what was written before the task opened.
+     * What the caller and the workers write in each round: the number of the round, the workers that have joined,
+     * whether more may join, and those that work. It is one number with cache lines of its own: a line that goes from
+     * one core to another costs both about 100 ns. A worker that joins sees what was written before the task opened.
      */
-    private final AtomicLongArray shared = new AtomicLongArray(3 * LONGS_PER_LINES);
+    private final AtomicLongArray state = new AtomicLongArray(2 * LONGS_PER_LINES);
 
     private final Help help = new Help();
 
@@ -216,8 +219,11 @@ public final class WorkerPool implements AutoCloseable {
         if (failure != null) {
             failure = null;
         }
-        shared.set(ENTERED, OPEN);
-        shared.incrementAndGet(ROUND);
+        state.set(STATE, (round() + 1 << ROUND_SHIFT) + OPEN);
+    }
+
+    private long round() {
+        return state.get(STATE) >>> ROUND_SHIFT;
     }
 
     private void wakeInvited() {
@@ -263,7 +269,7 @@ public final class WorkerPool implements AutoCloseable {
             if (!brief) {
                 return;
             }
-            unhelped = shared.get(ENTERED) < JOINED ? unhelped + 1 : 0;
+            unhelped = (state.get(STATE) & ALL_JOINED) == 0 ? unhelped + 1 : 0;
             if (unhelped > UNHELPED_TASKS) {
                 aloneUntil = lastEnd + UNHELPED_PAUSE_NANOS;
                 unhelped = 0;
@@ -276,7 +282,7 @@ public final class WorkerPool implements AutoCloseable {
 
     /** Waits until no worker is in the task, and returns for how long, in ns. */
     private long awaitWorkers(long deadline) {
-        long left = shared.addAndGet(ENTERED, -OPEN) & WORKING;
+        long left = state.addAndGet(STATE, -OPEN) & WORKING;
         boolean interrupted = false;
         long begin = left == 0 ? 0 : System.nanoTime();
         for (int polls = 1; left != 0; polls++) {
@@ -288,13 +294,13 @@ public final class WorkerPool implements AutoCloseable {
                 }
                 if (now - begin > pollNanos) {
                     waiting = Thread.currentThread();
-                    if ((shared.get(ENTERED) & WORKING) != 0) {
+                    if ((state.get(STATE) & WORKING) != 0) {
                         LockSupport.parkNanos(this, deadline - now);
                         interrupted |= Thread.interrupted();
                     }
                 }
             }
-            left = shared.get(ENTERED) & WORKING;
+            left = state.get(STATE) & WORKING;
         }
         if (waiting != null) {
             waiting = null;
@@ -312,8 +318,8 @@ public final class WorkerPool implements AutoCloseable {
     }
 
     private boolean enter() {
-        for (long seen = shared.get(ENTERED); (seen & OPEN) != 0; seen = shared.get(ENTERED)) {
-            if (shared.compareAndSet(ENTERED, seen, seen + JOINED + 1)) {
+        for (long seen = state.get(STATE); (seen & OPEN) != 0; seen = state.get(STATE)) {
+            if (state.compareAndSet(STATE, seen, seen + JOINED + 1)) {
                 return true;
             }
         }
@@ -321,7 +327,7 @@ public final class WorkerPool implements AutoCloseable {
     }
 
     private void leave() {
-        if ((shared.decrementAndGet(ENTERED) & WORKING) == 0) {
+        if ((state.decrementAndGet(STATE) & WORKING) == 0) {
             Thread caller = waiting;
             if (caller != null) {
                 LockSupport.unpark(caller);
@@ -331,7 +337,7 @@ public final class WorkerPool implements AutoCloseable {
 
     /** Returns whether a worker is in a task that {@link #run} gave up. */
     public boolean isWorking() {
-        return !busy.isLocked() && (shared.get(ENTERED) & WORKING) != 0;
+        return !busy.isLocked() && (state.get(STATE) & WORKING) != 0;
     }
 
     /** Ends the workers; one that is in a task ends after it. */

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.WorkerPool;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -69,11 +71,20 @@ class BlockExecutableTest {
         }
     }
 
+    /** Returns the buffer, which is freed when nothing refers to it any more. */
+    private static WeakReference<MemorySegment> runInMemoryOfTheCollector(Stuck executable) {
+        MemorySegment[] buffers = {Arena.ofAuto().allocate(8)};
+        assertThatThrownBy(() -> executable.run(buffers, buffers)).isInstanceOf(CollectiveTimeoutException.class);
+        return new WeakReference<>(buffers[0]);
+    }
+
     @Test
     void aStuckWorkerKeepsBuffersAndScratchMemory() {
         try (WorkerPool pool = new WorkerPool("block-test", 1, 50_000, () -> {})) {
             Stuck executable = new Stuck(pool);
-            assertThatThrownBy(() -> executable.run(BUFFERS, BUFFERS)).isInstanceOf(CollectiveTimeoutException.class);
+            WeakReference<MemorySegment> buffer = runInMemoryOfTheCollector(executable);
+            System.gc();
+            assertThat(buffer.get()).as("the stuck run's buffer").isNotNull();
             assertThatThrownBy(() -> executable.run(BUFFERS, BUFFERS))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("stuck");
