@@ -41,8 +41,9 @@ import org.slf4j.LoggerFactory;
  * <p>Algorithms and times of the model are kept. With the simulator, all first decisions for the 157 keys of resnet-50
  * in a fresh JVM on two busy cores took 2.3 s of their thread on p3.16xlarge, 3.4 s on mi250x8, 3.1 s on dgx-2 and 5.2
  * s on p2.16xlarge; packings of few trees are 0.7 s of the first and 2.7 s of the last. A planner of {@link #of} keeps
- * the choices and packed trees that it finds in the user's cache folder, and a thread of its own makes those of
- * earlier processes again from when the planner is created. Not safe for use from several threads at once.
+ * the choices and packed trees that it finds in the user's cache folder. From when the planner is created, a thread of
+ * its own makes those of earlier processes again; if there are none, it makes the packed trees that a first allreduce
+ * needs. Not safe for use from several threads at once.
  */
 public final class Planner {
     /** The default of the array bound, in elements. */
@@ -78,6 +79,9 @@ public final class Planner {
             Long.MAX_VALUE,
             "Limits the length of a chunk, the unit of pipelining, where BANYAN_ALGORITHM names none by @CHUNK; auto"
                     + " leaves it to the backend or the model.");
+
+    /** Elements of a call that is planned ahead where nothing is known of calls. */
+    private static final long LIKELY_COUNT = 4 << 20;
 
     /** With more devices, it takes too long to try trees, rings and schedules. */
     static final int MOST_MODELLED = 16;
@@ -149,6 +153,18 @@ public final class Planner {
         prices = new Prices(machine, algorithms::get);
     }
 
+    /** Creates a planner for another thread, which shares the algorithms of a planner and saves no choices. */
+    private Planner(Planner sharing) {
+        machine = sharing.machine;
+        config = sharing.config;
+        execution = sharing.execution;
+        tuned = sharing.tuned;
+        model = sharing.model;
+        algorithms = sharing.algorithms;
+        saved = null;
+        prices = new Prices(machine, algorithms::get);
+    }
+
     private static Map<Collective, SizeRules> tuned(Machine machine, Config config, Platform platform) {
         Optional<TuningFile> file = TuningFile.of(config);
         Optional<Tuning> found = file.flatMap(sections -> sections.find(platform, machine));
@@ -198,12 +214,28 @@ public final class Planner {
                 List.of(Planner.class, Tree.class, Machine.class, provider.getClass()));
         Planner planner =
                 new Planner(machine, config, () -> provider.on(machine, execution), saved.orElse(null), platform);
-        List<Map.Entry<CollectiveRequest, AlgorithmConfig>> choices =
-                saved.isPresent() ? saved.get().choices() : List.of();
-        if (!choices.isEmpty()) {
-            Thread.ofPlatform().daemon().name("banyan-planner").start(() -> planner.algorithms.prepare(choices));
-        }
+        saved.ifPresent(plans ->
+                Thread.ofPlatform().daemon().name("banyan-planner").start(() -> planner.prepare(plans.choices())));
         return planner;
+    }
+
+    /**
+     * Makes what the first calls will probably need. Safe for use beside one thread that plans.
+     *
+     * @param choices of earlier processes
+     */
+    void prepare(List<Map.Entry<CollectiveRequest, AlgorithmConfig>> choices) {
+        if (!choices.isEmpty()) {
+            algorithms.prepare(choices);
+            return;
+        }
+        CollectiveRequest likely =
+                new CollectiveRequest(Collective.ALL_REDUCE, -1, LIKELY_COUNT, Float.BYTES, true, Long.MAX_VALUE);
+        try {
+            AlgorithmConfig _ = new Planner(this).choose(likely);
+        } catch (RuntimeException e) {
+            LOG.debug("{} cannot be planned ahead", likely, e);
+        }
     }
 
     /**

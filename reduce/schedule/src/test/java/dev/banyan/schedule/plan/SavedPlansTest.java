@@ -166,6 +166,40 @@ class SavedPlansTest {
     }
 
     @Test
+    void treesOfTheFirstCallAreMadeAhead() throws Exception {
+        var machine = Presets.find("p3.16xlarge").orElseThrow();
+        SavedPlans plans = saved("key");
+        new Planner(machine, Config.defaults(), Steps::new, plans, Platform.simulated(Execution.CHUNKS))
+                .prepare(plans.choices());
+        plans.flush();
+        for (int most : new int[] {Integer.MAX_VALUE, 4, 2, 1}) {
+            assertThat(saved("key").trees(new SavedPlans.Packing(most, Collective.ALL_REDUCE, -1)))
+                    .as("at most %d trees", most)
+                    .contains(packing("p3.16xlarge", most).trees());
+        }
+        assertThat(saved("key").choices()).isEmpty();
+    }
+
+    @Test
+    void nothingIsMadeAheadWhereTheAlgorithmIsSet() throws Exception {
+        SavedPlans plans = saved("key");
+        Config star = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                .build();
+        new Planner(
+                        Presets.find("p3.16xlarge").orElseThrow(),
+                        star,
+                        () -> {
+                            throw new AssertionError("no model is needed");
+                        },
+                        plans,
+                        Platform.simulated(Execution.CHUNKS))
+                .prepare(plans.choices());
+        plans.flush();
+        assertThat(files()).isEmpty();
+    }
+
+    @Test
     void plannersChooseTheSameWithoutTheModel() throws Exception {
         var machine = Presets.find("p3.8xlarge").orElseThrow();
         SavedPlans first = saved("key");
