@@ -76,6 +76,8 @@ uint64_t chance(uint64_t of) { return next_random() % of; }
 
 /* ---- Knowledge ---- */
 
+static int greater(int a, int b) { return a > b ? a : b; }
+
 static Knowledge *new_knowledge(int words, int clocks) {
     Knowledge *knowledge = calloc(1, sizeof *knowledge);
     knowledge->refs = 1;
@@ -133,8 +135,7 @@ static void learn(Knowledge **place, Knowledge *more) {
         *place = more;
         return;
     }
-    Knowledge *both = new_knowledge(old->words > more->words ? old->words : more->words,
-                                    old->clocks > more->clocks ? old->clocks : more->clocks);
+    Knowledge *both = new_knowledge(greater(old->words, more->words), greater(old->clocks, more->clocks));
     add_all(both, old);
     add_all(both, more);
     forget(place);
@@ -145,7 +146,7 @@ static void learn_op(Knowledge **place, int op) {
     Knowledge *old = *place;
     int words = op / 64 + 1;
     if (old && op / 64 < old->words && old->ops[op / 64] >> op % 64 & 1) return;
-    Knowledge *more = new_knowledge(old && old->words > words ? old->words : words, old ? old->clocks : 0);
+    Knowledge *more = new_knowledge(greater(words, old ? old->words : 0), old ? old->clocks : 0);
     if (old) add_all(more, old);
     more->ops[op / 64] |= 1ULL << op % 64;
     forget(place);
@@ -523,7 +524,7 @@ static Access access_of(const Warp *warp, int lane, const Thread *thread, const 
 static Knowledge *released(const Warp *warp, int lane, Thread *thread) {
     int slot = warp->run->first_slot + index_of(warp, lane);
     const Knowledge *known = thread->known;
-    Knowledge *all = new_knowledge(known ? known->words : 0, known && known->clocks > slot + 1 ? known->clocks : slot + 1);
+    Knowledge *all = new_knowledge(known ? known->words : 0, greater(slot + 1, known ? known->clocks : 0));
     if (known) add_all(all, known);
     all->clock[slot] = thread->clock;
     return all;
@@ -660,8 +661,6 @@ uint64_t interleaved_update(Warp *warp, const Instruction *in, int lane, unsigne
 }
 
 /* ---- Barriers ---- */
-
-static int greater(int a, int b) { return a > b ? a : b; }
 
 /* Makes room in what a barrier gathers, which nobody else holds. */
 static Knowledge *widened(Knowledge **place, int words, int clocks) {
