@@ -20,7 +20,7 @@ abstract class FusedLoop {
     static final int UNIT = 64;
 
     /** The greatest {@link LoopGenerator#widening}. */
-    static final int MOST_WIDENING = 4;
+    static final int MOST_WIDENING = 2;
 
     /**
      * Runs the loop.

@@ -2,21 +2,35 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.schedule.type.DataType;
 import jdk.incubator.vector.DoubleVector;
+import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
-/** Means of 32-bit integers, rounded toward zero: their sums are doubles, which are exact up to 2^53. */
+/**
+ * Means of 32-bit integers, rounded toward zero. A vector of 64-bit integers holds pairs of elements: those in the lower
+ * halves are the first part of a sum, those in the upper halves the second one, each in 64 bits.
+ */
 record IntMeanLanes() implements LoopLanes {
-    /** Of so many ranks, doubles hold each sum, and means are exact. */
+    /** Of so many ranks, means are exact. */
     static final int MOST_RANKS = 1 << 19;
 
-    private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
-    private static final VectorSpecies<Integer> INTS = LoopLanes.narrow(DOUBLES, int.class, Integer.SIZE);
+    private static final VectorSpecies<Object> LONGS = VectorLanes.species(DataType.I64);
+    private static final long LOWER = 0xffff_ffffL;
+    /** A double whose last bit is worth 1. With an integer added to its bits, it is their sum. */
+    private static final double INTEGERS = 0x1.8p52;
+
+    private static final long INTEGERS_BITS = Double.doubleToRawLongBits(INTEGERS);
+    /** Number of bits of a quotient's fraction. */
+    private static final int FRACTION_BITS = 19;
+
+    private static final long FRACTION = (1L << FRACTION_BITS) - 1;
+    /** The bits of a double whose last bit is worth 2^-19, also with a 32-bit integer added or subtracted. */
+    private static final long UNIT = Double.doubleToRawLongBits(0x1.8p33);
 
     @Override
     public VectorSpecies<Object> species() {
-        return VectorLanes.species(DataType.F64);
+        return LONGS;
     }
 
     @Override
@@ -25,26 +39,57 @@ record IntMeanLanes() implements LoopLanes {
     }
 
     @Override
+    public int parts() {
+        return 2;
+    }
+
+    @Override
     public Vector<Object> load(long address) {
-        return VectorLanes.untyped(VectorLanes.load(INTS, address).convertShape(VectorOperators.I2D, DOUBLES, 0));
+        return VectorLanes.load(LONGS, address);
+    }
+
+    @Override
+    public Vector<Object> lower(Vector<Object> elements) {
+        return elements.lanewise(VectorOperators.LSHL, Integer.SIZE).lanewise(VectorOperators.ASHR, Integer.SIZE);
+    }
+
+    @Override
+    public Vector<Object> upper(Vector<Object> elements) {
+        return elements.lanewise(VectorOperators.ASHR, Integer.SIZE);
+    }
+
+    /** Returns a factor a little above the reciprocal. */
+    @Override
+    public Vector<Object> divisors(int divisor) {
+        return VectorLanes.untyped(DoubleVector.broadcast(DoubleVector.SPECIES_PREFERRED, Math.nextUp(1.0 / divisor)));
     }
 
     /**
-     * Returns a factor a little above the reciprocal. A product with it is at least the quotient, and above it by less
-     * than 1/n: so cutting off its fraction gives the quotient rounded toward zero.
+     * Divides sums as doubles. A product with the factor is the quotient or farther from zero, by less than 2^-20. With
+     * {@link #UNIT} added, it is rounded to 2^-19, and the quotient's fraction is at most 1 - 2^-19, since n is at most
+     * 2^19: the bits above the fraction are the quotient rounded down. That is toward zero for a negative sum with 1 -
+     * 2^-19 added.
      */
     @Override
-    public Vector<Object> divisors(int divisor) {
-        return VectorLanes.untyped(DoubleVector.broadcast(DOUBLES, Math.nextUp(1.0 / divisor)));
-    }
-
-    @Override
     public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
-        return values.lanewise(VectorOperators.MUL, divisors);
+        LongVector sums = values.reinterpretAsLongs();
+        return VectorLanes.untyped(sums.add(INTEGERS_BITS)
+                .reinterpretAsDoubles()
+                .sub(INTEGERS)
+                .mul(divisors.reinterpretAsDoubles())
+                .add(sums.lanewise(VectorOperators.ASHR, Long.SIZE - 1)
+                        .and(FRACTION)
+                        .or(UNIT)
+                        .reinterpretAsDoubles())
+                .reinterpretAsLongs()
+                .lanewise(VectorOperators.LSHR, FRACTION_BITS));
     }
 
+    /** Joins means, which have other bits above them. */
     @Override
-    public Vector<Object> pack(Vector<Object> values) {
-        return VectorLanes.untyped(values.reinterpretAsDoubles().convertShape(VectorOperators.D2I, INTS, 0));
+    public Vector<Object> join(Vector<Object> lower, Vector<Object> upper) {
+        return VectorLanes.untyped(lower.reinterpretAsLongs()
+                .and(LOWER)
+                .or(upper.reinterpretAsLongs().lanewise(VectorOperators.LSHL, Integer.SIZE)));
     }
 }

@@ -43,6 +43,11 @@ record LongMeanLanes() implements LoopLanes {
     }
 
     @Override
+    public boolean partsMeet() {
+        return true;
+    }
+
+    @Override
     public Vector<Object> load(long address) {
         return VectorLanes.load(LONGS, address);
     }

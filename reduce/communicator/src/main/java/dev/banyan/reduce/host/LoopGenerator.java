@@ -209,9 +209,9 @@ final class LoopGenerator {
         code.astore(divisors);
     }
 
-    /** Evaluates both parts, one after the other. Those of sums of integers meet in the mean, which comes last. */
+    /** Evaluates both parts, one after the other. Where both make one mean, that comes last. */
     private void runParts() {
-        boolean meet = shape.integerMean() && !shape.wideOutput();
+        boolean meet = lanes.partsMeet() && !shape.wideOutput();
         String separate = meet ? shape.code().substring(0, shape.code().length() - 1) : shape.code();
         int lower = code.allocateLocal(TypeKind.REFERENCE);
         int upper = code.allocateLocal(TypeKind.REFERENCE);

@@ -3,7 +3,6 @@ package dev.banyan.reduce.host;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import jdk.incubator.vector.Vector;
-import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
@@ -48,18 +47,11 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
     static boolean exist(DataType type, boolean integerMean, int ranks) {
         return !integerMean
                 || switch (type) {
-                    case I8, U8 ->
-                        ranks <= ByteMeanLanes.MOST_RANKS
-                                && VectorLanes.species(DataType.I32).length() >= 8;
+                    case I8, U8 -> ranks <= ByteMeanLanes.MOST_RANKS;
                     case I32 -> ranks <= IntMeanLanes.MOST_RANKS;
                     case I64 -> ranks <= LongMeanLanes.MOST_RANKS;
                     default -> false;
                 };
-    }
-
-    /** Returns the vectors that have the lanes of another species in elements of some bits. */
-    static <E> VectorSpecies<E> narrow(VectorSpecies<?> wide, Class<E> element, int bits) {
-        return VectorSpecies.of(element, VectorShape.forBitSize(wide.length() * bits));
     }
 
     /** Returns the vectors in the loop. */
@@ -74,6 +66,11 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
      */
     default int parts() {
         return 1;
+    }
+
+    /** Returns whether both parts together are a sum, so that they become one mean. */
+    default boolean partsMeet() {
+        return false;
     }
 
     /** Reads elements: values of one part, or a vector of which {@link #lower} and {@link #upper} are the parts. */
@@ -104,9 +101,9 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
         return values.div(divisors);
     }
 
-    /** Divides sums of integers of two parts, and returns the elements as they are in memory. */
+    /** Divides sums whose {@linkplain #partsMeet parts meet}, and returns the elements as they are in memory. */
     default Vector<Object> mean(Vector<Object> values, Vector<Object> uppers, Vector<Object> divisors) {
-        throw new UnsupportedOperationException("values of one part");
+        throw new UnsupportedOperationException("parts that do not meet");
     }
 
     /** Rounds values to the elements' type; nothing to do where lanes hold no more than elements. */
@@ -121,6 +118,6 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
 
     /** Returns the elements of two packed parts as they are in memory. */
     default Vector<Object> join(Vector<Object> lower, Vector<Object> upper) {
-        throw new UnsupportedOperationException("values of one part, or means of integers");
+        throw new UnsupportedOperationException("values of one part, or parts that meet");
     }
 }

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Where all processes of a job meet. A process that waits polls for a short time, then sleeps until another one
- * arrives, so that more processes than cores do not keep each other from working. While it sleeps it looks now and then
- * whether the others are alive.
+ * Where all processes of a job meet. A process that waits polls for a short time, then sleeps until the last one has
+ * arrived. Where there are more processes than cores, it gives its core to another one instead of polling. While it
+ * sleeps it looks now and then whether the others are alive.
  *
  * <p>If a process has ended, has left, is late or has failed, the job is broken: all that wait fail with its name, and
  * processes that arrive later fail, too. Used by one thread at a time.
@@ -20,16 +20,18 @@ import java.util.stream.IntStream;
 public final class Gate {
     /** Several times as long as it takes to wake a process, which virtual machines do slowly. */
     private static final int POLLS = 20_000;
-    /** With fewer cores than processes polling keeps others from arriving. */
-    private static final int POLLS_WITHOUT_CORES = 50;
+    /** With fewer cores than processes, a process gives its core to another one after each look. 50 to 1,000 are alike. */
+    private static final int LOOKS_WITHOUT_CORES = 200;
 
     private static final long LOOK_NANOS = 20_000_000;
 
     private final ControlBlock block;
     private final int process;
     private final int processes;
-    private final int polls;
-    private final MemorySegment look;
+    private final boolean hasCores;
+    /** How long a process sleeps until it looks. */
+    private final MemorySegment nap;
+
     private long arrivals;
 
     /**
@@ -41,8 +43,8 @@ public final class Gate {
         this.process = process;
         processes = block.processes();
         List<ProcessId> ids = IntStream.range(0, processes).mapToObj(block::id).toList();
-        polls = JobCores.count(ids) < processes ? POLLS_WITHOUT_CORES : POLLS;
-        look = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, 0, LOOK_NANOS);
+        hasCores = JobCores.count(ids) >= processes;
+        nap = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, 0, LOOK_NANOS);
     }
 
     /**
@@ -58,14 +60,20 @@ public final class Gate {
         block.setArrivals(process, ++arrivals);
         // A process that begins to wait either is seen here, or sees the arrival: both write, then read.
         VarHandle.fullFence();
-        if (block.waiters() > 0) {
+        int missing = firstMissing(0);
+        // Only the last one wakes the others: sooner they would find that some are missing, and sleep again.
+        if (missing == processes && block.waiters() > 0) {
             block.nextGeneration();
             LinuxCalls.wakeAll(block.generationAddress());
         }
-        int missing = 0;
-        for (int poll = 0; missing < processes && poll < polls; poll++) {
+        int looks = hasCores ? POLLS : LOOKS_WITHOUT_CORES;
+        for (int look = 0; missing < processes && look < looks; look++) {
+            if (hasCores) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
+            }
             missing = firstMissing(missing);
-            Thread.onSpinWait();
         }
         if (missing < processes) {
             sleep(missing, what, timeoutNanos);
@@ -87,7 +95,7 @@ public final class Gate {
         try {
             int generation = block.generation();
             for (int missing = firstMissing(from); missing < processes; missing = firstMissing(missing)) {
-                LinuxCalls.await(block.generationAddress(), generation, look);
+                LinuxCalls.await(block.generationAddress(), generation, nap);
                 generation = block.generation();
                 long now = System.nanoTime();
                 if (now - looked >= LOOK_NANOS) {

@@ -95,25 +95,41 @@ class LoopLanesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {2, 3, 7, 8, 17, 100, 1023})
-    void meansOfBytesAreExact(int ranks) {
-        LoopLanes lanes = LoopLanes.of(DataType.I8, ReduceOp.SUM, true);
-        assumeTrue(LoopLanes.exist(DataType.I8, true, ranks));
-        int most = 128 * ranks;
+    @CsvSource({
+        "I8, 2", "I8, 3", "I8, 7", "I8, 8", "I8, 17", "I8, 100", "I8, 256", "U8, 2", "U8, 7", "U8, 8", "U8, 255",
+        "U8, 256"
+    })
+    void meansOfBytesAreExact(DataType type, int ranks) {
+        LoopLanes lanes = LoopLanes.of(type, ReduceOp.SUM, true);
+        assertThat(LoopLanes.exist(type, true, ranks)).isTrue();
+        int least = type == DataType.U8 ? 0 : Byte.MIN_VALUE * ranks;
+        int greatest = type == DataType.U8 ? 255 * ranks : Byte.MAX_VALUE * ranks;
         int stride = lanes.species().length();
-        int[] sums = new int[(2 * most / stride + 1) * stride];
+        short[] sums = new short[((greatest - least) / stride + 1) * stride];
+        byte[] expected = new byte[2 * sums.length];
         for (int i = 0; i < sums.length; i++) {
-            sums[i] = Math.clamp(i - most, -most, most - 1);
+            int sum = Math.min(least + i, greatest);
+            sums[i] = (short) sum;
+            expected[2 * i] = (byte) (sum / ranks);
+            expected[2 * i + 1] = (byte) ((greatest + least - sum) / ranks);
+        }
+        short[] others = new short[sums.length];
+        for (int i = 0; i < sums.length; i++) {
+            others[i] = (short) (greatest + least - Math.min(least + i, greatest));
         }
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_INT, sums);
-            MemorySegment bytes = arena.allocate(sums.length);
-            mean(lanes, wide, bytes, ranks);
-            byte[] expected = new byte[sums.length];
-            for (int i = 0; i < sums.length; i++) {
-                expected[i] = (byte) (sums[i] / ranks);
+            MemorySegment lower = arena.allocateFrom(ValueLayout.JAVA_SHORT, sums);
+            MemorySegment upper = arena.allocateFrom(ValueLayout.JAVA_SHORT, others);
+            PlainLanes parts = new PlainLanes(lanes.species());
+            Vector<Object> divisors = lanes.divisors(ranks);
+            for (long at = 0; at < lower.byteSize(); at += lanes.species().vectorByteSize()) {
+                VectorLanes.store(
+                        lanes.join(
+                                lanes.mean(parts.load(lower.address() + at), divisors),
+                                lanes.mean(parts.load(upper.address() + at), divisors)),
+                        lower.address() + at);
             }
-            assertThat(bytes.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(expected);
+            assertThat(lower.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(expected);
         }
     }
 
@@ -123,22 +139,25 @@ class LoopLanesTest {
         LoopLanes lanes = LoopLanes.of(DataType.I32, ReduceOp.SUM, true);
         SplittableRandom random = new SplittableRandom(ranks);
         long[] sums = new long[1 << 14];
-        double[] values = new double[sums.length];
         for (int i = 0; i < sums.length; i++) {
             // Quotients just at and beside an integer.
             long near = (long) random.nextInt() * ranks + random.nextInt(3) - 1;
             sums[i] = Math.clamp(near, (long) Integer.MIN_VALUE * ranks, (long) Integer.MAX_VALUE * ranks);
-            values[i] = sums[i];
         }
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_DOUBLE, values);
-            MemorySegment ints = arena.allocate(4L * sums.length);
-            mean(lanes, wide, ints, ranks);
-            int[] expected = new int[sums.length];
-            for (int i = 0; i < sums.length; i++) {
-                expected[i] = (int) (sums[i] / ranks);
+            MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_LONG, sums);
+            PlainLanes parts = new PlainLanes(lanes.species());
+            Vector<Object> divisors = lanes.divisors(ranks);
+            for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
+                Vector<Object> means = lanes.mean(parts.load(wide.address() + at), divisors);
+                VectorLanes.store(lanes.join(means, means), wide.address() + at);
             }
-            assertThat(ints.toArray(ValueLayout.JAVA_INT_UNALIGNED)).isEqualTo(expected);
+            int[] expected = new int[2 * sums.length];
+            for (int i = 0; i < sums.length; i++) {
+                expected[2 * i] = (int) (sums[i] / ranks);
+                expected[2 * i + 1] = expected[2 * i];
+            }
+            assertThat(wide.toArray(ValueLayout.JAVA_INT_UNALIGNED)).isEqualTo(expected);
         }
     }
 
@@ -191,15 +210,6 @@ class LoopLanesTest {
             case 3 -> (1L << random.nextInt(64)) + near;
             default -> random.nextLong();
         };
-    }
-
-    private static void mean(LoopLanes lanes, MemorySegment wide, MemorySegment elements, int ranks) {
-        PlainLanes sums = new PlainLanes(lanes.species());
-        for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
-            VectorLanes.store(
-                    lanes.pack(lanes.mean(sums.load(wide.address() + at), lanes.divisors(ranks))),
-                    elements.address() + at / lanes.widening());
-        }
     }
 
     private interface Widening {
